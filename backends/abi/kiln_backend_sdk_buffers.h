@@ -23,8 +23,8 @@ inline kiln_error* buffer_allocate(kiln_instance* instance, const kiln_buffer_sp
     const auto spec = abi::read_request(given, "kiln_buffer_spec");
     require_out(out, "buffer");
     require_tensor(spec.dtype, spec.dims);
-    auto made = backend_of(instance).allocate(spec.dtype, abi::view_of(spec.dims));
-    *out = handle_of<kiln_buffer>(made.release());
+    auto buffer = backend_of(instance).allocate(spec.dtype, abi::view_of(spec.dims));
+    *out = handle_of<kiln_buffer>(buffer.release());
   });
 }
 
@@ -38,9 +38,9 @@ inline kiln_error* buffer_import_host(kiln_instance* instance, const kiln_import
       throw Failure(KILN_CODE_UNIMPLEMENTED,
                     "import semantics " + std::to_string(args.semantics) + " are not known");
     }
-    auto made = backend_of(instance).import_host(args.data, args.dtype, abi::view_of(args.dims),
-                                                 args.semantics);
-    *out = handle_of<kiln_buffer>(made.release());
+    auto buffer = backend_of(instance).import_host(args.data, args.dtype, abi::view_of(args.dims),
+                                                   args.semantics);
+    *out = handle_of<kiln_buffer>(buffer.release());
   });
 }
 

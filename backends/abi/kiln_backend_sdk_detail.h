@@ -286,8 +286,8 @@ inline kiln_error* frame_create(const kiln_executable* executable, const kiln_fr
     abi::RequestElements<kiln_view>(given.inputs, "kiln_view");
     abi::RequestElements<kiln_view>(given.outputs, "kiln_view");
     abi::RequestElements<kiln_state_in>(given.states, "kiln_state_in");
-    std::unique_ptr<Frame> made = program.make_frame(FrameIo(*io));
-    *out = handle_of<kiln_frame>(made.release());
+    std::unique_ptr<Frame> frame = program.make_frame(FrameIo(*io));
+    *out = handle_of<kiln_frame>(frame.release());
   });
 }
 
@@ -357,7 +357,7 @@ constexpr kiln_backend_header make_header() {
 template <const Plugin& kPlugin>
 inline constexpr kiln_backend_header kHeader = make_header<kPlugin>();
 
-inline std::uint32_t refuse(const kiln_host_info* host, std::uint32_t code,
+inline std::uint32_t reject(const kiln_host_info* host, std::uint32_t code,
                             std::string_view reason) noexcept {
   if (host->refusal == nullptr || host->refusal_capacity == 0) return code;
   const std::uint64_t room = host->refusal_capacity - 1;
@@ -375,7 +375,7 @@ std::uint32_t answer_query(const kiln_host_info* host,
   }
   for (const kiln_ext* ext = host->next; ext != nullptr; ext = ext->next) {
     if (ext->must_understand != 0) {
-      return refuse(host, KILN_CODE_UNIMPLEMENTED,
+      return reject(host, KILN_CODE_UNIMPLEMENTED,
                     "the host demands an extension that this plugin does not know");
     }
   }

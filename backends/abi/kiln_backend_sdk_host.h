@@ -51,9 +51,9 @@ inline std::unique_ptr<Buffer> Instance::import_host(const void* data, std::uint
   if (semantics == KILN_IMPORT_IMMUTABLE) {
     return std::make_unique<HostBuffer>(dtype, dims, data);
   }
-  auto made = std::make_unique<HostBuffer>(dtype, dims);
-  if (made->bytes() != 0) std::memcpy(made->data(), data, made->bytes());
-  return made;
+  auto buffer = std::make_unique<HostBuffer>(dtype, dims);
+  if (buffer->bytes() != 0) std::memcpy(buffer->data(), data, buffer->bytes());
+  return buffer;
 }
 
 inline void Host::log(std::uint32_t level, std::string_view component, std::string_view message,

@@ -1,4 +1,4 @@
-// Dumps of a compilation. Texts are made only for the stages that the host wants.
+// Dumps of a compilation. Texts are generated only for the stages that the host wants.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"

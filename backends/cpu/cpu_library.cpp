@@ -61,15 +61,13 @@ RhsForm form_of(GemmImplementation implementation) {
 }
 
 OneDnnMatmulShape shape_of(const codegen::MatmulShape& p) {
-  OneDnnMatmulShape shape;
-  shape.m = p.m;
-  shape.n = p.n;
-  shape.k = p.k;
-  shape.lhs = {p.lhs_m, p.lhs_k};
-  shape.rhs = {p.rhs_k, p.rhs_n};
-  shape.result_row = p.result_m;
-  shape.bias_per_column = p.bias;
-  return shape;
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lhs = {.row_stride = p.lhs_m, .column_stride = p.lhs_k},
+          .rhs = {.row_stride = p.rhs_k, .column_stride = p.rhs_n},
+          .result_row = p.result_m,
+          .bias_per_column = p.bias};
 }
 
 }  // namespace
@@ -81,11 +79,11 @@ std::optional<std::string> CpuLibrary::rejection_of_matmul(
 }
 
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::prepare(
-    const codegen::MatmulShape& product, codegen::RhsUse use) {
+    const codegen::MatmulShape& shape, codegen::RhsUse use) {
   const std::lock_guard lock(mutex_);
-  auto& cached = prepared_[{product, use}];
+  auto& cached = prepared_[{shape, use}];
   if (auto alive = cached.lock()) return alive;
-  auto matmul = make(product, use);
+  auto matmul = make(shape, use);
   cached = matmul;
   return matmul;
 }
@@ -135,20 +133,20 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
                    : cpu::make_convolution(convolution, packed);
 }
 
-std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(
-    const codegen::MatmulShape& product, codegen::RhsUse use) const {
-  const GemmRow* row = &gemm_row(product, use, isa_, true);
-  const bool is_float32 = product.dtype == DType::Float32;
+std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(const codegen::MatmulShape& shape,
+                                                                codegen::RhsUse use) const {
+  const GemmRow* row = &gemm_row(shape, use, isa_, true);
+  const bool is_float32 = shape.dtype == DType::Float32;
   std::string reason = is_float32 ? "oneDNN is not faster" : "";
   if (row->implementation == GemmImplementation::OneDnn) {
-    const OneDnnMatmulShape shape = shape_of(product);
-    const std::optional<std::string> rejection = cpu::rejection_of(shape);
+    const OneDnnMatmulShape by_onednn = shape_of(shape);
+    const std::optional<std::string> rejection = cpu::rejection_of(by_onednn);
     if (!rejection)
-      return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(shape), product.relu);
+      return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(by_onednn), shape.relu);
     reason = "oneDNN: " + *rejection;
-    row = &gemm_row(product, use, isa_, false);
+    row = &gemm_row(shape, use, isa_, false);
   }
-  return make_native_matmul(product, form_of(row->implementation), isa_, std::move(reason));
+  return make_native_matmul(shape, form_of(row->implementation), isa_, std::move(reason));
 }
 
 }  // namespace kiln::cpu

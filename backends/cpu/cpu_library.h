@@ -17,8 +17,8 @@ class CpuLibrary final : public codegen::HostLibrary {
   explicit CpuLibrary(GemmIsa isa) : isa_(isa) {}
   std::optional<std::string> rejection_of_matmul(
       const codegen::MatmulRequest& matmul) const override;
-  std::shared_ptr<const codegen::PreparedMatmul> prepare(const codegen::MatmulShape& product,
-                                                          codegen::RhsUse use) override;
+  std::shared_ptr<const codegen::PreparedMatmul> prepare(const codegen::MatmulShape& shape,
+                                                         codegen::RhsUse use) override;
   /// Accepts epilogues that have the bits of a kernel, so that fusing one changes no result. The
   /// errors in the reasons: 4 Mi numbers between 2^-20 and 2^4.5, oneDNN 2.6.3.
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
@@ -28,8 +28,8 @@ class CpuLibrary final : public codegen::HostLibrary {
       const codegen::Convolution& convolution, codegen::RhsUse use) override;
 
  private:
-  std::shared_ptr<const codegen::PreparedMatmul> make(const codegen::MatmulShape& product,
-                                                       codegen::RhsUse use) const;
+  std::shared_ptr<const codegen::PreparedMatmul> make(const codegen::MatmulShape& shape,
+                                                      codegen::RhsUse use) const;
   std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
       const codegen::Convolution& convolution, bool packed) const;
 

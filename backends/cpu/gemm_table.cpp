@@ -247,11 +247,11 @@ bool has(const GemmRow& row, const codegen::MatmulShape& p, RhsUse use, GemmIsa 
 
 std::span<const GemmRow> gemm_table() { return kTable; }
 
-const GemmRow& gemm_row(const codegen::MatmulShape& product, RhsUse use, GemmIsa isa,
+const GemmRow& gemm_row(const codegen::MatmulShape& shape, RhsUse use, GemmIsa isa,
                         bool allow_onednn) {
   return *std::find_if(std::begin(kTable), std::end(kTable), [&](const GemmRow& row) {
     if (row.implementation == OneDnn && !allow_onednn) return false;
-    return has(row, product, use, isa);
+    return has(row, shape, use, isa);
   });
 }
 

@@ -66,7 +66,7 @@ std::span<const GemmRow> gemm_table();
 /// the number of threads, since implementations differ in the order of their sums and results must
 /// not depend on threads. `allow_onednn`: false where oneDNN rejects the strides. REQUIRES: all
 /// sizes above 0.
-const GemmRow& gemm_row(const codegen::MatmulShape& product, codegen::RhsUse use, GemmIsa isa,
+const GemmRow& gemm_row(const codegen::MatmulShape& shape, codegen::RhsUse use, GemmIsa isa,
                         bool allow_onednn);
 
 }  // namespace kiln::cpu

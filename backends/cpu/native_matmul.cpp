@@ -10,7 +10,15 @@ namespace kiln::cpu {
 namespace {
 
 GemmShape gemm_shape_of(const codegen::MatmulShape& p) {
-  return {p.m, p.n, p.k, p.lhs_m, p.lhs_k, p.rhs_k, p.rhs_n, p.result_m, p.relu};
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lhs_m = p.lhs_m,
+          .lhs_k = p.lhs_k,
+          .rhs_k = p.rhs_k,
+          .rhs_n = p.rhs_n,
+          .result_m = p.result_m,
+          .relu = p.relu};
 }
 
 std::string description_of(RhsForm form, const std::string& reason) {

@@ -10,8 +10,9 @@ namespace kiln::cpu {
 bool has_native_gemm(DType dtype);
 
 /// `reason`: why oneDNN does not compute the matmul, for dumps; or empty. REQUIRES:
-/// has_native_gemm(product.dtype), and what NativeGemm or HalfGemm requires.
-std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(
-    const codegen::MatmulShape& product, RhsForm form, GemmIsa isa, std::string reason);
+/// has_native_gemm(shape.dtype), and what NativeGemm or HalfGemm requires.
+std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen::MatmulShape& shape,
+                                                                  RhsForm form, GemmIsa isa,
+                                                                  std::string reason);
 
 }  // namespace kiln::cpu

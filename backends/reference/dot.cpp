@@ -1,5 +1,5 @@
 // Dot: packs the operands to [batch, M, K] and [batch, K, N] in the widest type, multiplies them
-// with wide accumulators in the order of K, and permutes the product to the axes of the result.
+// with wide accumulators in the order of K, and permutes the axes to those of the result.
 #include "backends/reference/wide.h"
 #include "core/ops/scalar_meaning.h"
 
@@ -83,7 +83,7 @@ Results run_dot(const Context& c) {
   const std::int64_t k = extent(lhs, attrs.lhs, roles.k);
   const std::int64_t n = extent(rhs, attrs.rhs, roles.n);
 
-  // The axes of the product are batch, M, N; the result may have them in another order.
+  // The matmul computes [batch, M, N]; the result may have these axes in another order.
   const Sizes result_strides = strides_of(y.dims);
   Sizes dims, strides;
   for (const ir::Ints* group : {&roles.batch, &roles.m, &roles.n}) {
@@ -98,12 +98,12 @@ Results run_dot(const Context& c) {
     using Wide = decltype(wide);
     const auto a = packed<Wide>(lhs, attrs.lhs, {&roles.batch, &roles.m, &roles.k});
     const auto b = packed<Wide>(rhs, attrs.rhs, {&roles.batch, &roles.k, &roles.n});
-    std::vector<Wide> product(static_cast<std::size_t>(batch * m * n), Wide{0});
+    std::vector<Wide> sums(static_cast<std::size_t>(batch * m * n), Wide{0});
     for (std::int64_t i = 0; i < batch; ++i) {
-      multiply(a.data() + i * m * k, b.data() + i * k * n, product.data() + i * m * n, m, n, k);
+      multiply(a.data() + i * m * k, b.data() + i * k * n, sums.data() + i * m * n, m, n, k);
     }
     Tensor dense = Tensor::allocate(y.dtype, dims);
-    store(product, dense);
+    store(sums, dense);
     copy_to_strided(y.data.get(), dense.data.get(), dims, strides, y.element_bytes());
   });
   return {y};

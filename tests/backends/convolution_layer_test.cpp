@@ -32,19 +32,19 @@ struct Layer {
 
 /// 3x3 convolution with bias and ReLU. Max pooling over 2x2 windows follows in the tests.
 Layer layer(std::int64_t channels, std::int64_t filters, const std::string& padding) {
-  Layer made;
-  made.x = placeholder({.shape = {None, 9, 8, channels}, .name = "x"});
-  made.kernel = placeholder({.shape = {3, 3, channels, filters}, .name = "kernel"});
-  made.bias = placeholder({.shape = {filters}, .name = "bias"});
-  made.y = relu(bias_add(conv2d(made.x, made.kernel, {.padding = padding}), made.bias));
-  return made;
+  Layer conv;
+  conv.x = placeholder({.shape = {None, 9, 8, channels}, .name = "x"});
+  conv.kernel = placeholder({.shape = {3, 3, channels, filters}, .name = "kernel"});
+  conv.bias = placeholder({.shape = {filters}, .name = "bias"});
+  conv.y = relu(bias_add(conv2d(conv.x, conv.kernel, {.padding = padding}), conv.bias));
+  return conv;
 }
 
-std::vector<Array> on(const char* name, const Layer& made, const std::vector<Tensor>& outputs,
+std::vector<Array> on(const char* name, const Layer& conv, const std::vector<Tensor>& outputs,
                       const std::vector<Array>& inputs) {
   const std::string before = backend();
   set_backend(name);
-  const auto results = function({made.x, made.kernel, made.bias}, outputs)(inputs);
+  const auto results = function({conv.x, conv.kernel, conv.bias}, outputs)(inputs);
   set_backend(before);
   return results;
 }
@@ -68,15 +68,15 @@ TEST_CASE("convolution layer: values and gradients for any numbers of channels")
   for (const auto& [batch, channels, filters] : sizes) {
     for (const char* padding : {"valid", "same"}) {
       INFO(batch << " images, " << channels << " to " << filters << ", " << padding);
-      const Layer made = layer(channels, filters, padding);
-      const Tensor pooled = pool2d(made.y, 2, {.strides = 2, .padding = padding});
+      const Layer conv = layer(channels, filters, padding);
+      const Tensor pooled = pool2d(conv.y, 2, {.strides = 2, .padding = padding});
       const Tensor loss = sum(pooled * pooled);
-      std::vector<Tensor> outputs = gradients(loss, {made.x, made.kernel, made.bias});
-      outputs.insert(outputs.end(), {made.y, pooled});
+      std::vector<Tensor> outputs = gradients(loss, {conv.x, conv.kernel, conv.bias});
+      outputs.insert(outputs.end(), {conv.y, pooled});
       const std::vector<Array> inputs = {drawn({batch, 9, 8, channels}, 1),
                                          drawn({3, 3, channels, filters}, 2), drawn({filters}, 3)};
-      const auto want = on("reference", made, outputs, inputs);
-      const auto found = on("cpu", made, outputs, inputs);
+      const auto want = on("reference", conv, outputs, inputs);
+      const auto found = on("cpu", conv, outputs, inputs);
       for (std::size_t i = 0; i < want.size(); ++i) {
         INFO("output " << i);
         check_same(found[i], want[i]);
@@ -88,25 +88,24 @@ TEST_CASE("convolution layer: values and gradients for any numbers of channels")
 TEST_CASE("convolution layer: NaN and infinities propagate through bias and relu") {
   const float inf = std::numeric_limits<float>::infinity();
   for (const std::int64_t filters : {3, 8, 20}) {
-    const Layer made = layer(1, filters, "valid");
+    const Layer conv = layer(1, filters, "valid");
     Array x = drawn({2, 9, 8, 1}, 1), bias = drawn({filters}, 3);
     x.as<float>()[20] = NAN;
     x.as<float>()[100] = -inf;
     bias.as<float>()[1] = NAN;
     const std::vector<Array> inputs = {x, drawn({3, 3, 1, filters}, 2), bias};
-    check_same(on("cpu", made, {made.y}, inputs)[0], on("reference", made, {made.y}, inputs)[0]);
+    check_same(on("cpu", conv, {conv.y}, inputs)[0], on("reference", conv, {conv.y}, inputs)[0]);
   }
 }
 
 TEST_CASE("convolution layer: bias and relu are fused, in inference and in training") {
   const Scratch scratch;
-  const Layer made = layer(4, 8, "valid");
-  const Tensor pooled = pool2d(made.y, 2, {.strides = 2});
+  const Layer conv = layer(4, 8, "valid");
+  const Tensor pooled = pool2d(conv.y, 2, {.strides = 2});
   const auto dumped = [&](const std::string& name, const std::vector<Tensor>& outputs) {
-    function({made.x, made.kernel, made.bias}, outputs,
-             {.backend = "cpu",
-              .dump = scratch.path(name),
-              .dump_stages = Stage::Claims | Stage::Plan});
+    function(
+        {conv.x, conv.kernel, conv.bias}, outputs,
+        {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Claims | Stage::Plan});
     const std::string claims = contents_of(scratch.path(name + "/50-claims.txt"));
     INFO(claims);
     CHECK(has(claims, "with bias"));
@@ -118,7 +117,7 @@ TEST_CASE("convolution layer: bias and relu are fused, in inference and in train
   CHECK(has(forward, ", relu  # float32; conv2d"));
   CHECK_FALSE(has(forward, "bias_add_line"));
   const std::string training =
-      dumped("training", gradients(sum(square(pooled)), {made.x, made.kernel, made.bias}));
+      dumped("training", gradients(sum(square(pooled)), {conv.x, conv.kernel, conv.bias}));
   INFO(training);
   CHECK(has(training, ", relu  # float32; conv2d"));
   // The masks of relu and of max pooling are rematerialised in the kernels that read them.
@@ -130,22 +129,22 @@ TEST_CASE("pooling: the gradient over overlapping windows stores nothing as larg
   for (const char* padding : {"valid", "same"}) {
     for (const char* mode : {"max", "avg"}) {
       INFO(mode << ", " << padding);
-      Layer made;
-      made.x = placeholder({.shape = {None, 9, 8, 20}, .name = "x"});
-      made.kernel = placeholder({.shape = {1}, .name = "kernel"});
-      made.bias = placeholder({.shape = {1}, .name = "bias"});
+      Layer conv;
+      conv.x = placeholder({.shape = {None, 9, 8, 20}, .name = "x"});
+      conv.kernel = placeholder({.shape = {1}, .name = "kernel"});
+      conv.bias = placeholder({.shape = {1}, .name = "bias"});
       const Tensor pooled =
-          pool2d(made.x, 3, {.strides = 2, .padding = padding, .pool_mode = mode});
-      const std::vector<Tensor> outputs = {pooled, gradients(sum(square(pooled)), {made.x})[0]};
+          pool2d(conv.x, 3, {.strides = 2, .padding = padding, .pool_mode = mode});
+      const std::vector<Tensor> outputs = {pooled, gradients(sum(square(pooled)), {conv.x})[0]};
       Array x = drawn({3, 9, 8, 20}, 1);
       for (float& value : x.as<float>()) value = std::round(4 * value);  // ties
       const std::vector<Array> inputs = {x, drawn({1}, 2), drawn({1}, 3)};
-      const auto want = on("reference", made, outputs, inputs);
-      const auto found = on("cpu", made, outputs, inputs);
+      const auto want = on("reference", conv, outputs, inputs);
+      const auto found = on("cpu", conv, outputs, inputs);
       check_same(found[0], want[0]);
       check_same(found[1], want[1]);
       const std::string name = std::string(mode) + padding;
-      function({made.x, made.kernel, made.bias}, outputs,
+      function({conv.x, conv.kernel, conv.bias}, outputs,
                {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Plan});
       const std::string plan = contents_of(scratch.path(name + "/52-plan.txt"));
       INFO(plan);

@@ -120,8 +120,8 @@ TEST_CASE("dense layer: 32,700 rows and their gradients, divided into parts of u
       for (std::int64_t i = 0; i < kRows; ++i) {
         want += static_cast<double>(fed.values[at(i * kDepth + d)]);
       }
-      const std::int64_t place = transposed ? d : d * kColumns;
-      const auto got = static_cast<double>(found[1].as<float>()[at(place)]);
+      const std::int64_t offset = transposed ? d : d * kColumns;
+      const auto got = static_cast<double>(found[1].as<float>()[at(offset)]);
       INFO("slope " << d << ": " << got << ", not " << want);
       CHECK((std::isnan(want) ? std::isnan(got) : std::abs(got - want) < 2e-2));
     }

@@ -50,8 +50,8 @@ std::vector<double> matmul(const std::vector<float>& x, const std::vector<float>
 /// Convolves two 3x3 images of 4 channels with 2x2 windows, without padding.
 std::vector<double> convolution(const std::vector<float>& x, const std::vector<float>& filter) {
   std::vector<double> out;
-  for (std::size_t place = 0; place < 2 * 2 * 2; ++place) {
-    const std::size_t image = place / 4, row = place / 2 % 2, column = place % 2;
+  for (std::size_t position = 0; position < 2 * 2 * 2; ++position) {
+    const std::size_t image = position / 4, row = position / 2 % 2, column = position % 2;
     for (std::size_t j = 0; j < kColumns; ++j) {
       double sum = 0;
       for (std::size_t k = 0; k < 2 * 2 * kDepth; ++k) {
@@ -112,13 +112,13 @@ class Steps {
   }
   /// The first bias of split columns has all of them, the next one those of the last axis.
   void add_bias() {
-    const bool split = layout_ == Layout::Columns;
-    const std::vector<std::int64_t> dims = !split      ? std::vector<std::int64_t>{kColumns}
+    const bool is_split = layout_ == Layout::Columns;
+    const std::vector<std::int64_t> dims = !is_split         ? std::vector<std::int64_t>{kColumns}
                                            : count_ % 2 == 0 ? std::vector<std::int64_t>{3, 2}
                                                              : std::vector<std::int64_t>{2};
-    const std::size_t size = split && count_ % 2 != 0 ? 2 : kColumns;
+    const std::size_t size = is_split && count_ % 2 != 0 ? 2 : kColumns;
     const std::vector<float> values = drawn(size, one_bias_ ? 7 : 7 + count_);
-    const Tensor bias = one_bias_ && size == kColumns && !split
+    const Tensor bias = one_bias_ && size == kColumns && !is_split
                             ? shared(values)
                             : Tensor(variable(Array(values, dims)));
     chain_.tensor = count_ % 2 == 0 ? chain_.tensor + bias : bias + chain_.tensor;
@@ -141,7 +141,7 @@ class Steps {
   Tensor shared_;
 };
 
-std::string fault_of(const Array& found, const std::vector<double>& want) {
+std::string mismatch_of(const Array& found, const std::vector<double>& want) {
   if (static_cast<std::size_t>(found.size()) != want.size()) return "another size";
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double got = found.as<float>()[i];
@@ -200,7 +200,7 @@ void check_chains(const Source& source, const std::vector<std::string>& chains, 
         function({x}, outputs, {.backend = backend})({Array(fed, source.input)});
     for (std::size_t i = 0; i < found.size(); ++i) {
       INFO(backend << ", " << source.name << ", steps " << chains[twice ? i / 2 : i]);
-      CHECK(fault_of(found[i], want[i]) == "");
+      CHECK(mismatch_of(found[i], want[i]) == "");
     }
   }
 }

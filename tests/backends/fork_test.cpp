@@ -32,9 +32,9 @@ TEST_CASE("reference backend: a forked child calls its parent's function and mak
   CHECK(kiln::testing::in_child([&] {
           if (counter.step() != 11.f) return 1;
           if (counter.now() != 11.f) return 2;
-          Counter made;
-          if (made.step() != 6.f) return 3;
-          return made.now() == 6.f ? 0 : 4;
+          Counter own_counter;
+          if (own_counter.step() != 6.f) return 3;
+          return own_counter.now() == 6.f ? 0 : 4;
         }) == 0);
   CHECK(counter.now() == 6.f);
   CHECK(counter.step() == 11.f);

@@ -1,5 +1,6 @@
 // Tests streaming stores of the cpu backend, for results larger than the caches: the kernels that
 // use them, and values for every alignment of rows.
+#include "core/types/at.h"
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 
@@ -70,7 +71,6 @@ TEST_CASE("streaming stores: rows of any alignment") {
     const std::vector<Array> got = outer({a, b, m});
     for (std::int64_t i = 0; i < lines; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
         const float product = a.as<float>()[at(i)] * b.as<float>()[at(j)];
         const float* row = got[1].as<float>().data() + 2 * i * columns;
         REQUIRE(got[0].as<float>()[at(i * columns + j)] == product);

@@ -191,12 +191,12 @@ TEST_CASE("row update: overwrites the value in place, unless the user holds the 
   const Array ones = Array::full({100, 8}, 1.f);
   Training t = training(ones, DType::Int32, Form::Subtracts, 0.5);
   const std::vector<Array> inputs = fed({3, 99, 3}, Array::full({3, 8}, 1.f), DType::Int32);
-  std::set<const void*> places;
+  std::set<const void*> addresses;
   for (int i = 0; i < 4; ++i) {
     t.function(inputs);
-    places.insert(address_of(t.table));
+    addresses.insert(address_of(t.table));
   }
-  CHECK(places.size() == 1);
+  CHECK(addresses.size() == 1);
   const Array held = get_value(t.table);
   CHECK(held.as<float>()[3 * 8] == -3);
   CHECK(held.as<float>()[4 * 8] == 1);

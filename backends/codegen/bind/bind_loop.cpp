@@ -46,10 +46,14 @@ void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const SlotSize
   carry.stack = step.body->results[static_cast<std::size_t>(written)];
   carry.ahead = carry.ends_in_stack ? 0 : bound.direction * slice;
   if (stacks.before >= 0) {
-    bound.first_copies.push_back({stack(stacks.before), initial, first_offset, 0, slice});
+    bound.first_copies.push_back(
+        {.to = stack(stacks.before), .from = initial, .to_offset = first_offset, .bytes = slice});
   }
   if (stacks.after >= 0) {
-    bound.last_copies.push_back({last, stack(stacks.after), 0, top - first_offset, slice});
+    bound.last_copies.push_back({.to = last,
+                                 .from = stack(stacks.after),
+                                 .from_offset = top - first_offset,
+                                 .bytes = slice});
   }
 }
 

@@ -99,9 +99,9 @@ void print_blocks(const PlanMemory& memory, const std::string& indent, std::stri
     return a->memory.offset < b->memory.offset;
   });
   for (const ArenaBlock* block : blocks) {
-    const MemoryBlock& placed = block->memory;
-    out += text(indent, "at ", placed.offset, ": ", placed.bytes, " bytes, ",
-                steps_text(placed.first, placed.last), ", ", contents_of(memory, *block), "\n");
+    const MemoryBlock& range = block->memory;
+    out += text(indent, "at ", range.offset, ": ", range.bytes, " bytes, ",
+                steps_text(range.first, range.last), ", ", contents_of(memory, *block), "\n");
   }
   for (const PlanMemory::Body& body : memory.bodies) {
     out += text(indent, "step ", body.step, ", ", body.name, ", ", body.memory.arena->bytes,

@@ -1,4 +1,4 @@
-// Axes of a group.
+// Selects the axes of a group from its flags.
 #include "backends/codegen/fusion/fusion_plan.h"
 
 namespace kiln::codegen {

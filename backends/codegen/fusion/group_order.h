@@ -8,6 +8,8 @@
 // Source: Pearce and Kelly 2006, A dynamic topological sort algorithm for directed acyclic graphs.
 #pragma once
 
+#include "core/types/at.h"
+
 #include <cstdint>
 #include <unordered_set>
 #include <vector>
@@ -23,7 +25,7 @@ class GroupOrder {
   /// REQUIRES: no path from `later` to `earlier`.
   void add_edge(int earlier, int later);
   /// The groups with an edge to the group.
-  const std::vector<int>& earlier_of(int index) const { return in_[slot(index)]; }
+  const std::vector<int>& earlier_of(int index) const { return in_[at(index)]; }
   /// All groups in topological order; among those that are ready, the smallest number first.
   std::vector<int> sorted() const;
   /// Number of edges that searches visited so far.
@@ -39,7 +41,6 @@ class GroupOrder {
     bool is_done() const { return at == seen.size(); }
   };
 
-  static std::size_t slot(int index) { return static_cast<std::size_t>(index); }
   bool is_unreachable(int first, int second, std::int64_t max_visits) const;
   bool step(Side& side, const Edges& edges, std::uint64_t own, std::uint64_t other) const;
   void unlink(int index);

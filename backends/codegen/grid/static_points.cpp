@@ -1,4 +1,4 @@
-// A checked product.
+// Multiplies with a check for overflow.
 #include "backends/codegen/grid/static_points.h"
 
 namespace kiln::codegen {

@@ -39,7 +39,7 @@ class Model {
         device_(device),
         inner_(depends_on_inner(kernel)) {}
 
-  Traffic least() const {
+  Traffic compulsory() const {
     std::vector<std::vector<int>> read(kernel_.operands.size()), written = read;
     for (const Stage& stage : kernel_.stages) {
       for (const int load : loads_of(stage, std::vector<bool>())) {
@@ -215,9 +215,9 @@ class Model {
 
 }  // namespace
 
-Traffic least_traffic(const Kernel& kernel,
-                      const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
-  return Model(kernel, evaluate, GridDescription()).least();
+Traffic compulsory_traffic(const Kernel& kernel,
+                           const std::function<std::int64_t(const ir::Dim&)>& evaluate) {
+  return Model(kernel, evaluate, GridDescription()).compulsory();
 }
 
 Traffic traffic_of(const Kernel& kernel, const GridSchedule& schedule,

@@ -16,8 +16,8 @@ struct Traffic {
 /// Compulsory traffic, a lower bound: each element that the kernel reads and each that it writes
 /// counts once, with its sector of 32 bytes where no adjacent element is accessed. Guarded and
 /// dynamic accesses count every element that they may access, at most one per point.
-Traffic least_traffic(const Kernel& kernel,
-                      const std::function<std::int64_t(const ir::Dim&)>& evaluate);
+Traffic compulsory_traffic(const Kernel& kernel,
+                           const std::function<std::int64_t(const ir::Dim&)>& evaluate);
 
 /// The bytes under a schedule. A group of stages reloads the elements of earlier groups, unless the
 /// values are kept in registers or are the same at all inner points; within a group, elements stay

@@ -1,4 +1,4 @@
-// Allocates the memory of a call.
+// Aligns large allocations to large pages and requests these from the system.
 #include "backends/codegen/host/call_memory.h"
 
 #include "backends/abi/kiln_backend_memory.h"

@@ -39,9 +39,15 @@ class CompiledExecutable final : public sdk::Executable {
     dumps_.compile_times(lowered_.times);
     if (dumps_.wanted("timings")) call_times_.enable();
     const HostDescription host_description{target.description()};
-    plans_ = std::make_unique<SizedPlans>(
-        SizedParts{graph.inputs, lowered_.results, lowered_.guards, program(), functions_,
-                   unchanged_, target.library(), host_description, dumps_});
+    plans_ = std::make_unique<SizedPlans>(SizedParts{.inputs = graph.inputs,
+                                                     .results = lowered_.results,
+                                                     .guards = lowered_.guards,
+                                                     .program = program(),
+                                                     .functions = functions_,
+                                                     .unchanged = unchanged_,
+                                                     .library = target.library(),
+                                                     .host = host_description,
+                                                     .dumps = dumps_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {

@@ -14,9 +14,12 @@ void for_each_update(const RowUpdateStep& step, const BoundRowUpdates& bound,
   for (std::size_t i = 0; i < step.updates.size(); ++i) {
     const RowUpdate& one = step.updates[i];
     const PreparedRowUpdate& update = bound.updates[i];
-    const RowUpdateMemory memory{list.slot(one.x),       list.slot(one.rate),
-                                 list.slot(one.indices), list.slot(one.updates),
-                                 list.slot(one.result),  reinterpret_cast<RowEntry*>(entries)};
+    const RowUpdateMemory memory{.x = list.slot(one.x),
+                                 .rate = list.slot(one.rate),
+                                 .indices = list.slot(one.indices),
+                                 .updates = list.slot(one.updates),
+                                 .result = list.slot(one.result),
+                                 .entries = reinterpret_cast<RowEntry*>(entries)};
     entries += aligned(update.scratch_bytes());
     if (update.has_work()) visit(one, update, memory);
   }

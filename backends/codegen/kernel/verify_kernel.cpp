@@ -134,7 +134,7 @@ class Verifier {
     if (e.op != ir::Op::Select && (d.dtypes & ir::dtype_bit(operand)) == 0) {
       fail(text(d.name, " of ", dtype_name(operand)));
     }
-    // Ops on bool alone give bool as what they take.
+    // A comparison gives bool; every other op gives the dtype of its operands.
     if (e.dtype != (d.infer == ir::comparison ? DType::Bool : operand)) {
       fail(text(d.name, " of ", dtype_name(operand), " that gives ", dtype_name(e.dtype)));
     }

@@ -27,7 +27,7 @@ class TimesPrinter {
     const double whole = times_.whole.seconds;
     const double share = whole == 0 ? 0 : 100 * time.seconds / whole;
     out_ += std::move(calls).str() + in_column(time.seconds * 1e6, 14, 1) +
-            in_column(mean * 1e6, 12, 3) + in_column(time.least * 1e6, 12, 3) +
+            in_column(mean * 1e6, 12, 3) + in_column(time.shortest * 1e6, 12, 3) +
             in_column(share, 8, 1) + "%  " + words + "\n";
   }
 

@@ -12,12 +12,12 @@ namespace kiln::codegen {
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
-  double least = 0;  // seconds of the shortest call; 0: there was none
+  double shortest = 0;  // seconds of the shortest call; 0: there was none
 
   void add(double taken) { add(StepTime{1, taken, taken}); }
   void add(const StepTime& other) {
     if (other.calls == 0) return;
-    least = calls == 0 ? other.least : std::min(least, other.least);
+    shortest = calls == 0 ? other.shortest : std::min(shortest, other.shortest);
     calls += other.calls;
     seconds += other.seconds;
   }

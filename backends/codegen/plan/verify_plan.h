@@ -1,4 +1,4 @@
-// Invariants of a plan.
+// Verifies the data flow of a plan and the extents of its strided views.
 #pragma once
 
 #include "backends/codegen/plan/plan.h"

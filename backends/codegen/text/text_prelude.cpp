@@ -89,14 +89,14 @@ inline float rounded(double x, int digits, int lowest, double limit) {
   return float(KILN_BUILTIN(nearbyint)(x / unit) * unit);
 }
 inline float to_f16(double x) { return rounded(x, 11, -14, 65520); }
-// Its exponents are those of float: what is subnormal there counts as zero.
+// bfloat16 has the exponents of float: subnormal floats count as zero.
 inline float to_bf16(double x) {
   if (flush(float(x)) == 0) return KILN_BUILTIN(copysignf)(0.0f, float(x));
   return rounded(x, 8, -126, 0x1.ffp127);
 }
 // The same for floats, without double arithmetic. Round to nearest even adds half of the last kept
-// bit, less one unless that bit is set, and drops the bits below; subnormals of float16 are rounded
-// by adding 0.5, whose last bit is theirs.
+// bit, less one unless that bit is set, and drops the bits below. Subnormals of float16 are rounded
+// by adding 0.5: the last bit of the sum has the weight of their last bit.
 inline float to_f16(float x) {
   const float size = KILN_BUILTIN(fabsf)(x);
   if (x != x) return x;

@@ -13,7 +13,12 @@ struct Axis {
 inline Axis axis_of(const codegen::Convolution& c, std::size_t from_last) {
   if (c.sizes.size() <= from_last) return {};
   const std::size_t i = c.sizes.size() - 1 - from_last;
-  return {c.sizes[i], c.windows[i], c.output_sizes[i], c.strides[i], c.dilations[i], c.low[i]};
+  return {.size = c.sizes[i],
+          .window = c.windows[i],
+          .outputs = c.output_sizes[i],
+          .stride = c.strides[i],
+          .dilation = c.dilations[i],
+          .low = c.low[i]};
 }
 
 }  // namespace kiln::cpu

@@ -27,13 +27,24 @@ RunDepthwiseBlock loops_of(GemmIsa isa) {
 
 /// `tap`: stride from tap to tap of the filter.
 WindowAxis forward(const Axis& axis, std::int64_t tap) {
-  return {axis.size, axis.outputs, axis.window, axis.stride, axis.dilation, axis.low, tap};
+  return {.size = axis.size,
+          .outputs = axis.outputs,
+          .taps = axis.window,
+          .stride = axis.stride,
+          .dilation = axis.dilation,
+          .low = axis.low,
+          .tap = tap};
 }
 
 /// The axis of backward data, from the output's gradient to the input's. REQUIRES: a stride of 1.
 WindowAxis backward(const Axis& axis, std::int64_t tap) {
-  const std::int64_t low = (axis.window - 1) * axis.dilation - axis.low;
-  return {axis.outputs, axis.size, axis.window, 1, axis.dilation, low, -tap};
+  return {.size = axis.outputs,
+          .outputs = axis.size,
+          .taps = axis.window,
+          .stride = 1,
+          .dilation = axis.dilation,
+          .low = (axis.window - 1) * axis.dilation - axis.low,
+          .tap = -tap};
 }
 
 class Depthwise final : public codegen::PreparedConvolution {

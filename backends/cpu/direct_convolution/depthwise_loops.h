@@ -164,13 +164,13 @@ Row row_at(const DepthwiseBlock& b, long long number, long long first, long long
   const Interval taps = taps_at(b.rows, number);
   const long long x_row = b.columns.size * b.channels;
   const long long above = number * b.rows.stride - b.rows.low + taps.begin * b.rows.dilation;
-  Row row{b.x,
-          b.filter + taps.begin * b.rows.tap,
-          b.y + number * b.columns.outputs * b.channels,
-          taps.end - taps.begin,
-          b.rows.dilation * x_row,
-          first,
-          end};
+  Row row{.x = b.x,
+          .filter = b.filter + taps.begin * b.rows.tap,
+          .y = b.y + number * b.columns.outputs * b.channels,
+          .count = taps.end - taps.begin,
+          .x_tap = b.rows.dilation * x_row,
+          .first = first,
+          .end = end};
   if (row.count > 0) row.x += above * x_row;
   return row;
 }

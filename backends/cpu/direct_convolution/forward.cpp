@@ -30,7 +30,13 @@ RunForwardBlock loops_of(GemmIsa isa) {
 
 /// `tap`: stride from tap to tap of the filter.
 WindowAxis window_axis(const Axis& axis, std::int64_t tap) {
-  return {axis.size, axis.outputs, axis.window, axis.stride, axis.dilation, axis.low, tap};
+  return {.size = axis.size,
+          .outputs = axis.outputs,
+          .taps = axis.window,
+          .stride = axis.stride,
+          .dilation = axis.dilation,
+          .low = axis.low,
+          .tap = tap};
 }
 
 class Forward final : public codegen::PreparedConvolution {

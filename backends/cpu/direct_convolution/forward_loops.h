@@ -147,13 +147,13 @@ void run_row(const ForwardBlock& b, long long number) {
     const bool is_inner = pixel >= inner.begin && pixel < inner.end;
     const Interval taps = taps_at(columns, pixel);
     const long long left = pixel * columns.stride - columns.low + taps.begin * columns.dilation;
-    const Tile tile{taps.begin < taps.end ? x + left * b.channels : x,
-                    b.filter + rows.begin * b.rows.tap + taps.begin * columns.tap,
-                    b.bias,
-                    b.y + (number * columns.outputs + pixel) * b.filters,
-                    rows.end - rows.begin,
-                    taps.end - taps.begin,
-                    0};
+    const Tile tile{.x = taps.begin < taps.end ? x + left * b.channels : x,
+                    .filter = b.filter + rows.begin * b.rows.tap + taps.begin * columns.tap,
+                    .bias = b.bias,
+                    .y = b.y + (number * columns.outputs + pixel) * b.filters,
+                    .row_taps = rows.end - rows.begin,
+                    .column_taps = taps.end - taps.begin,
+                    .lanes = 0};
     long long count = 1;
     if (is_inner) {  // tiles of equal size, not whole tiles and a small rest
       const long long rest = inner.end - pixel, tiles = (rest + kPixels - 1) / kPixels;

@@ -85,8 +85,12 @@ inline void pack_pair_lines(const PackArguments<BFloat16Bits, PackedWord>& a, lo
     for (long long c = 0; c < columns; ++c) {
       pair_run(a.rhs + (column + c) * a.rhs_n + d, lines + c * kDeep, depth, kRhsPad);
     }
-    pack<unsigned>({&lines->bf16_pair, 1, kDeep, (depth + 1) / 2, columns,
-                    &to[d / 2 * kPanel<unsigned>].bf16_pair});
+    pack<unsigned>({.rhs = &lines->bf16_pair,
+                    .rhs_k = 1,
+                    .rhs_n = kDeep,
+                    .k = (depth + 1) / 2,
+                    .n = columns,
+                    .packed = &to[d / 2 * kPanel<unsigned>].bf16_pair});
   }
 }
 

@@ -56,7 +56,12 @@ std::size_t HalfGemm<Half>::packed_bytes() const {
 
 template <class Half>
 void HalfGemm<Half>::pack(const Half* rhs, PackedWord* packed) const noexcept {
-  kernel_.pack({rhs, shape_.rhs_k, shape_.rhs_n, shape_.k, shape_.n, packed});
+  kernel_.pack({.rhs = rhs,
+                .rhs_k = shape_.rhs_k,
+                .rhs_n = shape_.rhs_n,
+                .k = shape_.k,
+                .n = shape_.n,
+                .packed = packed});
 }
 
 template <class Half>
@@ -69,8 +74,12 @@ void HalfGemm<Half>::pack_part(std::int64_t part, const Half* rhs,
                                PackedWord* packed) const noexcept {
   const std::int64_t begin = part * part_columns();
   const std::int64_t columns = std::min(part_columns(), shape_.n - begin);
-  kernel_.pack({rhs + begin * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, shape_.k, columns,
-                packed + begin * words(shape_.k)});
+  kernel_.pack({.rhs = rhs + begin * shape_.rhs_n,
+                .rhs_k = shape_.rhs_k,
+                .rhs_n = shape_.rhs_n,
+                .k = shape_.k,
+                .n = columns,
+                .packed = packed + begin * words(shape_.k)});
 }
 
 template <class Half>
@@ -99,8 +108,12 @@ void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
   const Scratch own = parts_of(scratch);
   for (std::int64_t row = 0; row < shape_.m; row += group_rows_) {
     const std::int64_t rows = std::min(group_rows_, shape_.m - row);
-    kernel_.prepare_lhs(
-        {lhs + row * shape_.lhs_m, shape_.lhs_m, shape_.lhs_k, rows, shape_.k, own.lhs});
+    kernel_.prepare_lhs({.lhs = lhs + row * shape_.lhs_m,
+                         .lhs_m = shape_.lhs_m,
+                         .lhs_k = shape_.lhs_k,
+                         .m = rows,
+                         .k = shape_.k,
+                         .prepared = own.lhs});
     for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
       const std::int64_t columns = std::min(kGroupN, shape_.n - column);
       Half* to = result + row * shape_.result_m + column;
@@ -151,7 +164,12 @@ void HalfGemm<Half>::add_block(HalfArguments a, const Half* rhs, std::int64_t de
   for (std::int64_t column = 0; column < end; column += block, a.sums += block) {
     if (column != 0 && a.rounded) a.rounded += block;
     a.n = std::min(block, end - column);
-    kernel_.pack({rhs + column * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, depth, a.n, packed});
+    kernel_.pack({.rhs = rhs + column * shape_.rhs_n,
+                  .rhs_k = shape_.rhs_k,
+                  .rhs_n = shape_.rhs_n,
+                  .k = depth,
+                  .n = a.n,
+                  .packed = packed});
     kernel_.run(a);
   }
 }

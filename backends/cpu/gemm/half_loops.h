@@ -128,14 +128,23 @@ inline void pack_half_lines(const PackArguments<Half, float>& a, long long colum
       for (long long i = 0; a.rhs_k != 1 && i < depth; ++i) own[i] = from[i * a.rhs_k];
       widen(a.rhs_k == 1 ? from : own, lines + c * kDeep, depth);
     }
-    pack<float>({lines, 1, kDeep, depth, columns, to + d * kPanel<float>});
+    pack<float>({.rhs = lines,
+                 .rhs_k = 1,
+                 .rhs_n = kDeep,
+                 .k = depth,
+                 .n = columns,
+                 .packed = to + d * kPanel<float>});
   }
 }
 
 template <class Half>
 void pack_half(const PackArguments<Half, PackedWord>& given) {
-  const PackArguments<Half, float> a{given.rhs, given.rhs_k, given.rhs_n,
-                                     given.k,   given.n,     &given.packed->float32};
+  const PackArguments<Half, float> a{.rhs = given.rhs,
+                                     .rhs_k = given.rhs_k,
+                                     .rhs_n = given.rhs_n,
+                                     .k = given.k,
+                                     .n = given.n,
+                                     .packed = &given.packed->float32};
   for (long long column = 0; column < a.n; column += kPanel<float>) {
     const long long columns = smaller(kPanel<float>, a.n - column);
     float* to = a.packed + column * a.k;

@@ -12,20 +12,34 @@ namespace {
 
 template <class T>
 constexpr MicroKernel<T> micro_kernel() {
-  MicroKernel<T> kernel{kPanel<T>, kBlock<T>, &run<T>, &run_dot_products<T>, &pack<T>, nullptr};
+  MicroKernel<T> kernel{.panel_columns = kPanel<T>,
+                        .block_columns = kBlock<T>,
+                        .run = &run<T>,
+                        .run_dot_products = &run_dot_products<T>,
+                        .pack = &pack<T>,
+                        .run_and_pack = nullptr};
   if constexpr (kOverlapsMemory<T>) kernel.run_and_pack = &run_and_pack<T>;
   return kernel;
 }
 
 template <class Half>
 constexpr HalfKernel<Half> half_kernel() {
-  return {kPanel<float>, kBlock<float>, 1, &pack_half<Half>, &widen_lhs<Half>,
-          &run_widened,  &narrow<Half>};
+  return {.panel_columns = kPanel<float>,
+          .block_columns = kBlock<float>,
+          .k_per_word = 1,
+          .pack = &pack_half<Half>,
+          .prepare_lhs = &widen_lhs<Half>,
+          .run = &run_widened,
+          .narrow = &narrow<Half>};
 }
 
 constexpr IsaKernels isa_kernels() {
-  return {micro_kernel<float>(),         micro_kernel<double>(),     micro_kernel<unsigned>(),
-          micro_kernel<unsigned long>(), half_kernel<Float16Bits>(), half_kernel<BFloat16Bits>()};
+  return {.float32 = micro_kernel<float>(),
+          .float64 = micro_kernel<double>(),
+          .int32 = micro_kernel<unsigned>(),
+          .int64 = micro_kernel<unsigned long>(),
+          .float16 = half_kernel<Float16Bits>(),
+          .bfloat16 = half_kernel<BFloat16Bits>()};
 }
 
 }  // namespace

@@ -4,7 +4,13 @@
 namespace kiln::cpu {
 
 const HalfKernel<BFloat16Bits> kBf16KernelAvx512 = {
-    kPanel<unsigned>, kPanel<unsigned>, 2, &pack_pairs, &pair_lhs, &run_pairs, &narrow_pairs,
-    true};
+    .panel_columns = kPanel<unsigned>,
+    .block_columns = kPanel<unsigned>,
+    .k_per_word = 2,
+    .pack = &pack_pairs,
+    .prepare_lhs = &pair_lhs,
+    .run = &run_pairs,
+    .narrow = &narrow_pairs,
+    .rounds = true};
 
 }  // namespace kiln::cpu

@@ -200,7 +200,12 @@ void multiply_tile(const Tile<T>& tile, long long rows) {
 /// which is in the cache.
 template <class T>
 PrefetchCursor prefetch_cursor(const MicroKernelArguments<T>& a) {
-  PrefetchCursor f{reinterpret_cast<const char*>(a.lhs), 0, 0, 0, 0, 0};
+  PrefetchCursor f{.at = reinterpret_cast<const char*>(a.lhs),
+                   .done = 0,
+                   .step = 0,
+                   .last_of_run = 0,
+                   .stride = 0,
+                   .run_shift = 0};
   if (!kOverlapsMemory<T> || a.prefetch.runs == 0) return f;
   f.at = reinterpret_cast<const char*>(a.prefetch.at);
   while ((1LL << f.run_shift) < a.prefetch.lines) ++f.run_shift;

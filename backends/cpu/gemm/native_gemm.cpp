@@ -45,7 +45,12 @@ std::size_t NativeGemm<T>::packed_bytes() const {
 
 template <class T>
 void NativeGemm<T>::pack(const T* rhs, T* packed) const noexcept {
-  kernel_.pack({rhs, shape_.rhs_k, shape_.rhs_n, shape_.k, shape_.n, packed});
+  kernel_.pack({.rhs = rhs,
+                .rhs_k = shape_.rhs_k,
+                .rhs_n = shape_.rhs_n,
+                .k = shape_.k,
+                .n = shape_.n,
+                .packed = packed});
 }
 
 template <class T>
@@ -57,8 +62,12 @@ template <class T>
 void NativeGemm<T>::pack_part(std::int64_t part, const T* rhs, T* packed) const noexcept {
   const std::int64_t begin = part * part_columns();
   const std::int64_t columns = std::min(part_columns(), shape_.n - begin);
-  kernel_.pack({rhs + begin * shape_.rhs_n, shape_.rhs_k, shape_.rhs_n, shape_.k, columns,
-                packed + begin * shape_.k});
+  kernel_.pack({.rhs = rhs + begin * shape_.rhs_n,
+                .rhs_k = shape_.rhs_k,
+                .rhs_n = shape_.rhs_n,
+                .k = shape_.k,
+                .n = columns,
+                .packed = packed + begin * shape_.k});
 }
 
 template <class T>
@@ -73,22 +82,21 @@ void NativeGemm<T>::run(const T* lhs, const T* rhs, const T* bias, T* result,
                         T* scratch) const noexcept {
   if (form_ == RhsForm::PackBlocks) return run_blocks(lhs, rhs, bias, result, scratch);
   const bool is_dot = form_ == RhsForm::DotProducts;
-  const std::int64_t rhs_stride = is_dot ? shape_.rhs_n : shape_.rhs_k;
-  (is_dot ? kernel_.run_dot_products : kernel_.run)({lhs,
-                                                     rhs,
-                                                     form_ == RhsForm::Prepacked,
-                                                     bias,
-                                                     result,
-                                                     shape_.m,
-                                                     shape_.n,
-                                                     shape_.k,
-                                                     shape_.lhs_m,
-                                                     shape_.lhs_k,
-                                                     rhs_stride,
-                                                     shape_.result_m,
-                                                     false,
-                                                     shape_.relu,
-                                                     {}});
+  const MicroKernelArguments<T> arguments{.lhs = lhs,
+                                          .rhs = rhs,
+                                          .packed = form_ == RhsForm::Prepacked,
+                                          .bias = bias,
+                                          .result = result,
+                                          .m = shape_.m,
+                                          .n = shape_.n,
+                                          .k = shape_.k,
+                                          .lhs_m = shape_.lhs_m,
+                                          .lhs_k = shape_.lhs_k,
+                                          .rhs_stride = is_dot ? shape_.rhs_n : shape_.rhs_k,
+                                          .result_m = shape_.result_m,
+                                          .accumulate = false,
+                                          .relu = shape_.relu};
+  (is_dot ? kernel_.run_dot_products : kernel_.run)(arguments);
 }
 
 template <class T>
@@ -97,9 +105,12 @@ void NativeGemm<T>::run_blocks(const T* lhs, const T* rhs, const T* bias, T* res
   const std::int64_t groups = (shape_.m + kGroupM - 1) / kGroupM;
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t row = shape_.m * group / groups;
-    const BlockRun run{
-        lhs + row * shape_.lhs_m,       rhs,     bias,
-        result + row * shape_.result_m, scratch, shape_.m * (group + 1) / groups - row};
+    const BlockRun run{.lhs = lhs + row * shape_.lhs_m,
+                       .rhs = rhs,
+                       .bias = bias,
+                       .result = result + row * shape_.result_m,
+                       .scratch = scratch,
+                       .m = shape_.m * (group + 1) / groups - row};
     for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
       const std::int64_t end = std::min(column + kGroupN, shape_.n);
       for (std::int64_t d = 0; d < shape_.k; d += kBlockK) run_group(run, column, end, d);
@@ -135,7 +146,12 @@ void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int6
       kernel_.run_and_pack(a, run.scratch);
       continue;
     }
-    kernel_.pack({a.rhs, shape_.rhs_k, shape_.rhs_n, depth, a.n, run.scratch});
+    kernel_.pack({.rhs = a.rhs,
+                  .rhs_k = shape_.rhs_k,
+                  .rhs_n = shape_.rhs_n,
+                  .k = depth,
+                  .n = a.n,
+                  .packed = run.scratch});
     a.rhs = run.scratch;
     a.packed = true;
     kernel_.run(a);
@@ -158,8 +174,12 @@ Prefetch NativeGemm<T>::prefetch_of(const T* rhs, std::int64_t column, std::int6
   constexpr std::int64_t kBytes = sizeof(T), kLine = kLineBytes / kBytes;
   const T* at = rhs + column * shape_.rhs_n + d * shape_.rhs_k + (kLine - 1);
   const auto lines = [](std::int64_t count) { return (count + kLine - 1) / kLine; };
-  if (shape_.rhs_n == 1) return {at, depth, lines(columns), shape_.rhs_k * kBytes};
-  if (shape_.rhs_k == 1) return {at, columns, lines(depth), shape_.rhs_n * kBytes};
+  if (shape_.rhs_n == 1) {
+    return {.at = at, .runs = depth, .lines = lines(columns), .stride = shape_.rhs_k * kBytes};
+  }
+  if (shape_.rhs_k == 1) {
+    return {.at = at, .runs = columns, .lines = lines(depth), .stride = shape_.rhs_n * kBytes};
+  }
   return {};
 }
 

@@ -1,6 +1,6 @@
 // Packs rhs into panels: panel after panel of kPanel<T> columns, each row after row, so that the
 // micro-kernel reads one sequential stream of memory for any strides of rhs. A transposed
-// rhs is transposed in registers on the way.
+// rhs is transposed in registers while it is packed.
 #pragma once
 
 #include "backends/cpu/gemm/isa_vectors.h"

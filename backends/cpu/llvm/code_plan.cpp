@@ -118,7 +118,11 @@ CodePlan plan_codes(const std::vector<BuiltKernel>& kernels, const IsaTarget& ta
     const auto [known, is_new] = codes.try_emplace(
         target_key(work.keys[i], is_parametric[i], target, generation), plan.codes.size());
     code_of.push_back(known->second);
-    if (is_new) plan.codes.push_back({work.kernels[i], is_parametric[i], generation, known->first});
+    if (!is_new) continue;
+    plan.codes.push_back({.kernel = work.kernels[i],
+                          .is_parametric = is_parametric[i],
+                          .generation = generation,
+                          .key = known->first});
   }
   for (const std::size_t i : work.of) {
     plan.uses.push_back({code_of[i], parametric_irs[i].parameters});

@@ -65,8 +65,8 @@ void on_fatal_error(void*, const char* reason, bool) {
   if (t_job != nullptr) sleep_after_fatal(reason, false);
 }
 
-/// On other threads, such as where code is unloaded, LLVM lets std::bad_alloc pass as operator
-/// new's.
+/// Throws std::bad_alloc on threads that are not compile threads, such as a thread that unloads
+/// code: there LLVM propagates the std::bad_alloc of operator new, too.
 void on_bad_alloc(void*, const char* reason, bool) {
   if (t_job == nullptr) throw std::bad_alloc();
   sleep_after_fatal(reason, true);

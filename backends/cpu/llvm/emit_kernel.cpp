@@ -36,12 +36,12 @@ bool in_order(const Kernel& kernel) {
 }
 
 /// Called by kernels: records a call's first index out of range. `bad`: a byte per lane.
-void note_fault(IndexOutOfRange* fault, std::int64_t access, std::int64_t limit,
-                const std::int64_t* indices, const std::uint8_t* bad, std::int64_t lanes) {
-  if (fault->access >= 0) return;
+void record_out_of_range(IndexOutOfRange* record, std::int64_t access, std::int64_t limit,
+                         const std::int64_t* indices, const std::uint8_t* bad, std::int64_t lanes) {
+  if (record->access >= 0) return;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     if (!bad[lane]) continue;
-    *fault = {access, indices[lane], limit};
+    *record = {access, indices[lane], limit};
     return;
   }
 }
@@ -119,7 +119,7 @@ void KernelEmitter::begin_function() {
   size_array_ = llvm::cast<llvm::Instruction>(sizes);
   begin_ = field(offsetof(KernelArguments, begin), b_.getInt64Ty());
   end_ = field(offsetof(KernelArguments, end), b_.getInt64Ty());
-  fault_ = field(offsetof(KernelArguments, out_of_range), pointer);
+  out_of_range_ = field(offsetof(KernelArguments, out_of_range), pointer);
   seed_ = field(offsetof(KernelArguments, seed), b_.getInt64Ty());
   counter_ = field(offsetof(KernelArguments, call_counter), b_.getInt64Ty());
   for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
@@ -325,7 +325,7 @@ std::vector<std::int64_t> emit_parametric_kernel(llvm::Module& module, const Ker
 }
 
 std::vector<RuntimeSymbol> kernel_symbols() {
-  return {{"kiln_note_fault", reinterpret_cast<void*>(note_fault)}};
+  return {{"kiln_record_out_of_range", reinterpret_cast<void*>(record_out_of_range)}};
 }
 
 }  // namespace kiln::cpu

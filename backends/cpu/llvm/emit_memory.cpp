@@ -185,10 +185,10 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
   b_.CreateStore(b_.CreateZExt(bad, e_.with_lanes_of(b_.getInt8Ty(), bad->getType())), flags);
   Type *pointer = b_.getPtrTy(), *integer = b_.getInt64Ty();
   const auto callee = e_.module.getOrInsertFunction(
-      "kiln_note_fault",
+      "kiln_record_out_of_range",
       llvm::FunctionType::get(b_.getVoidTy(),
                               {pointer, integer, integer, pointer, pointer, integer}, false));
-  b_.CreateCall(callee, {fault_, b_.getInt64(at(number)), limit, indices, flags,
+  b_.CreateCall(callee, {out_of_range_, b_.getInt64(at(number)), limit, indices, flags,
                          b_.getInt64(vector ? at(lanes_) : 1)});
   b_.CreateBr(after);
   b_.SetInsertPoint(after);

@@ -23,12 +23,13 @@ KernelEmitter::MinMax KernelEmitter::begin_minmax(const Stage& stage, Value* bes
   Type* integer = b_.getIntNTy(scalar->getScalarSizeInBits());
   Type* all = accumulator_type(integer);
   Type* half = llvm::FixedVectorType::get(integer, static_cast<unsigned>(lanes_ / 2));
-  const MinMax made{best, variable(all), variable(half), all, half};
+  const MinMax so_far{
+      .best = best, .sign = variable(all), .nan = variable(half), .all = all, .half = half};
   const bool is_max = stage.combiner == Combiner::Max;
   b_.CreateStore(is_max ? llvm::Constant::getAllOnesValue(all) : llvm::Constant::getNullValue(all),
-                 made.sign);
-  b_.CreateStore(llvm::Constant::getNullValue(half), made.nan);
-  return made;
+                 so_far.sign);
+  b_.CreateStore(llvm::Constant::getNullValue(half), so_far.nan);
+  return so_far;
 }
 
 void KernelEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {

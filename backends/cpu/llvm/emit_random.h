@@ -1,4 +1,4 @@
-// Emits uniform random numbers.
+// Emits counter-based random numbers (Philox), the draws of Op::RandomUniform.
 #pragma once
 
 #include "backends/cpu/llvm/emit_context.h"

@@ -22,7 +22,7 @@ bool KernelEmitter::is_share(int expression) const {
   if (x.kind != ExpressionKind::Load) return false;
   const Access& access = kernel_.accesses[at(x.number)];
   if (access.dynamic >= 0 || access.when >= 0) return false;
-  // Only the last earlier stage that writes the operand decides: the stages after it do not.
+  // The last earlier stage that writes the operand determines the element that is loaded.
   for (std::size_t s = group_; s-- > 0;) {
     for (const Store& store : kernel_.stages[s].stores) {
       if (kernel_.accesses[at(store.access)].operand != access.operand) continue;

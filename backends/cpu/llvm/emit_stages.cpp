@@ -10,7 +10,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// The approximate length of a part of a blocked sum; shorter sums than two parts have none.
+/// The approximate length of a part of a blocked sum. Sums shorter than two parts are not divided.
 constexpr std::int64_t kPart = 256;
 
 /// Bytes of the narrowest vector register. Lanes are combined in vectors of at least this size:
@@ -178,9 +178,9 @@ Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) 
 }
 
 Value* KernelEmitter::folded(std::size_t s, DType dtype, Value* x) {
-  const int least = kMinBytes / static_cast<int>(dtype_bytes(dtype));
+  const int min_lanes = kMinBytes / static_cast<int>(dtype_bytes(dtype));
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
-    const int width = std::min(lanes_, std::max(half, least));
+    const int width = std::min(lanes_, std::max(half, min_lanes));
     std::vector<int> upper(at(width), -1), lower(at(width));
     for (int lane = 0; lane < width; ++lane) {
       lower[at(lane)] = lane;

@@ -21,8 +21,8 @@ using namespace codegen;
 /// an L3 cache of 32 MiB.
 constexpr std::int64_t kStreamBytes = std::int64_t{15} << 20;
 
-/// Results that are written in tiles of other operands are streamed if they span at least so many
-/// bytes: their stores alternate between many pages, and the loads of the lines that ordinary
+/// Results that are written in tiles of other operands are streamed if they span at least this
+/// many bytes: their stores alternate between many pages, and the loads of the lines that ordinary
 /// stores overwrite would cost more than the caches save. Transposing 2000 x 2000 takes 0.40 ms,
 /// with ordinary stores 1.46, axes of 16 x 56 x 56 x 64 0.31 ms instead of 1.03.
 constexpr std::int64_t kStreamTiledBytes = std::int64_t{8} << 20;

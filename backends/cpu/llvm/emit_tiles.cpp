@@ -15,7 +15,8 @@ namespace {
 /// Bytes of a cache line.
 constexpr int kLine = 64;
 
-/// Adjacent tiles in a block if a row of a tile is a whole line: fewer changes of page.
+/// Adjacent tiles in a block if a row of a tile is a whole line: consecutive stores then stay in a
+/// page for longer.
 constexpr int kWholeLineTiles = 4;
 
 /// Rows of a block if lines are not written whole: more of them, at a stride of a power of two,
@@ -133,7 +134,13 @@ void KernelEmitter::read_tile(int number, Value* rows) {
   Value* from = b_.CreateGEP(vector->getElementType(), buffers_[at(access.operand)],
                              scalar_offset(access));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
-  transpose_tile(e_, vector, {from, stride, memory, rows, columns, tiles_.ahead[at(number)]});
+  transpose_tile(e_, vector,
+                 {.from = from,
+                  .stride = stride,
+                  .to = memory,
+                  .rows = rows,
+                  .columns = columns,
+                  .ahead = tiles_.ahead[at(number)]});
 }
 
 Value* KernelEmitter::elements_ahead(const Access& access) {
@@ -144,8 +151,8 @@ Value* KernelEmitter::elements_ahead(const Access& access) {
     Value* elements = b_.CreateMul(size(kernel_.axes[axis]), size(access.strides[axis]));
     spanned = b_.CreateSelect(b_.CreateICmpSGT(elements, spanned), elements, spanned);
   }
-  const auto least = kMinPrefetchedBytes / static_cast<std::int64_t>(dtype_bytes(dtype));
-  Value* is_large = b_.CreateICmpSGE(spanned, b_.getInt64(at(least)));
+  const auto min_elements = kMinPrefetchedBytes / static_cast<std::int64_t>(dtype_bytes(dtype));
+  Value* is_large = b_.CreateICmpSGE(spanned, b_.getInt64(at(min_elements)));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
   Value* ahead = b_.CreateMul(stride, b_.getInt64(at(kTilesAhead * lanes_)));
   return b_.CreateSelect(is_large, ahead, b_.getInt64(0));

@@ -18,7 +18,7 @@ constexpr std::size_t kManyExpressions = 48;
 /// come from the L2 cache.
 constexpr int kFewAccumulators = 4;
 
-/// Loops with fewer iterations than that have no iteration of several vectors under a mask.
+/// Minimum of iterations of a loop whose last iteration is several vectors under a mask.
 constexpr std::int64_t kMinSteps = 16;
 
 /// Whether evaluating the expression is one long chain of dependent instructions, as formulas emit.

@@ -145,7 +145,7 @@ class CodeGenerationPasses final : public llvm::legacy::PassManagerBase {
   explicit CodeGenerationPasses(CodeGeneration generation)
       : is_quick_(generation == CodeGeneration::Quick) {}
 
-  /// Takes the pass over.
+  /// Takes ownership of the pass.
   void add(llvm::Pass* pass) override {
     if (is_quick_ && is_left_out(*pass)) {
       delete pass;

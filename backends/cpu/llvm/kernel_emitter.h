@@ -298,8 +298,8 @@ class KernelEmitter {
   bool is_compact_ = false;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  llvm::Value *begin_ = nullptr, *end_ = nullptr, *fault_ = nullptr, *seed_ = nullptr,
-        *counter_ = nullptr;
+  llvm::Value *begin_ = nullptr, *end_ = nullptr, *out_of_range_ = nullptr, *seed_ = nullptr,
+              *counter_ = nullptr;
   std::vector<llvm::Value*> buffers_, sizes_;
   std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;

@@ -1,4 +1,4 @@
-// Multiplies static extents, up to a limit that no product exceeds by much.
+// Multiplies static extents, saturating at kManyPoints.
 #include "backends/cpu/llvm/kernel_work.h"
 
 #include <algorithm>

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kSample = "sample";
 
 /// void sample(float* values, int64 end): values[i] = values[i] * i + values[i] * (1 + i % 8),
-/// eight lanes a step. The factors are a constant in memory whose load is hoisted out of the loop:
-/// for that the code generator builds its table of folded loads.
+/// eight lanes a step. The factors are a constant in memory whose load is hoisted out of the loop,
+/// which makes the code generator build its table of folded loads.
 void emit_sample(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> builder(context);

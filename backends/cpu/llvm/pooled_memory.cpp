@@ -50,7 +50,8 @@ bool is_over_aligned(BasicLayout& layout) {
   return false;
 }
 
-std::unique_ptr<Module> place(BasicLayout& layout) {
+/// Allocates the pages of the module and sets the address of each segment.
+std::unique_ptr<Module> allocate_module(BasicLayout& layout) {
   PageSizes sizes{};
   for (const auto& [group, segment] : layout.segments()) {
     append(sizes[static_cast<std::size_t>(use_of(group))], segment);
@@ -107,7 +108,7 @@ void PooledMemory::allocate(const llvm::jitlink::JITLinkDylib*, LinkGraph& graph
   }
   std::unique_ptr<InFlight> in_flight;
   try {
-    in_flight = std::make_unique<InFlight>(graph, place(layout));
+    in_flight = std::make_unique<InFlight>(graph, allocate_module(layout));
   } catch (const std::bad_alloc&) {
     return on_allocated(no_memory());
   }

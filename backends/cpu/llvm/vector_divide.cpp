@@ -6,7 +6,8 @@ namespace kiln::cpu {
 using llvm::Value;
 
 Value* emit_quotient_of_share(const Emit& e, Value* x, Value* y) {
-  // Nothing leaves the range, and the sign of a zero is +: neither scaling nor a choice is needed.
+  // x is in [+0, 1] and y in [1, 2^64]: no step overflows or underflows and zeros have the sign +,
+  // so that the scaling and the selection of emit_divide are not needed.
   Value* reciprocal = e.b.CreateFDiv(e.real(x->getType(), 1), y);
   Value* quotient = e.b.CreateFMul(x, reciprocal);
   Value* rest = e.multiply_add(e.b.CreateFNeg(quotient), y, x);

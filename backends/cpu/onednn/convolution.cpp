@@ -84,13 +84,13 @@ bool overruns_scratchpad(const Convolution& c) {
 
 /// `filter`: null lets oneDNN choose the filter's layout.
 ConvolutionLayouts layouts(const Convolution& c, const Layout* filter) {
-  ConvolutionLayouts all{activations(c.batch, c.groups * c.channels, c.sizes),
-                         filter ? Layout::copy(filter->view()) : Layout(filter_dims(c)),
-                         activations(c.batch, c.groups * c.filters, c.output_sizes),
-                         c.strides,
-                         {},
-                         c.low,
-                         {}};
+  ConvolutionLayouts all{.input = activations(c.batch, c.groups * c.channels, c.sizes),
+                         .filter = filter ? Layout::copy(filter->view()) : Layout(filter_dims(c)),
+                         .output = activations(c.batch, c.groups * c.filters, c.output_sizes),
+                         .strides = c.strides,
+                         .dilations = {},
+                         .low = c.low,
+                         .high = {}};
   for (std::size_t i = 0; i < c.sizes.size(); ++i) {
     all.dilations.push_back(c.dilations[i] - 1);
     const std::int64_t width = (c.windows[i] - 1) * c.dilations[i] + 1;

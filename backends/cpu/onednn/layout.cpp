@@ -60,7 +60,13 @@ DenseForm dense_form(const OneDnnMatmulShape& shape) {
       too_large(shape.m, shape.n, result)) {
     return rejected("an operand spans more than 2^48 elements");
   }
-  return {DenseMatmul{shape.m, shape.n, shape.k, *lhs, *rhs, result}, ""};
+  return {.matmul = DenseMatmul{.m = shape.m,
+                                .n = shape.n,
+                                .k = shape.k,
+                                .lhs = *lhs,
+                                .rhs = *rhs,
+                                .result = result},
+          .rejection = ""};
 }
 
 std::optional<std::string> rejection_of(const OneDnnMatmulShape& shape) {

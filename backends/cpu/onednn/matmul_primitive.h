@@ -1,4 +1,4 @@
-// Runs oneDNN's matmul primitive.
+// Creates oneDNN's matmul primitive for dense operands and runs it on any thread.
 #pragma once
 
 #include "backends/cpu/onednn/layout.h"

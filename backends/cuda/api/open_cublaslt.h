@@ -1,4 +1,4 @@
-// Opens cuBLASLt.
+// Opens cuBLASLt and checks its version against the range that Kiln supports.
 #pragma once
 
 #include "backends/cuda/api/cublaslt_api.h"

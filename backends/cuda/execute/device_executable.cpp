@@ -162,10 +162,13 @@ class DeviceExecutable final : public sdk::Executable {
       const CallSizes call_sizes(lowered_.module.graph.inputs, lowered_.guards, sizes);
       const EvaluateDim evaluate = std::cref(call_sizes);
       auto sized = std::make_shared<SizedPlan>();
-      sized->plan = bind_device_plan(
-          lowered_.program.plan, {lowered_.program, library_->kernels(), resources_.device->grid(),
-                                  libraries_.matmuls, libraries_.convolutions.library(),
-                                  evaluate});
+      sized->plan = bind_device_plan(lowered_.program.plan,
+                                     {.program = lowered_.program,
+                                      .kernels = library_->kernels(),
+                                      .grid = resources_.device->grid(),
+                                      .matmuls = libraries_.matmuls,
+                                      .convolutions = libraries_.convolutions.library(),
+                                      .evaluate = evaluate});
       check_launches(*sized->plan);
       for (const ir::Value& result : lowered_.results) {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));

@@ -1,4 +1,4 @@
-// Fills device memory with zeros.
+// Queues a memset of device memory on a stream.
 #pragma once
 
 #include "backends/cuda/device/stream.h"

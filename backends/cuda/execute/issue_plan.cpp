@@ -116,23 +116,27 @@ class PlanIssuer {
     const auto& matmul = std::get<MatmulStep>(step);
     call_.operations += operations_of(bound);
     issue_matmul(matmul, bound,
-                 {call_.stream,
-                  call_.lowered.module,
-                  {.lhs = slot(matmul.lhs),
-                   .rhs = slot(matmul.rhs),
-                   .result = slot(matmul.result),
-                   .bias = matmul.bias < 0 ? 0 : slot(matmul.bias),
-                   .workspace = offset_by(arena_, bound.workspace)},
-                  bytes(matmul.result)});
+                 {.stream = call_.stream,
+                  .module = call_.lowered.module,
+                  .slots = {.lhs = slot(matmul.lhs),
+                            .rhs = slot(matmul.rhs),
+                            .result = slot(matmul.result),
+                            .bias = matmul.bias < 0 ? 0 : slot(matmul.bias),
+                            .workspace = offset_by(arena_, bound.workspace)},
+                  .result_bytes = bytes(matmul.result)});
   }
 
   void issue(const Step& step, const DeviceConvolution& bound) {
     const auto& convolution = std::get<ConvolutionStep>(step);
     call_.operations += operations_of(bound);
-    issue_convolution(
-        convolution, bound,
-        {call_.stream, call_.lowered.module, slot(convolution.lhs), slot(convolution.rhs),
-         slot(convolution.result), offset_by(arena_, bound.workspace), bytes(convolution.result)});
+    issue_convolution(convolution, bound,
+                      {.stream = call_.stream,
+                       .module = call_.lowered.module,
+                       .lhs = slot(convolution.lhs),
+                       .rhs = slot(convolution.rhs),
+                       .result = slot(convolution.result),
+                       .workspace = offset_by(arena_, bound.workspace),
+                       .result_bytes = bytes(convolution.result)});
   }
 
   // ---- loops ----

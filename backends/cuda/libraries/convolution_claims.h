@@ -6,7 +6,7 @@
 namespace kiln::cuda {
 
 /// Claims convolutions of float32 and float64 with one to three spatial axes: forward, backward
-/// data and backward filter. Kernels compute their bias and ReLU. The library may skip padding: a
+/// data and backward weights. Kernels compute their bias and ReLU. The library may skip padding: a
 /// filter element that is infinite or NaN then adds no NaN where it meets a padded zero.
 class ConvolutionClaims final : public codegen::LibraryClaims {
  public:

@@ -85,7 +85,7 @@ bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
 }  // namespace
 
 std::string text_of(const ConvolutionDescription& convolution) {
-  static constexpr const char* kRoles[] = {"backward data", "backward filter", "forward"};
+  static constexpr const char* kRoles[] = {"backward data", "backward weights", "forward"};
   return text(kRoles[static_cast<std::size_t>(convolution.role)], " ", convolution.dtype,
               ", input ", joined(convolution.input.dims), ", filter ",
               joined(convolution.filter.dims), ", output ", joined(convolution.output.dims));
@@ -116,8 +116,12 @@ std::optional<ConvolutionDescription> describe(const ConvolutionStep& step,
                              .low = {},
                              .high = {}};
   for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
-    const Axis axis{out.input.dims[i + 2], out.filter.dims[i + 2], out.output.dims[i + 2],
-                    attrs.strides[i],      attrs.dilations[i],     evaluate(attrs.low[i])};
+    const Axis axis{.size = out.input.dims[i + 2],
+                    .window = out.filter.dims[i + 2],
+                    .count = out.output.dims[i + 2],
+                    .stride = attrs.strides[i],
+                    .dilation = attrs.dilations[i],
+                    .low = evaluate(attrs.low[i])};
     if (!fit_axis(axis, i, out)) return std::nullopt;
   }
   if (attrs.strides.size() > 1) return out;

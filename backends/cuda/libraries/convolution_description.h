@@ -18,7 +18,7 @@ struct TensorLayout {
 
 /// A convolution of two or three spatial axes; one of a single axis gets a second one of size 1.
 /// `role`: the tensor that is the result: output (forward), input (backward data) or filter
-/// (backward filter). The library derives the number of groups from the channels.
+/// (backward weights). The library derives the number of groups from the channels.
 struct ConvolutionDescription {
   DType dtype = DType::Float32;
   ir::ConvRole role = ir::ConvRole::Output;

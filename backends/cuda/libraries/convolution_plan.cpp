@@ -25,12 +25,27 @@ struct RoleAttributes {
 
 using A = CudnnAttribute;
 constexpr RoleAttributes kRoles[] = {
-    {DescriptorType::BackwardData, A::DataConvolution, A::DataInput, A::DataFilter, A::DataOutput,
-     A::DataAlpha, A::DataBeta},
-    {DescriptorType::BackwardFilter, A::FilterConvolution, A::FilterInput, A::FilterFilter,
-     A::FilterOutput, A::FilterAlpha, A::FilterBeta},
-    {DescriptorType::Forward, A::ForwardConvolution, A::ForwardInput, A::ForwardFilter,
-     A::ForwardOutput, A::ForwardAlpha, A::ForwardBeta},
+    {.operation = DescriptorType::BackwardData,
+     .convolution = A::DataConvolution,
+     .input = A::DataInput,
+     .filter = A::DataFilter,
+     .output = A::DataOutput,
+     .alpha = A::DataAlpha,
+     .beta = A::DataBeta},
+    {.operation = DescriptorType::BackwardFilter,
+     .convolution = A::FilterConvolution,
+     .input = A::FilterInput,
+     .filter = A::FilterFilter,
+     .output = A::FilterOutput,
+     .alpha = A::FilterAlpha,
+     .beta = A::FilterBeta},
+    {.operation = DescriptorType::Forward,
+     .convolution = A::ForwardConvolution,
+     .input = A::ForwardInput,
+     .filter = A::ForwardFilter,
+     .output = A::ForwardOutput,
+     .alpha = A::ForwardAlpha,
+     .beta = A::ForwardBeta},
 };
 
 api::CudnnDataType data_type_of(DType dtype) {

@@ -51,15 +51,15 @@ std::vector<std::vector<std::byte>> corners(DType dtype) {
 
 /// All pairs: the first of each, the second of each.
 std::pair<Memory, Memory> pairs(DType dtype) {
-  std::pair<Memory, Memory> made;
+  std::pair<Memory, Memory> operands;
   const auto list = corners(dtype);
   for (const auto& x : list) {
     for (const auto& y : list) {
-      made.first.bytes.insert(made.first.bytes.end(), x.begin(), x.end());
-      made.second.bytes.insert(made.second.bytes.end(), y.begin(), y.end());
+      operands.first.bytes.insert(operands.first.bytes.end(), x.begin(), x.end());
+      operands.second.bytes.insert(operands.second.bytes.end(), y.begin(), y.end());
     }
   }
-  return made;
+  return operands;
 }
 
 std::vector<double> wide(DType dtype, const Memory& memory) {

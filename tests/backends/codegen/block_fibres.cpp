@@ -72,10 +72,10 @@ void BlockFibres::run_warp(std::int64_t begin, ThreadOrder order,
   do {
     for (std::int64_t turn = 0; turn < end - begin; ++turn) {
       const std::int64_t thread = begin + thread_at(order, turn, end - begin);
-      const auto place = static_cast<std::size_t>(thread);
-      if (fibres_[place]->wait != Wait::None) continue;
+      const auto index = static_cast<std::size_t>(thread);
+      if (fibres_[index]->wait != Wait::None) continue;
       enter(thread);
-      resume(place);
+      resume(index);
     }
   } while (release_warp(first, last) || release(first, last, Wait::Exchange));
 }

@@ -35,15 +35,15 @@ struct Inputs {
   }
 };
 
-/// A cache by the first size of one input, and how often an object was made for it.
+/// A cache by the first size of one input, and how often an object was created for it.
 struct Cached {
   SizedCache<std::int64_t> cache;
-  int made = 0;
+  int created = 0;
 
   std::int64_t of(std::int64_t size) {
     const Sizes sizes{{size, 3}};
     return *cache.of(views_of(sizes), [&] {
-      ++made;
+      ++created;
       return std::make_shared<std::int64_t>(size);
     });
   }
@@ -79,14 +79,14 @@ TEST_CASE("SizedCache: the least recently used sizes are dropped") {
   constexpr auto kCount = static_cast<std::int64_t>(decltype(cached.cache)::kMaxEntries);
   for (std::int64_t size = 0; size < kCount; ++size) CHECK(cached.of(size) == size);
   for (std::int64_t size = 0; size < kCount; ++size) CHECK(cached.of(size) == size);
-  CHECK(cached.made == kCount);
+  CHECK(cached.created == kCount);
   CHECK(cached.of(0) == 0);      // now the most recently used
   CHECK(cached.of(100) == 100);  // drops 1
-  CHECK(cached.made == kCount + 1);
+  CHECK(cached.created == kCount + 1);
   CHECK(cached.of(0) == 0);
-  CHECK(cached.made == kCount + 1);
+  CHECK(cached.created == kCount + 1);
   CHECK(cached.of(1) == 1);
-  CHECK(cached.made == kCount + 2);
+  CHECK(cached.created == kCount + 2);
   CHECK(cached.cache.all().size() == decltype(cached.cache)::kMaxEntries);
   CHECK(*cached.cache.all().front() == 1);
 }

@@ -21,8 +21,8 @@ Kernel every_combiner(DType dtype, std::int64_t outer, const ir::Dim& inner, boo
        {Combiner::Max, Combiner::Sum, Combiner::ArgMax, Combiner::Min, Combiner::Prod}) {
     if (dtype == DType::Bool && (combiner == Combiner::Sum || combiner == Combiner::Prod)) continue;
     const int result = k.result(k.reduce(combiner, x));
-    const DType made = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
-    stores.push_back({k.access(k.output(made), {1, 0}), result});
+    const DType result_dtype = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
+    stores.push_back({k.access(k.output(result_dtype), {1, 0}), result});
   }
   k.map(stores, false);
   return k.kernel;

@@ -35,10 +35,10 @@ std::string resources_of(const std::string& ptx) {
   const testing::Scratch scratch;
   const std::string file = scratch.write("kernel.ptx", ptx);
   const std::string to = scratch.path("kernel.cubin");
-  const testing::Outcome made = testing::run_shell(
+  const testing::Outcome outcome = testing::run_shell(
       "PATH=\"$PATH:/usr/local/cuda/bin\" ptxas -v -arch=sm_90 -o '" + to + "' '" + file + "'");
-  if (made.status == 0) return made.text;
-  WARN("left out: " << made.text);
+  if (outcome.status == 0) return outcome.text;
+  WARN("left out: " << outcome.text);
   return "";
 }
 

@@ -56,9 +56,9 @@ Kernel every_form() {
   const int x = k.load(k.access_at(table, {0, 1}, index, 8, 100));
   const int draw = k.random(DType::Float32, k.axis(0), k.axis(1), 7, 9);
   const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {x, draw}));
-  const int place = k.reduce(Combiner::ArgMax, x);
+  const int arg_max = k.reduce(Combiner::ArgMax, x);
   k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)},
-         {k.access(k.output(DType::Int64), {1, 0}), k.result(place)}},
+         {k.access(k.output(DType::Int64), {1, 0}), k.result(arg_max)}},
         false);
   return k.kernel;
 }
@@ -72,11 +72,11 @@ Kernel by_teams(const char* name, DType dtype, const ir::Dim& inner, bool is_col
   };
   const int x = k.load(access(in)), out = access(y), first = k.load(k.access(y, {1, 0}));
   const int sum = k.reduce(dtype == DType::Bool ? Combiner::Max : Combiner::Sum, x, {{out, x}});
-  const int least = k.reduce(Combiner::Min, x), place = k.reduce(Combiner::ArgMax, x);
-  k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(place)}}, false);
+  const int min = k.reduce(Combiner::Min, x), arg_max = k.reduce(Combiner::ArgMax, x);
+  k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(arg_max)}}, false);
   const Op join = dtype == DType::Bool ? Op::Or : Op::Maximum;
-  const int most = k.apply(join, {k.result(sum), k.result(least)});
-  const int result = k.apply(join, {most, k.apply(join, {first, x})});
+  const int larger = k.apply(join, {k.result(sum), k.result(min)});
+  const int result = k.apply(join, {larger, k.apply(join, {first, x})});
   k.map({{access(k.output(dtype)), result}});
   return k.kernel;
 }
@@ -90,8 +90,8 @@ Kernel divided(const char* name, DType dtype, const ir::Dim& inner, bool is_colu
   for (const Combiner combiner :
        {Combiner::Max, Combiner::Sum, Combiner::ArgMax, Combiner::Min, Combiner::Prod}) {
     const int result = k.result(k.reduce(combiner, x));
-    const DType made = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
-    stores.push_back({k.access(k.output(made), {1, 0}), result});
+    const DType result_dtype = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
+    stores.push_back({k.access(k.output(result_dtype), {1, 0}), result});
   }
   k.map(stores, false);
   return k.kernel;

@@ -36,11 +36,11 @@ TEST_CASE("dumps: a stage of the target is the text of the kernels that run") {
       K::function({x}, {K::tanh(x) * 2.0f},
                   {.name = "f",
                    .backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so",
-                   .dump = scratch.path("made"),
+                   .dump = scratch.path("dump"),
                    .dump_stages = K::Stage::Kernels | K::Stage::Other});
-  const std::string text = contents_of(scratch.path("made/60-c__.txt"));
+  const std::string text = contents_of(scratch.path("dump/60-c__.txt"));
   CHECK(has(text, "_tanh_line"));
-  const std::string kernels = contents_of(scratch.path("made/51-kernels.txt"));
+  const std::string kernels = contents_of(scratch.path("dump/51-kernels.txt"));
   const std::size_t begin = kernels.find("kernel ") + 7;
   CHECK(has(text, kernels.substr(begin, kernels.find('(') - begin)));
   CHECK(f({Array{0.f, 0.f}})[0] == Array{0.f, 0.f});
@@ -52,11 +52,11 @@ TEST_CASE("dumps: the graph after each step, also of a function compiled before 
   const K::Function f =
       K::function({x}, {K::softmax(x)},
                {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
-                .dump = scratch.path("made"),
+                .dump = scratch.path("dump"),
                 .dump_stages = K::Stage::Passes});
   f.dump(scratch.path("later"), K::Stage::Passes);
   std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("made"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("dump"))) {
     const std::string name = entry.path().filename();
     if (!name.starts_with("45-")) continue;
     ++count;
@@ -65,7 +65,7 @@ TEST_CASE("dumps: the graph after each step, also of a function compiled before 
   }
   CHECK(count >= 2);
   const std::string expanded =
-      contents_of(scratch.path("made/45-lowering-01_expand_composites.txt"));
+      contents_of(scratch.path("dump/45-lowering-01_expand_composites.txt"));
   CHECK(expanded.find(" = exp ") != expanded.npos);
   CHECK(expanded.find(" = softmax ") == expanded.npos);
 }
@@ -75,9 +75,9 @@ TEST_CASE("dumps: a target without a library has no claims, so it rejects no mat
   const Tensor x = K::placeholder({.shape = {2, 3}, .name = "x"});
   K::function({x}, {K::dot(x, K::transpose(x))},
               {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
-               .dump = scratch.path("made"),
+               .dump = scratch.path("dump"),
                .dump_stages = K::Stage::Claims});
-  const std::string claims = contents_of(scratch.path("made/50-claims.txt"));
+  const std::string claims = contents_of(scratch.path("dump/50-claims.txt"));
   INFO(claims);
   CHECK_FALSE(has(claims, "taken"));
 }

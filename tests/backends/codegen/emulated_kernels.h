@@ -27,7 +27,7 @@ class EmulatedKernels {
  public:
   /// Compiles the kernels. Throws InternalError with the compiler's errors.
   explicit EmulatedKernels(std::span<const codegen::ScheduledKernel> kernels);
-  /// Opens a library that was made of emulated_text(). Throws std::runtime_error.
+  /// Opens a library that was compiled from emulated_text(). Throws std::runtime_error.
   explicit EmulatedKernels(const std::string& library);
 
   bool has(const std::string& kernel) const;

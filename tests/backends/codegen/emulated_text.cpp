@@ -89,9 +89,10 @@ template <class T> struct SharedElement {
 template <class T, int... counts> struct Shared {
   T elements[(counts * ...)];
   template <class... Index> T* at(Index... index) {
-    s64 place = 0;
-    ((place = index >= 0 && index < counts ? place * counts + index : (__builtin_trap(), 0)), ...);
-    return elements + place;
+    s64 offset = 0;
+    ((offset = index >= 0 && index < counts ? offset * counts + index : (__builtin_trap(), 0)),
+     ...);
+    return elements + offset;
   }
   template <class... Index> T get(Index... index) {
     emulation.note_shared(at(index...), sizeof(T), false);

@@ -22,7 +22,7 @@ struct EmulatedFunctions {
   void (*wait_for_warp)();
   std::uint64_t (*exchange)(std::uint64_t value, int distance);
   std::uint32_t (*ballot)(bool truth);
-  /// Called before each access to an operand. False: the access must not be made.
+  /// Called before each access to an operand. False: the access must be skipped.
   bool (*note_global)(const void* address, std::int64_t bytes, bool is_store);
   void (*note_shared)(const void* address, std::int64_t bytes, bool is_store);
   void (*note_atomic)(const void* address);

@@ -208,10 +208,9 @@ TEST_CASE("share_relu_masks keeps the values of relu and of the ops that read it
         Sample sample;
         const Value x = convolves ? sample.input(dtype, {1, 4, 4, 3}) : sample.input(dtype, {9, 3});
         const Value w = convolves ? sample.input(dtype, {3, 3, 3, 5}) : sample.input(dtype, {3, 5});
-        const Value product =
-            convolves ? convolution(x, w) : ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
-        const Value bias = ir::broadcast_to(sample.input(dtype, {5}), product.dims());
-        const Value sum = biased ? product + bias : product;
+        const Value matmul = convolves ? convolution(x, w) : ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+        const Value bias = ir::broadcast_to(sample.input(dtype, {5}), matmul.dims());
+        const Value sum = biased ? matmul + bias : matmul;
         const Value zero = ir::zeros_like(sum), dy = sample.input(dtype, sum.dims());
         const Value mask = ir::less_equal_to(sum, zero);
         sample.results = {ir::select(mask, zero, sum), ir::select(mask, zero, dy),

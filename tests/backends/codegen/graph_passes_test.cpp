@@ -83,20 +83,20 @@ TEST_CASE("update_rows: other updates than those of a variable's own rows stay")
   }
 }
 
-TEST_CASE("share_relu_masks: the mask of relu of a matmul is made from relu's result") {
+TEST_CASE("share_relu_masks: the mask of relu of a matmul is computed from relu's result") {
   const Value x = input({4, 3}), w = input({3, 5}), dy = input({4, 5});
-  const Value product = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
-  const Value zero = ir::zeros_like(product);
-  const Value mask = ir::less_equal_to(product, zero);
-  const Value relu = ir::select(mask, zero, product), gradient = ir::select(mask, zero, dy);
+  const Value matmul = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+  const Value zero = ir::zeros_like(matmul);
+  const Value mask = ir::less_equal_to(matmul, zero);
+  const Value relu = ir::select(mask, zero, matmul), gradient = ir::select(mask, zero, dy);
   const std::vector<Value> results = share_relu_masks({relu, gradient}, nullptr);
   CHECK(results[0] == relu);
-  const Value& made = results[1].node->operands[0];
-  REQUIRE(made.node->op == Op::LessEqual);
-  CHECK(made.node->operands[0] == relu);
+  const Value& new_mask = results[1].node->operands[0];
+  REQUIRE(new_mask.node->op == Op::LessEqual);
+  CHECK(new_mask.node->operands[0] == relu);
   // A mask of any other value stays.
   const Value other = ir::less_equal_to(dy, zero), y = ir::select(other, zero, dy);
-  const std::vector<Value> same{y, ir::select(other, zero, product)};
+  const std::vector<Value> same{y, ir::select(other, zero, matmul)};
   CHECK(share_relu_masks(same, nullptr) == same);
 }
 
@@ -107,20 +107,20 @@ TEST_CASE("merge_loop_results: a value that a loop stacks under several shapes i
   const auto& p = body.parameters();
   const Value next = ir::binary(Op::Add, p[1], p[2]);
   const Value other = ir::reshape(next, {m, 3}), twice = ir::binary(Op::Add, next, next);
-  const auto closed = body.close({next, next, twice, other, ir::identity(twice)}, 1, {});
-  const ir::NodeRef scan = ir::make_scan(closed, {initial}, {xs}, steps, false);
+  const auto closure = body.close({next, next, twice, other, ir::identity(twice)}, 1, {});
+  const ir::NodeRef scan = ir::make_scan(closure, {initial}, {xs}, steps, false);
   const std::vector<Value> written = ir::results_of(scan);
 
   const std::vector<Value> found = merge_loop_results(written, nullptr);
   REQUIRE(found.size() == 5);
-  const ir::NodeRef made = found[1].node;
-  CHECK(made->types.size() == 3);
-  CHECK(found[0] == made->result(0));
-  CHECK(found[1] == made->result(1));
-  CHECK(found[2] == made->result(2));
+  const ir::NodeRef new_scan = found[1].node;
+  CHECK(new_scan->types.size() == 3);
+  CHECK(found[0] == new_scan->result(0));
+  CHECK(found[1] == new_scan->result(1));
+  CHECK(found[2] == new_scan->result(2));
   REQUIRE(found[3].node->op == Op::Reshape);
-  CHECK(found[3].node->operands[0] == made->result(1));
-  CHECK(found[4] == made->result(2));
+  CHECK(found[3].node->operands[0] == new_scan->result(1));
+  CHECK(found[4] == new_scan->result(2));
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i].type() == written[i].type());
   CHECK(merge_loop_results(found, nullptr) == found);
 }

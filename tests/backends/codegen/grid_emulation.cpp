@@ -17,7 +17,8 @@ std::int64_t evaluate(const Kernel& kernel, const KernelCall& call, const ir::Di
   return call.sizes[static_cast<std::size_t>(size_argument(kernel, dim))];
 }
 
-/// The operands and the fault record of a launch. Checks that bytes around operands do not change.
+/// The operands and the first index out of range of a launch. Checks that bytes around operands do
+/// not change.
 class LaunchMemory {
  public:
   LaunchMemory(const Kernel& kernel, const KernelCall& call, const GridStep& step)
@@ -41,7 +42,7 @@ class LaunchMemory {
       const auto is_kept = [](std::byte byte) { return byte == kAround; };
       CHECK(std::all_of(memory_[i].begin(), memory_[i].end(), is_kept));
     }
-    outcome.fault = {block.access, block.index, block.limit};
+    outcome.out_of_range = {block.access, block.index, block.limit};
     return outcome;
   }
 

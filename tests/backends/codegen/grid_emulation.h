@@ -26,8 +26,8 @@ constexpr codegen::GridDescription kManyPairs{.max_threads = 64,
                                               .resident_threads = 128,
                                               .part_points = 1};
 
-/// The number of a kernel's step in a call, and the fault record that earlier steps left. The seed
-/// and the counter of the call are in KernelCall.
+/// The number of a kernel's step in a call, and the index out of range that earlier steps recorded.
+/// The seed and the counter of the call are in KernelCall.
 struct GridStep {
   std::int32_t step = 0;
   codegen::CallBlock before = {};
@@ -44,7 +44,7 @@ std::vector<KernelOutcome> run_as_grid(const std::vector<codegen::Kernel>& kerne
                                        const codegen::GridDescription& device = kSmallDevice);
 
 /// Runs the grid interpreter on the kernel and the schedule that the comments of the text show.
-/// Checks that these print as the kernel and the schedule that the text was made of.
+/// Checks that these print as the kernel and the schedule that the text was emitted from.
 KernelOutcome run_as_parsed_grid(const codegen::Kernel& kernel, const KernelCall& call,
                                  ThreadOrder order, const GridStep& step = {},
                                  const codegen::GridDescription& device = kSmallDevice);

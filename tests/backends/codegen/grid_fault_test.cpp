@@ -1,4 +1,5 @@
-// Tests the record of a bad index: kernels of later steps write nothing, and its first point stays.
+// Tests the record of an index out of range: kernels of later steps write nothing, and its first
+// point stays.
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/grid_emulation.h"
 
@@ -33,7 +34,7 @@ CallBlock recorded(std::int32_t step, std::int64_t point) {
 
 }  // namespace
 
-TEST_CASE("fault record: kernels of later steps write nothing, those of the same step go on") {
+TEST_CASE("index out of range: kernels of later steps write nothing, others go on") {
   const Ints stored{20, 10, 0, 10, 0, 20}, kept(6, -1);
   const struct {
     const char* name;
@@ -41,12 +42,12 @@ TEST_CASE("fault record: kernels of later steps write nothing, those of the same
     Ints y;
     std::int64_t index;  // recorded at the end; points 2 and 4 have 5 and 7
   } rows[] = {
-      {"no fault before", {1 << 30, {}}, stored, 5},
-      {"a fault of an earlier step", {4, recorded(3, 2)}, kept, 9},
-      {"a fault of this step, at an earlier point", {3, recorded(3, 1)}, stored, 9},
-      {"a fault of this step, at the first bad point", {3, recorded(3, 2)}, stored, 9},
-      {"a fault of this step, at a later point", {3, recorded(3, 3)}, stored, 5},
-      {"a fault of a later step", {2, recorded(3, 0)}, stored, 5},
+      {"none before", {1 << 30, {}}, stored, 5},
+      {"of an earlier step", {4, recorded(3, 2)}, kept, 9},
+      {"of this step, at an earlier point", {3, recorded(3, 1)}, stored, 9},
+      {"of this step, at the first bad point", {3, recorded(3, 2)}, stored, 9},
+      {"of this step, at a later point", {3, recorded(3, 3)}, stored, 5},
+      {"of a later step", {2, recorded(3, 0)}, stored, 5},
   };
   const KernelCall call{
       {memory(Ints{10, 20}), memory(Ints{1, 0, 5, 0, 7, 1}), memory(kept)}, {}, 0, 6};
@@ -55,7 +56,7 @@ TEST_CASE("fault record: kernels of later steps write nothing, those of the same
     INFO(row.name);
     const auto check = [&](const KernelOutcome& outcome) {
       CHECK(elements<std::int32_t>(outcome.operands[2]) == row.y);
-      CHECK(outcome.fault.index == row.index);
+      CHECK(outcome.out_of_range.index == row.index);
     };
     check(run_as_grid({gather()}, {call}, order, row.step)[0]);
     for (const ThreadOrder each : {ThreadOrder::Ascending, ThreadOrder::Descending}) {

@@ -1,4 +1,5 @@
-// Runs the points of threads or teams one after the other, and records the faults of each point.
+// Runs the points of threads or teams one after the other, and records the first
+// index out of range.
 #include "tests/backends/codegen/grid_interpreter.h"
 
 #include "tests/backends/codegen/kernel_run.h"
@@ -20,16 +21,17 @@ struct GridKernel::State {
 
 namespace {
 
-/// Keeps the fault with the lowest (step, point).
-void record(CallBlock& call, std::int32_t step, std::int64_t point, const IndexOutOfRange& fault) {
+/// Keeps the index out of range with the lowest (step, point).
+void record(CallBlock& call, std::int32_t step, std::int64_t point,
+            const IndexOutOfRange& out_of_range) {
   const bool is_first =
       call.access < 0 || step < call.step || (step == call.step && point < call.point);
-  if (fault.access < 0 || !is_first) return;
+  if (out_of_range.access < 0 || !is_first) return;
   call.step = step;
   call.point = point;
-  call.access = fault.access;
-  call.index = fault.index;
-  call.limit = fault.limit;
+  call.access = out_of_range.access;
+  call.index = out_of_range.index;
+  call.limit = out_of_range.limit;
 }
 
 }  // namespace
@@ -45,18 +47,18 @@ const GridSchedule& GridKernel::schedule() const { return state_->schedule; }
 
 void GridKernel::run(const GridCall& call) const {
   if (call.call->step < call.step || call.points == 0) return;
-  IndexOutOfRange fault;
+  IndexOutOfRange out_of_range;
   KernelArguments arguments;
   arguments.buffers = call.buffers;
   arguments.sizes = call.sizes;
-  arguments.out_of_range = &fault;
+  arguments.out_of_range = &out_of_range;
   arguments.seed = call.call->seed;
   arguments.call_counter = call.call->call_counter;
   KernelRun run(state_->prepared, arguments);
   run.round_partial_sums();  // as the text does
   const auto note = [&](std::int64_t number) {
-    record(*call.call, call.step, number, fault);
-    fault = {};
+    record(*call.call, call.step, number, out_of_range);
+    out_of_range = {};
   };
   const GridSchedule& schedule = state_->schedule;
   if (schedule.form == GridForm::Owners) {

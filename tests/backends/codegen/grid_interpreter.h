@@ -21,7 +21,7 @@ struct GridCall {
   std::byte* partials = nullptr;          // the memory of partial results
   std::uint32_t* arrivals = nullptr;      // the counters of blocks
   std::int32_t step = 0;
-  codegen::CallBlock* call = nullptr;     // seed and counter; the lowest fault is recorded in it
+  codegen::CallBlock* call = nullptr;  // seed, counter, first index out of range
   ThreadOrder order = ThreadOrder::Ascending;
 };
 
@@ -40,7 +40,7 @@ struct PartialMemory {
   std::vector<std::uint32_t> arrivals;
 };
 
-/// A kernel made ready for many launches.
+/// A kernel that is prepared for many launches.
 class GridKernel {
  public:
   /// Throws InternalError where the kernel breaks a rule. REQUIRES: the schedule passes verify()
@@ -54,9 +54,9 @@ class GridKernel {
   const codegen::Kernel& kernel() const;
   const codegen::GridSchedule& schedule() const;
 
-  /// Runs the threads or teams of the grid in their order; writes nothing when an earlier step has
-  /// a fault. Several host threads may call run() at a time. REQUIRES: each has a CallBlock of its
-  /// own.
+  /// Runs the threads or teams of the grid in their order; writes nothing when an earlier step
+  /// has recorded an index out of range. Several host threads may call run() at a time. REQUIRES:
+  /// each has a CallBlock of its own.
   void run(const GridCall& call) const;
 
  private:

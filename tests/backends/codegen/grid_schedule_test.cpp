@@ -294,18 +294,18 @@ TEST_CASE("grid schedule: the verifier names the kernel and the broken rule") {
 
 TEST_CASE("traffic: passes over memory, and sectors that threads use only in part") {
   const Kernel sums = row_sums(1000);
-  const Traffic least = least_traffic(sums, known);
-  CHECK(least.read == 5 * 1000 * 4);
-  CHECK(least.written == 5 * 4);
-  CHECK(traffic_of(sums, schedule_grid(sums, kDevice), known).bytes() == least.bytes());
+  const Traffic compulsory = compulsory_traffic(sums, known);
+  CHECK(compulsory.read == 5 * 1000 * 4);
+  CHECK(compulsory.written == 5 * 4);
+  CHECK(traffic_of(sums, schedule_grid(sums, kDevice), known).bytes() == compulsory.bytes());
   // 205 parts of each of five rows, written and read once, and padding.
   const Kernel long_sums = row_sums(1 << 20);
   const Traffic parts = traffic_of(long_sums, schedule_grid(long_sums, kDevice), known);
-  CHECK(parts.read == least_traffic(long_sums, known).read + 1040 * 4);
+  CHECK(parts.read == compulsory_traffic(long_sums, known).read + 1040 * 4);
   CHECK(parts.written == (5 + 1040) * 4);
   // Neighbouring threads read different rows: a sector of 32 bytes for each element of four.
   const GridSchedule by_threads{.form = GridForm::Serial, .axes = {0}};
-  CHECK(traffic_of(sums, by_threads, known).read == 8 * least.read);
+  CHECK(traffic_of(sums, by_threads, known).read == 8 * compulsory.read);
   // Without kept values x is read in each of the three stages.
   const Kernel rows = softmax(1000);
   GridSchedule schedule = schedule_grid(rows, kDevice);
@@ -318,18 +318,18 @@ TEST_CASE("traffic: passes over memory, and sectors that threads use only in par
   const int index = k.convert(DType::Int64, x);
   const int found = k.load(k.access_at(k.input(DType::Float64), {0, 0}, index, 1, 1 << 20));
   k.map({{k.access(k.output(DType::Float64), {3, 1}), found}});
-  CHECK(least_traffic(k.kernel, known).read == 102 * 4 + 300 * 8);
+  CHECK(compulsory_traffic(k.kernel, known).read == 102 * 4 + 300 * 8);
 }
 
 TEST_CASE("traffic: tiles move the operands of a transpose once, points a sector per element") {
   for (const DType dtype : {DType::Float32, DType::BFloat16, DType::Int8}) {
     INFO(dtype_name(dtype));
     const Kernel kernel = transpose(8192, 4096, dtype);
-    const auto least = static_cast<double>(least_traffic(kernel, known).bytes());
+    const auto compulsory = static_cast<double>(compulsory_traffic(kernel, known).bytes());
     const GridSchedule schedule = schedule_grid(kernel, kDevice);
     CHECK(schedule.form == GridForm::Tile);
-    CHECK(static_cast<double>(traffic_of(kernel, schedule, known).bytes()) <= 1.05 * least);
+    CHECK(static_cast<double>(traffic_of(kernel, schedule, known).bytes()) <= 1.05 * compulsory);
     const GridSchedule points{.form = GridForm::Points, .axes = {0, 1}};
-    CHECK(static_cast<double>(traffic_of(kernel, points, known).bytes()) >= 3 * least);
+    CHECK(static_cast<double>(traffic_of(kernel, points, known).bytes()) >= 3 * compulsory);
   }
 }

@@ -107,10 +107,10 @@ TEST_CASE("reduction: no points give the neutral value") {
   const int x = k.input(kF32), y = k.output(kF32);
   const int value = k.load(k.access(x, {1}));
   std::vector<Store> stores;
-  int place = 0;
+  int offset = 0;
   for (Combiner combiner : {Combiner::Sum, Combiner::Prod, Combiner::Max, Combiner::Min}) {
     const int stage = k.reduce(combiner, value);
-    stores.push_back({k.access(y, {0}, place++), k.result(stage)});
+    stores.push_back({k.access(y, {0}, offset++), k.result(stage)});
   }
   k.map(stores, false);
   const KernelCall call{{memory(Floats{}), memory(Floats(4))}, {0}, 0, 1};
@@ -161,11 +161,11 @@ TEST_CASE("gather: the first index out of range is reported and reads zero") {
                   4};
   const KernelOutcome outcome = run_all_ways(k.kernel, call);
   CHECK(elements<float>(outcome.operands[2]) == Floats{5, 6, 0, 0, 0, 0, 1, 2});
-  CHECK(outcome.fault.access == table_access);
-  CHECK(outcome.fault.index == 3);
-  CHECK(outcome.fault.limit == 3);
+  CHECK(outcome.out_of_range.access == table_access);
+  CHECK(outcome.out_of_range.index == 3);
+  CHECK(outcome.out_of_range.limit == 3);
   call.operands[1] = memory(std::vector<std::int32_t>{2, 1, 1, 0});
-  CHECK(run_all_ways(k.kernel, call).fault.access == -1);
+  CHECK(run_all_ways(k.kernel, call).out_of_range.access == -1);
 }
 
 TEST_CASE("guard: it limits loads, stores and index checks") {
@@ -187,23 +187,23 @@ TEST_CASE("guard: it limits loads, stores and index checks") {
                   0,
                   6};
   const KernelOutcome outcome = run_all_ways(k.kernel, call);
-  CHECK(outcome.fault.access == -1);
+  CHECK(outcome.out_of_range.access == -1);
   const Floats sums = elements<float>(outcome.operands[3]);
   CHECK((sums[0] == 0 && sums[1] == 0 && sums[2] == 11 && std::isnan(sums[3]) && sums[4] == 23 &&
          sums[5] == 0));
   const Floats stored = elements<float>(outcome.operands[4]);
   CHECK((stored[1] == 9 && stored[2] == 1 && std::isnan(stored[3]) && stored[5] == 9));
   call.operands[2] = memory(std::vector<std::int32_t>{7, -1, 0, 5, 1, 99});
-  CHECK(run_all_ways(k.kernel, call).fault.index == 5);
+  CHECK(run_all_ways(k.kernel, call).out_of_range.index == 5);
 }
 
 TEST_CASE("scatter: equal indices add up, an index out of range adds nothing") {
   for (const DType dtype : {DType::UInt8, kF32}) {
     KernelMaker k("scatter", {2, 4}, 1);
     const int at = k.input(DType::Int64), x = k.input(dtype), y = k.output(dtype, true);
-    const int place = k.load(k.access(at, {0, 1}));
+    const int index = k.load(k.access(at, {0, 1}));
     const int value = k.load(k.access(x, {4, 1}));
-    k.map({{k.access_at(y, {3, 0}, place, 1, 3), value, true}});
+    k.map({{k.access_at(y, {3, 0}, index, 1, 3), value, true}});
     KernelCall call{{memory(Longs{1, 0, 1, 7})}, {}, 0, 2};
     if (dtype == kF32) {
       call.operands.push_back(memory(Floats{1, 2, 3, 4, 5, 6, 7, 8}));
@@ -214,7 +214,7 @@ TEST_CASE("scatter: equal indices add up, an index out of range adds nothing") {
       call.operands.push_back(memory(Bytes{10, 10, 10, 20, 20, 20}));
     }
     const KernelOutcome outcome = run_all_ways(k.kernel, call);
-    CHECK(outcome.fault.index == 7);
+    CHECK(outcome.out_of_range.index == 7);
     if (dtype == kF32) {
       CHECK(elements<float>(outcome.operands[2]) == Floats{12, 14, 10, 26, 32, 20});
     } else {
@@ -243,11 +243,11 @@ TEST_CASE("draws: every float dtype follows the documented layout") {
   CHECK(elements<double>(outcome.operands[3])[0] ==
         static_cast<double>(0x6627e8d5e169c58dull >> 11) * 0x1p-53);
   // All bits of seed, stream, position and call counter are used, also the high halves.
-  const auto drawn = [&](std::int64_t seed, std::int64_t stream, double place, std::uint64_t own,
+  const auto drawn = [&](std::int64_t seed, std::int64_t stream, double position, std::uint64_t own,
                          std::uint64_t counter) {
     KernelMaker one("draw_one", {2}, 1);
     const int to = one.access(one.output(kF32), {1});
-    const int where = one.number(DType::Int64, place), which = one.axis(0);
+    const int where = one.number(DType::Int64, position), which = one.axis(0);
     one.map({{to, one.random(kF32, where, which, seed, stream)}});
     const KernelCall each{{memory(Floats(2))}, {}, 0, 2, own, counter};
     return elements<float>(run_all_ways(one.kernel, each).operands[0]);

@@ -1,6 +1,7 @@
 // A scratch folder holds the text and the shared object until the object is loaded.
 #include "tests/backends/codegen/host_compiler.h"
 
+#include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -50,7 +51,7 @@ void compile_to_file(const std::string& source, const std::string& library) {
 // Libraries stay loaded: the rows of a test compile the same texts again and again.
 std::shared_ptr<void> compile_library(const std::string& source) {
   static std::mutex mutex;
-  static auto* const known = new std::unordered_map<std::string, std::shared_ptr<void>>();
+  static NoDestructor<std::unordered_map<std::string, std::shared_ptr<void>>> known;
   {
     const std::lock_guard lock(mutex);
     const auto found = known->find(source);

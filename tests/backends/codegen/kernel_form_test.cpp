@@ -26,8 +26,8 @@ Kernel normalised(const ir::Dim& rows) {
   const int sum = k.reduce(Combiner::Sum, value);                              // stage 0
   const int share = k.apply(Op::Div, {value, k.result(sum)});                  // v1, v2
   k.map({{k.access(y, {3, 1}, 2), share}});                                    // stage 1
-  const int place = k.reduce(Combiner::ArgMax, value);                         // stage 2
-  k.map({{k.access(z, {1, 0}), k.result(place)}}, false);                      // v3, stage 3
+  const int arg_max = k.reduce(Combiner::ArgMax, value);                       // stage 2
+  k.map({{k.access(z, {1, 0}), k.result(arg_max)}}, false);                    // v3, stage 3
   k.number(DType::Float16, 0.5);                                               // v4
   k.number(DType::Int8, -3);                                                   // v5
   return k.kernel;

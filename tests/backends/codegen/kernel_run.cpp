@@ -130,12 +130,12 @@ void KernelRun::visit_outer(const std::vector<int>& axes, std::int64_t number,
   loop(others, 0, visit);
 }
 
-void KernelRun::loop(const std::vector<int>& axes, std::size_t place,
+void KernelRun::loop(const std::vector<int>& axes, std::size_t depth,
                      const std::function<void()>& visit) {
-  if (place == axes.size()) return visit();
-  for (std::int64_t i = 0; i < extents_[at(axes[place])]; ++i) {
-    index_[at(axes[place])] = i;
-    loop(axes, place + 1, visit);
+  if (depth == axes.size()) return visit();
+  for (std::int64_t i = 0; i < extents_[at(axes[depth])]; ++i) {
+    index_[at(axes[depth])] = i;
+    loop(axes, depth + 1, visit);
   }
 }
 
@@ -218,18 +218,18 @@ void KernelRun::finish_point(std::size_t s) {
 void KernelRun::combine_stage(std::size_t s) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
-  const bool place = stage.combiner == Combiner::ArgMax;
-  Bits best = identity_bits(place ? Combiner::Max : stage.combiner, dtype);
+  const bool is_arg_max = stage.combiner == Combiner::ArgMax;
+  Bits best = identity_bits(is_arg_max ? Combiner::Max : stage.combiner, dtype);
   // The order of a float sum is each backend's choice. In double the order does not matter.
   const bool is_wide = !rounds_partial_sums_ && stage.combiner == Combiner::Sum &&
                        dtype == DType::Float32;
   double wide = 0;
   bool first = true;
-  results_[s] = place ? 0 : best;
+  results_[s] = is_arg_max ? 0 : best;
   inner(at(kernel_.outer), [&] {
     evaluate(prepared_.values[s]);
     const Bits value = values_[at(stage.value)];
-    if (place) {
+    if (is_arg_max) {
       if (first || is_above(value, best, dtype)) {
         best = value;
         results_[s] = static_cast<Bits>(index_.back());
@@ -330,13 +330,13 @@ void KernelRun::write(const Store& store) {
 KernelRun::Bits KernelRun::random(const Expression& e) const {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  const Bits place = argument(e, 0), element = argument(e, 1);
+  const Bits position = argument(e, 0), element = argument(e, 1);
   const Bits seed = static_cast<Bits>(e.seed) ^ arguments_.seed;
   r123::Philox4x32 philox;
   const r123::Philox4x32::key_type key = {{low(seed), high(seed)}};
   const r123::Philox4x32::ctr_type counter = {
-      {low(element), high(element) ^ low(arguments_.call_counter), low(place),
-       high(place) ^ static_cast<std::uint32_t>(e.stream)}};
+      {low(element), high(element) ^ low(arguments_.call_counter), low(position),
+       high(position) ^ static_cast<std::uint32_t>(e.stream)}};
   const auto drawn = philox(counter, key);
   double value = (drawn[0] >> 8) * 0x1p-24;
   if (e.dtype == DType::Float16) value = (drawn[0] >> 21) * 0x1p-11;

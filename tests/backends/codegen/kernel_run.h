@@ -76,8 +76,8 @@ class KernelRun {
   /// The loops of the outer axes from `axis` on.
   void outer(int axis, std::int64_t begin, std::int64_t end);
   void outer(int axis);
-  /// The loops of axes[place], axes[place + 1], ...
-  void loop(const std::vector<int>& axes, std::size_t place, const std::function<void()>& visit);
+  /// The loops of axes[depth], axes[depth + 1], ...
+  void loop(const std::vector<int>& axes, std::size_t depth, const std::function<void()>& visit);
   template <class Visit>
   void inner(std::size_t axis, const Visit& visit);
   void run_stage(std::size_t s);
@@ -89,7 +89,7 @@ class KernelRun {
   DType dtype_of(int expression) const;
   Bits random(const codegen::Expression& e) const;
   std::int64_t index_of(const codegen::Access& access) const;
-  /// The address of an access; null where its guard is false, and after noting a fault.
+  /// The address of an access; null where its guard is false, or its index is out of range.
   std::byte* element(int access_number);
   void write(const codegen::Store& store);
 

@@ -26,10 +26,10 @@ constexpr std::int64_t kRows = 2, kSize = 3;
 constexpr float kMark = 1000;  // the first element of a packed matrix
 
 /// Plain sums over matrices; packing copies a matrix and puts a mark in front.
-class CountingProduct final : public PreparedMatmul {
+class CountingMatmul final : public PreparedMatmul {
  public:
-  CountingProduct(const MatmulShape& product, bool kept, int& packed)
-      : p_(product), kept_(kept), packed_(packed) {}
+  CountingMatmul(const MatmulShape& shape, bool kept, int& packed)
+      : p_(shape), kept_(kept), packed_(packed) {}
   std::size_t scratch_bytes() const override { return 0; }
   std::size_t packed_bytes() const override {
     return kept_ ? at(p_.k * p_.n + 1) * sizeof(float) : 0;
@@ -55,9 +55,8 @@ class CountingProduct final : public PreparedMatmul {
       for (std::int64_t c = 0; c < p_.n; ++c) {
         float sum = bias ? bias[c] : 0.0f;
         for (std::int64_t d = 0; d < p_.k; ++d) {
-          const std::int64_t place =
-              kept_ ? d * p_.n + c : d * p_.rhs_k + c * p_.rhs_n;
-          sum += lhs[r * p_.lhs_m + d * p_.lhs_k] * right[place];
+          const std::int64_t offset = kept_ ? d * p_.n + c : d * p_.rhs_k + c * p_.rhs_n;
+          sum += lhs[r * p_.lhs_m + d * p_.lhs_k] * right[offset];
         }
         result[r * p_.result_m + c] = p_.relu && sum <= 0 ? 0.0f : sum;
       }
@@ -77,9 +76,9 @@ class CountingLibrary final : public HostLibrary {
   std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
     return std::nullopt;
   }
-  std::shared_ptr<const PreparedMatmul> prepare(const MatmulShape& product, RhsUse use) override {
-    const bool plain = product.m == plain_rows_ && product.k == kSize;
-    return std::make_shared<CountingProduct>(product, use != RhsUse::Once && !plain, packed);
+  std::shared_ptr<const PreparedMatmul> prepare(const MatmulShape& shape, RhsUse use) override {
+    const bool plain = shape.m == plain_rows_ && shape.k == kSize;
+    return std::make_shared<CountingMatmul>(shape, use != RhsUse::Once && !plain, packed);
   }
   int packed = 0;
 
@@ -172,10 +171,10 @@ std::vector<Value> loop(const Value& h, const Value& w, const Value& v, const Va
   const ir::LambdaBuilder builder({{DType::Int64, {}}, h.type(), h.type()});
   const auto& p = builder.parameters();
   const Value next = times(times(p[1], w), v) + p[2];
-  const auto closed = builder.close({next, next}, 1);
+  const auto closure = builder.close({next, next}, 1);
   const ir::ScanAttrs attrs{
-      {closed.lambda}, static_cast<std::int64_t>(closed.captures.size()), 1, 1, length, reverse};
-  std::vector<Value> operands = closed.captures;
+      {closure.lambda}, static_cast<std::int64_t>(closure.captures.size()), 1, 1, length, reverse};
+  std::vector<Value> operands = closure.captures;
   operands.insert(operands.end(), {h, x});
   return ir::results_of(ir::make_node(ir::Op::Scan, attrs, operands));
 }
@@ -269,7 +268,7 @@ TEST_CASE("packing: packed operands are kept while the host declares them unchan
   };
   running.versions[1] = 7;
   running.run();
-  CHECK(running.packed() == 2);  // for the loop, and for the product before it
+  CHECK(running.packed() == 2);  // for the loop, and for the matmul before it
   running.run();
   CHECK(running.packed() == 2);
   CHECK(running.found[1] == want());
@@ -307,7 +306,7 @@ TEST_CASE("merged weights: concatenated weights are joined and packed again when
   }
   running.versions = {0, 7, 7, 0};
   running.run();
-  CHECK(running.packed() == 2);  // for the loop, and for the product before it
+  CHECK(running.packed() == 2);  // for the loop, and for the matmul before it
   const std::vector<float> before = want();
   CHECK(running.found[1] == before);
   for (const std::size_t changed : {1u, 2u}) {
@@ -352,8 +351,8 @@ TEST_CASE("merged weights: joined again after a failed run, although the version
 TEST_CASE("epilogue: bias and relu are fused when the matmul's own result has no other reader") {
   const Value x = matrix(kRows, kSize), w = matrix(kSize, kSize);
   const Value b = test::placeholder({DType::Float32, {kSize}});
-  const Value product = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
-  const Value sum = product + ir::broadcast_to(b, {kRows, kSize});
+  const Value matmul = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+  const Value sum = matmul + ir::broadcast_to(b, {kRows, kSize});
   const Value zero = ir::zeros_like(sum);
   const Value relu = ir::select(ir::less_equal_to(sum, zero), zero, sum);
   {
@@ -365,18 +364,18 @@ TEST_CASE("epilogue: bias and relu are fused when the matmul's own result has no
   }
   CHECK(Running({x, w, b}, {sum}, {}).program().kernels.empty());
   // Both are results: only the bias is fused, or nothing.
-  CHECK(Running({x, w, b}, {product, relu}, {}).program().kernels.size() == 1);
+  CHECK(Running({x, w, b}, {matmul, relu}, {}).program().kernels.size() == 1);
   // Another use of the bias: added to columns of x, not one number for each column of the result.
   const Value column = test::placeholder({DType::Float32, {kRows}});
   const Value rows = ir::broadcast(column, {kRows, kSize}, {0});
-  CHECK(Running({x, w, column}, {product + rows}, {}).program().kernels.size() == 1);
+  CHECK(Running({x, w, column}, {matmul + rows}, {}).program().kernels.size() == 1);
 }
 
 TEST_CASE("epilogue: elementwise consumers that no epilogue takes are one kernel, bias included") {
   const Value x = matrix(kRows, kSize), w = matrix(kSize, kSize);
   const Value b = test::placeholder({DType::Float32, {kSize}});
-  const Value product = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
-  const Value sum = product + ir::broadcast_to(b, {kRows, kSize});
+  const Value matmul = ir::dot(x, {0, 1}, w, {1, 2}, {0, 2});
+  const Value sum = matmul + ir::broadcast_to(b, {kRows, kSize});
   for (const ir::Op op : {ir::Op::Tanh, ir::Op::Sigmoid}) {
     Running whole({x, w, b}, {ir::unary(op, sum)}, {});
     CHECK(whole.program().kernels.size() == 1);

@@ -27,7 +27,7 @@ KernelOutcome run(const KernelFunction& function, const KernelCall& call) {
   arguments.sizes = call.sizes.data();
   arguments.begin = call.begin;
   arguments.end = call.end;
-  arguments.out_of_range = &outcome.fault;
+  arguments.out_of_range = &outcome.out_of_range;
   arguments.seed = call.seed;
   arguments.call_counter = call.call_counter;
   function.run(function.context, &arguments);
@@ -88,10 +88,10 @@ int KernelMaker::access_at(int operand, std::vector<ir::Dim> strides, int dynami
   const int number = access(operand, std::move(strides));
   add_size(kernel, dynamic_stride);
   add_size(kernel, dynamic_limit);
-  Access& made = kernel.accesses.back();
-  made.dynamic = dynamic;
-  made.dynamic_stride = dynamic_stride;
-  made.dynamic_limit = dynamic_limit;
+  Access& added = kernel.accesses.back();
+  added.dynamic = dynamic;
+  added.dynamic_stride = dynamic_stride;
+  added.dynamic_limit = dynamic_limit;
   return number;
 }
 
@@ -146,10 +146,10 @@ int KernelMaker::convert(DType dtype, int argument) {
 }
 
 int KernelMaker::result(int stage) {
-  const Stage& made = kernel.stages[static_cast<std::size_t>(stage)];
-  const DType dtype = kernel.expressions[static_cast<std::size_t>(made.value)].dtype;
+  const Stage& reduction = kernel.stages[static_cast<std::size_t>(stage)];
+  const DType dtype = kernel.expressions[static_cast<std::size_t>(reduction.value)].dtype;
   Expression e{ExpressionKind::StageResult,
-               made.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
+               reduction.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
   e.number = stage;
   return add(e);
 }
@@ -217,9 +217,9 @@ void check_equal(const KernelOutcome& found, const KernelOutcome& expected) {
     INFO("operand " << i);
     CHECK((found.operands[i] == expected.operands[i]));
   }
-  CHECK(found.fault.access == expected.fault.access);
-  CHECK(found.fault.index == expected.fault.index);
-  CHECK(found.fault.limit == expected.fault.limit);
+  CHECK(found.out_of_range.access == expected.out_of_range.access);
+  CHECK(found.out_of_range.index == expected.out_of_range.index);
+  CHECK(found.out_of_range.limit == expected.out_of_range.limit);
 }
 
 KernelOutcome run_all_ways(const Kernel& kernel, const KernelCall& call) {

@@ -55,9 +55,9 @@ struct Memory {
 
 template <class T>
 Memory memory(const std::vector<T>& elements) {
-  Memory made{std::vector<std::byte>(elements.size() * sizeof(T))};
-  if (!elements.empty()) std::memcpy(made.bytes.data(), elements.data(), made.bytes.size());
-  return made;
+  Memory result{std::vector<std::byte>(elements.size() * sizeof(T))};
+  if (!elements.empty()) std::memcpy(result.bytes.data(), elements.data(), result.bytes.size());
+  return result;
 }
 template <class T>
 std::vector<T> elements(const Memory& from) {
@@ -74,7 +74,7 @@ struct KernelCall {
 };
 struct KernelOutcome {
   std::vector<Memory> operands;
-  codegen::IndexOutOfRange fault;
+  codegen::IndexOutOfRange out_of_range;
 };
 
 /// Runs the kernel by the interpreter.
@@ -82,7 +82,7 @@ KernelOutcome run_interpreted(const codegen::Kernel& kernel, const KernelCall& c
 /// Runs the C++ text of the kernels, all compiled at once.
 std::vector<KernelOutcome> run_as_text(const std::vector<codegen::Kernel>& kernels,
                                        const std::vector<KernelCall>& calls);
-/// Checks that two outcomes agree in every byte and in the fault.
+/// Checks that two outcomes agree in every byte and in the index out of range.
 void check_equal(const KernelOutcome& found, const KernelOutcome& expected);
 /// Checks the same, except that floats may differ by rounding where the kernel adds or multiplies.
 void check_close(const codegen::Kernel& kernel, const KernelOutcome& found,

@@ -32,7 +32,7 @@ class MemoryWatch {
   explicit MemoryWatch(IsInBounds is_in_bounds) : is_in_bounds_(std::move(is_in_bounds)) {}
 
   enum class Access : std::uint8_t { Load, Store };
-  /// False, and an error, for an access that is misaligned or out of bounds: it must not be made.
+  /// False, and an error, for an access that is misaligned or out of bounds: it must be skipped.
   bool check_global(const std::byte* address, std::size_t bytes, Access access,
                     const ThreadProgress& progress);
   void check_shared(const std::byte* address, std::size_t bytes, Access access,

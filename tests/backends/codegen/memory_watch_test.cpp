@@ -154,7 +154,7 @@ TEST_CASE("emulation: a missing barrier is reported") {
                     ContainsSubstring("reverse: ") && ContainsSubstring("without a barrier"));
 }
 
-TEST_CASE("emulation: an access out of bounds is reported, and not made") {
+TEST_CASE("emulation: an access out of bounds is reported and skipped") {
   const Kernel kernel = copy_and_reverse();
   const GridSchedule schedule = schedule_grid(kernel, kTwoWarps);
   CHECK_THROWS_WITH(emulate(kernel, schedule, 252),

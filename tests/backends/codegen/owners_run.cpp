@@ -19,7 +19,7 @@ class OwnersRun {
       : schedule_(schedule),
         run_(run),
         call_(call),
-        fault_(*arguments.out_of_range),
+        out_of_range_(*arguments.out_of_range),
         record_(record) {
     const ir::Dim& limit = owner_limit(kernel);
     limit_ = limit.is_static() ? limit.value() : call.sizes[size_argument(kernel, limit)];
@@ -42,7 +42,7 @@ class OwnersRun {
     for (std::int64_t p = 0; p < inner; ++p) {
       run_.move_to(p);
       const std::optional<std::int64_t> index = run_.index_at_point(0);
-      fault_ = {};  // noted where the point is finished
+      out_of_range_ = {};  // noted where the point is finished
       if (!index) continue;
       const bool is_inside = *index >= 0 && *index < limit_;
       if (!is_inside && unit == 0) finish(p);
@@ -68,7 +68,7 @@ class OwnersRun {
   const GridSchedule& schedule_;
   KernelRun& run_;
   const GridCall& call_;
-  IndexOutOfRange& fault_;
+  IndexOutOfRange& out_of_range_;
   const std::function<void(std::int64_t)>& record_;
   std::int64_t limit_ = 0;
 };

@@ -1,4 +1,5 @@
-// Tests additions at a dynamic index by owners: order, faults, guards, units.
+// Tests additions at a dynamic index by owners: order, indices out of range, guards,
+// units.
 #include "core/types/at.h"
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/grid_emulation.h"
@@ -127,7 +128,7 @@ TEST_CASE("owners: numbers of values and columns that are known at the launch") 
     const KernelOutcome outcome = run_all_ways(kernel, call);
     check_sums(indices, row.columns, outcome, row.values);
     const bool is_bad = row.values == 0 && row.columns > 0;
-    CHECK((outcome.fault.access >= 0) == is_bad);
+    CHECK((outcome.out_of_range.access >= 0) == is_bad);
   }
 }
 
@@ -185,13 +186,13 @@ TEST_CASE("owners: the lowest point with an index out of range is recorded, and 
     indices[41] = bad;
     indices[80] = 99;
     const KernelOutcome outcome = run_all_ways(scatter(points, columns), call_of(indices, columns));
-    CHECK(outcome.fault.index == bad);
-    CHECK(outcome.fault.limit == kValues);
+    CHECK(outcome.out_of_range.index == bad);
+    CHECK(outcome.out_of_range.limit == kValues);
     check_sums(indices, columns, outcome);
   }
 }
 
-TEST_CASE("owners: faults of scatters and loads are reported in the order of plain loops") {
+TEST_CASE("owners: indices of scatters and loads are checked in the order of plain loops") {
   // y[at[p], c] += table[from[p], c]; the index is itself found in a table.
   const std::int64_t points = 70, columns = 5;
   KernelMaker k("found", {columns, points}, 1);
@@ -204,7 +205,7 @@ TEST_CASE("owners: faults of scatters and loads are reported in the order of pla
   CHECK(schedule_grid(k.kernel, kTwoWarps).form == GridForm::Owners);
   const struct {
     const char* name;
-    std::int64_t from, where, index, fault;  // at point 30; 0: none there
+    std::int64_t from, where, index, out_of_range;  // at point 30; 0: none there
   } rows[] = {{"none", 0, 0, 0, 0},
               {"of a value", 50, 0, 0, 50},
               {"of the index's own table", 0, 60, 0, 60},
@@ -213,20 +214,20 @@ TEST_CASE("owners: faults of scatters and loads are reported in the order of pla
               {"of a value and the index", 50, 0, 70, 50}};
   for (const auto& row : rows) {
     INFO(row.name);
-    Longs list = drawn_indices(points, kValues), places = list, table{3, 1, 4, 0, 5, 2, 6};
-    for (std::int64_t& place : places) place = place == 6 ? 5 : place;
+    Longs list = drawn_indices(points, kValues), positions = list, table{3, 1, 4, 0, 5, 2, 6};
+    for (std::int64_t& position : positions) position = position == 6 ? 5 : position;
     if (row.from != 0) list[30] = row.from;
-    if (row.where != 0) places[30] = row.where;
+    if (row.where != 0) positions[30] = row.where;
     if (row.index != 0) {
       table[6] = row.index;
-      places[30] = 6;
+      positions[30] = 6;
     }
-    KernelCall call{{memory(list), memory(numbers(kValues * columns)), memory(places),
+    KernelCall call{{memory(list), memory(numbers(kValues * columns)), memory(positions),
                      memory(table), memory(numbers(kValues * columns))},
                     {},
                     0,
                     columns};
-    CHECK(run_all_ways(k.kernel, call).fault.index == row.fault);
+    CHECK(run_all_ways(k.kernel, call).out_of_range.index == row.out_of_range);
   }
 }
 
@@ -244,13 +245,13 @@ TEST_CASE("owners: a guard leaves points out, whatever their index is") {
   Longs indices = drawn_indices(points, kValues);
   indices[4] = 1000;
   const KernelOutcome outcome = run_all_ways(k.kernel, call_of(indices, columns));
-  CHECK(outcome.fault.access == -1);
+  CHECK(outcome.out_of_range.access == -1);
   for (std::size_t p = 0; p < 10; ++p) indices[p] = -1;
   check_sums(indices, columns, outcome);
 }
 
 TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reason") {
-  const auto made = [](const auto& change) {
+  const auto kernel_with = [](const auto& change) {
     KernelMaker k("other", {4, 10}, 1);
     const int at = k.input(DType::Int64), x = k.input(DType::Float32);
     const int y = k.output(DType::Float32, true);
@@ -261,33 +262,33 @@ TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reas
     Kernel kernel;
     const char* reason;
   } rows[] = {
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "several stages or stores"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {10, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "an index that differs between outer points"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 4}, index, 4, 3), value, true}});
        }),
        "inner points add to different elements"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 0, 3), value, true}});
        }),
        "all values of the index add to one element"},
-      {made([](KernelMaker& k, int at, int, int y) {
+      {kernel_with([](KernelMaker& k, int at, int, int y) {
          const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(y, {1, 0}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "several outer points add to one element"},
-      {made([](KernelMaker& k, int at, int x, int y) {
+      {kernel_with([](KernelMaker& k, int at, int x, int y) {
          const int index = k.load(k.access(at, {0, 1}));
          const int value = k.load(k.access_at(x, {1, 0}, index, 4, 3));
          const int to = k.access_at(y, {1, 0}, index, 4, 3);

@@ -92,14 +92,14 @@ class KernelParser {
   }
 
   void operand(LineScanner& line) {
-    Operand made;
-    made.name = line.name();
-    if (find_operand(made.name) >= 0) line.fail(made.name + " is there twice");
+    Operand operand;
+    operand.name = line.name();
+    if (find_operand(operand.name) >= 0) line.fail(operand.name + " is there twice");
     line.expect(": ");
-    made.dtype = dtype(line);
-    made.read = line.take(" read");
-    made.written = line.take(" written");
-    kernel_.operands.push_back(std::move(made));
+    operand.dtype = dtype(line);
+    operand.read = line.take(" read");
+    operand.written = line.take(" written");
+    kernel_.operands.push_back(std::move(operand));
   }
 
   void line(LineScanner line, bool is_second) {
@@ -220,27 +220,27 @@ class KernelParser {
   void stage(LineScanner& line) {
     declare(line, kernel_.stages);
     line.expect(": ");
-    Stage made;
-    made.kind = static_cast<StageKind>(index_of(line.name(), kStageNames, line));
-    made.inner = line.take(" over inner axes");
-    if (!made.inner) line.expect(" once");
-    if (made.kind != StageKind::Map) {
+    Stage stage;
+    stage.kind = static_cast<StageKind>(index_of(line.name(), kStageNames, line));
+    stage.inner = line.take(" over inner axes");
+    if (!stage.inner) line.expect(" once");
+    if (stage.kind != StageKind::Map) {
       line.expect(", ");
-      made.combiner = static_cast<Combiner>(index_of(line.name(), kCombinerNames, line));
+      stage.combiner = static_cast<Combiner>(index_of(line.name(), kCombinerNames, line));
       line.expect(" of ");
-      made.value = known_value(line);
+      stage.value = known_value(line);
     }
-    kernel_.stages.push_back(std::move(made));
+    kernel_.stages.push_back(std::move(stage));
   }
 
   void store(LineScanner& line, bool is_sum) {
     if (kernel_.stages.empty()) line.fail("a store outside of stages");
-    Store made;
-    made.accumulate = is_sum;
-    made.value = line.index(kernel_.expressions.size());
+    Store store;
+    store.accumulate = is_sum;
+    store.value = line.index(kernel_.expressions.size());
     line.expect(" to ");
-    made.access = access_number(line);
-    kernel_.stages.back().stores.push_back(made);
+    store.access = access_number(line);
+    kernel_.stages.back().stores.push_back(store);
   }
 
   /// The number of an access. Its text is the same wherever its number is read or written.
@@ -263,18 +263,18 @@ class KernelParser {
   }
 
   Access access(LineScanner& line) const {
-    Access made;
-    made.strides.resize(kernel_.axes.size(), 0);
+    Access access;
+    access.strides.resize(kernel_.axes.size(), 0);
     line.expect(" ");
     const std::string_view name = line.name();
-    made.operand = find_operand(name);
-    if (made.operand < 0) line.fail(text("no operand is named ", name));
+    access.operand = find_operand(name);
+    if (access.operand < 0) line.fail(text("no operand is named ", name));
     line.expect("[");
-    do term(line, made);
+    do term(line, access);
     while (line.take(" + "));
     line.expect("]");
-    if (line.take(" when ")) made.when = known_value(line);
-    return made;
+    if (line.take(" when ")) access.when = known_value(line);
+    return access;
   }
 
   void term(LineScanner& line, Access& access) const {

@@ -70,8 +70,8 @@ Sample stacked_twice() {
   const ir::Dim same = value(other).dims()[0];
   const ir::LambdaBuilder body({{DType::Int64, {}}, h.type()});
   const ir::Value next = ir::binary(ir::Op::Add, body.parameters()[1], body.parameters()[1]);
-  const auto closed = body.close({next, next, ir::reshape(next, {same, 3})}, 1, {});
-  return {{first, other}, {}, {}, ir::results_of(ir::make_scan(closed, {h}, {}, 5, false))};
+  const auto closure = body.close({next, next, ir::reshape(next, {same, 3})}, 1, {});
+  return {{first, other}, {}, {}, ir::results_of(ir::make_scan(closure, {h}, {}, 5, false))};
 }
 
 const Row kRows[] = {

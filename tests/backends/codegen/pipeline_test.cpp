@@ -72,7 +72,7 @@ TEST_CASE("pipeline: a matmul's operand that kernels rematerialise is written ou
   const EveryProduct library;
   const std::string plan = print(lowered({w}, {y}, &library));
   INFO(plan);
-  const std::size_t kernel = plan.find("kernel"), product = plan.find("matmul");
-  CHECK(product != plan.npos);
-  CHECK(kernel < product);
+  const std::size_t kernel = plan.find("kernel"), matmul = plan.find("matmul");
+  CHECK(matmul != plan.npos);
+  CHECK(kernel < matmul);
 }

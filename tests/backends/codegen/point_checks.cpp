@@ -10,14 +10,14 @@ namespace kiln::test {
 using namespace codegen;
 
 Memory numbers(DType dtype, std::int64_t count, int first) {
-  Memory made;
+  Memory result;
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = dtype == DType::Bool ? static_cast<double>((i * 5 + first) % 3 % 2)
                                               : static_cast<double>((i * 7 + first) % 23);
     const std::vector<std::byte> bytes = ir::scalar_bytes(dtype, value);
-    made.bytes.insert(made.bytes.end(), bytes.begin(), bytes.end());
+    result.bytes.insert(result.bytes.end(), bytes.begin(), bytes.end());
   }
-  return made;
+  return result;
 }
 
 void check_runs(const std::vector<Run>& runs, const GridDescription& device,

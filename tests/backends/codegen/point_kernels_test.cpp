@@ -104,9 +104,9 @@ TEST_CASE("point groups: rows are vectors where their length and their strides a
   const Kernel kernel = make(m, n, n + 4, 4);
   CHECK_THAT(schedule_of(kernel), ContainsSubstring("vectors of 4"));
   for (const std::int64_t columns : {1, 8, 10, 11, 12}) {
-    KernelCall made = call(7, columns, columns + 4);
-    made.sizes = sizes_of(kernel, 7, columns);
-    runs.push_back({kernel, made});
+    KernelCall known_call = call(7, columns, columns + 4);
+    known_call.sizes = sizes_of(kernel, 7, columns);
+    runs.push_back({kernel, known_call});
   }
   check_runs(runs, kSmallDevice, {{0}, {1}, {0, 0, 0, 2}});
 }
@@ -149,26 +149,26 @@ TEST_CASE("point groups: a vector is not loaded before an index that differs in 
   const int row = k.load(k.access_at(k.input(kF32), {0, 1}, at, 8, 5));
   k.map({{k.access(k.output(kF32), {8, 1}), k.apply(Op::Add, {found, row})}});
   CHECK_THAT(schedule_of(k.kernel), !ContainsSubstring("vectors"));
-  std::vector<std::int32_t> places(32, 1), rows{0, 1, 7, 2};
-  places[16] = 5;
-  const Run run{k.kernel, {{memory(places), numbers(kF32, 3), memory(rows), numbers(kF32, 40),
+  std::vector<std::int32_t> indices(32, 1), rows{0, 1, 7, 2};
+  indices[16] = 5;
+  const Run run{k.kernel, {{memory(indices), numbers(kF32, 3), memory(rows), numbers(kF32, 40),
                             numbers(kF32, 32)}, {}, 0, 4}};
-  CHECK(run_interpreted(run.kernel, run.call).fault.index == 5);
+  CHECK(run_interpreted(run.kernel, run.call).out_of_range.index == 5);
   check_runs({run}, kSmallDevice);
 }
 
 TEST_CASE("point groups: indices that differ in a group are looked up one by one") {
-  KernelMaker k("places", {64}, 1);
+  KernelMaker k("indices", {64}, 1);
   const int at = k.load(k.access(k.input(DType::Int32), {1}));
   const int found = k.load(k.access_at(k.input(kF32), {0}, at, 1, 3));
   k.map({{k.access(k.output(kF32), {1}), found}});
   CHECK_THAT(schedule_of(k.kernel), ContainsSubstring("vectors of 4"));
-  std::vector<std::int32_t> places(64, 2);
+  std::vector<std::int32_t> indices(64, 2);
   std::vector<Run> runs;
   for (const int bad : {-1, 63, 17}) {
-    if (bad >= 0) places[static_cast<std::size_t>(bad)] = bad;
+    if (bad >= 0) indices[static_cast<std::size_t>(bad)] = bad;
     runs.push_back(
-        {k.kernel, {{memory(places), numbers(kF32, 3), numbers(kF32, 64)}, {}, 0, 64}});
+        {k.kernel, {{memory(indices), numbers(kF32, 3), numbers(kF32, 64)}, {}, 0, 64}});
   }
   check_runs(runs, kSmallDevice, {{0}, {1}});
 }
@@ -191,16 +191,16 @@ TEST_CASE("point groups: guards of rows apply to vectors, guards of elements to 
   elements.map({{elements.access(elements.output(kF32), {8, 1}), z}});
   CHECK_THAT(schedule_of(elements.kernel), !ContainsSubstring("vectors"));
   // Rows of a table that begin at any element: y[i] = x[i + 4 * at[i]]
-  KernelMaker places("places", {64}, 1);
-  const int at = places.load(places.access(places.input(DType::Int32), {1}));
-  const int near = places.load(places.access_at(places.input(kF32), {1}, at, 4, 3));
-  places.map({{places.access(places.output(kF32), {1}), near}});
-  CHECK_THAT(schedule_of(places.kernel), !ContainsSubstring("vectors"));
+  KernelMaker indices("indices", {64}, 1);
+  const int at = indices.load(indices.access(indices.input(DType::Int32), {1}));
+  const int near = indices.load(indices.access_at(indices.input(kF32), {1}, at, 4, 3));
+  indices.map({{indices.access(indices.output(kF32), {1}), near}});
+  CHECK_THAT(schedule_of(indices.kernel), !ContainsSubstring("vectors"));
   std::vector<std::int32_t> any(64);
   for (std::size_t i = 0; i < any.size(); ++i) any[i] = static_cast<std::int32_t>(i % 3);
   check_runs({{rows.kernel, {{numbers(kF32, 40), numbers(kF32, 56), numbers(kF32, 56)}, {}, 0, 7}},
               {elements.kernel, {{numbers(kF32, 56), numbers(kF32, 56)}, {}, 0, 7}},
-              {places.kernel, {{memory(any), numbers(kF32, 72), numbers(kF32, 64)}, {}, 0, 64}}},
+              {indices.kernel, {{memory(any), numbers(kF32, 72), numbers(kF32, 64)}, {}, 0, 64}}},
              kSmallDevice, {{0}, {1}});
 }
 

@@ -51,9 +51,9 @@ void visit_tile(const GridSchedule& schedule, const PointGrid& grid,
   const std::size_t row = at(schedule.tile_axis), column = index.size() - 1;
   const std::int64_t first_row = index[row], first_column = index[column];
   for (std::int64_t turn = 0; turn < kSide * kSide; ++turn) {
-    const std::int64_t place = thread_at(grid.order, turn, kSide * kSide);
-    index[row] = first_row + place / kSide;
-    index[column] = first_column + place % kSide;
+    const std::int64_t point = thread_at(grid.order, turn, kSide * kSide);
+    index[row] = first_row + point / kSide;
+    index[column] = first_column + point % kSide;
     if (index[row] >= grid.extents[row] || index[column] >= grid.extents[column]) continue;
     std::int64_t number = 0;
     for (std::size_t axis = 0; axis < index.size(); ++axis) {

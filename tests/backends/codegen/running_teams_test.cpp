@@ -23,16 +23,16 @@ Memory zeros(DType dtype, std::int64_t count) {
 
 /// Drawn elements: near 1 for products, so that they stay finite.
 Memory drawn(DType dtype, std::int64_t count, bool is_product) {
-  Memory made;
+  Memory result;
   unsigned seed = 7;
   for (std::int64_t i = 0; i < count; ++i) {
     seed = seed * 1664525u + 1013904223u;
     const double fraction = static_cast<double>(seed >> 8) / (1 << 24);
     const double real = is_product ? 1 + (fraction - 0.5) / 64 : fraction * 16 - 8;
     const auto bytes = ir::scalar_bytes(dtype, is_float(dtype) ? real : std::floor(real));
-    made.bytes.insert(made.bytes.end(), bytes.begin(), bytes.end());
+    result.bytes.insert(result.bytes.end(), bytes.begin(), bytes.end());
   }
-  return made;
+  return result;
 }
 
 /// y = running values of each row of x, plus x.

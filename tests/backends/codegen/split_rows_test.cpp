@@ -40,13 +40,13 @@ Floats drawn(std::int64_t count, unsigned seed = 1) {
 
 /// Drawn elements of a dtype; floats are positive, so that sums have small relative errors.
 Memory drawn(DType dtype, std::int64_t count) {
-  Memory made;
+  Memory result;
   for (const float value : drawn(count)) {
     const double element = is_float(dtype) ? value + 8 : std::floor(value);
     const auto bytes = ir::scalar_bytes(dtype, dtype == DType::Bool ? value > 7 : element);
-    made.bytes.insert(made.bytes.end(), bytes.begin(), bytes.end());
+    result.bytes.insert(result.bytes.end(), bytes.begin(), bytes.end());
   }
-  return made;
+  return result;
 }
 
 KernelCall call_of(const Kernel& kernel, std::int64_t outer, std::int64_t inner) {
@@ -139,9 +139,9 @@ TEST_CASE("divided rows: an earlier stage runs once") {
 }
 
 TEST_CASE("divided rows: arg_max is the index in the first part that has the largest value") {
-  KernelMaker k("places", {3, 640}, 1);
-  const int place = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {640, 1})));
-  k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(place)}}, false);
+  KernelMaker k("arg_max", {3, 640}, 1);
+  const int arg_max = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {640, 1})));
+  k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(arg_max)}}, false);
   Floats x(1920, -std::numeric_limits<float>::infinity());
   x[639] = x[500] = x[130] = 2;                                            // row 0
   x[640 + 600] = x[640 + 20] = std::numeric_limits<float>::quiet_NaN();    // row 1
@@ -149,16 +149,16 @@ TEST_CASE("divided rows: arg_max is the index in the first part that has the lar
   CHECK(elements<std::int64_t>(run_both_ways(k.kernel, call).operands[1]) == Longs{130, 20, 0});
 }
 
-TEST_CASE("divided rows: the fault record is that of the first point") {
+TEST_CASE("divided rows: the index out of range is that of the first point") {
   KernelMaker k("gathers", {2, 800}, 1);
   const int at = k.load(k.access(k.input(DType::Int32), {800, 1}));
   const int x = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 3));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(k.reduce(Combiner::Sum, x))}}, false);
-  std::vector<std::int32_t> places(1600, 1);
-  places[799] = 9, places[333] = -4, places[900] = 5;
+  std::vector<std::int32_t> indices(1600, 1);
+  indices[799] = 9, indices[333] = -4, indices[900] = 5;
   CHECK(launch_on(kManyBlocks, k.kernel).parts > 4);
-  const KernelCall call{{memory(places), memory(Floats{1, 2, 3}), zeros(kF32, 2)}, {}, 0, 2};
-  CHECK(run_both_ways(k.kernel, call).fault.index == -4);
+  const KernelCall call{{memory(indices), memory(Floats{1, 2, 3}), zeros(kF32, 2)}, {}, 0, 2};
+  CHECK(run_both_ways(k.kernel, call).out_of_range.index == -4);
 }
 
 TEST_CASE("divided rows: no division for results, ordered stores or additions at every point") {
@@ -251,8 +251,8 @@ TEST_CASE("divided rows: long sums of float32 have small errors", "[slow]") {
     for (std::int64_t i = 0; i < row.outer; ++i) {
       double exact = 0;
       for (std::int64_t j = 0; j < row.inner; ++j) {
-        const std::int64_t place = row.is_columns ? j * row.outer + i : i * row.inner + j;
-        exact += double{x[static_cast<std::size_t>(place)]};
+        const std::int64_t offset = row.is_columns ? j * row.outer + i : i * row.inner + j;
+        exact += double{x[static_cast<std::size_t>(offset)]};
       }
       const double error = std::abs(sums[static_cast<std::size_t>(i)] - exact) / exact;
       INFO("relative error " << error);

@@ -13,7 +13,7 @@ using namespace codegen;
 
 namespace {
 
-constexpr std::size_t kPlaceOffset = 8;  // of the index of arg_max
+constexpr std::size_t kIndexOffset = 8;  // of the index of arg_max
 
 std::size_t value_bytes(const Kernel& kernel, std::size_t stage) {
   return dtype_bytes(kernel.expressions[at(kernel.stages[stage].value)].dtype);
@@ -90,7 +90,7 @@ TeamRun::Result SplitRun::read(std::size_t stage, std::int64_t number, std::int6
   TeamRun::Result result;
   std::memcpy(&result.bits, from, value_bytes(kernel_, stage));
   if (kernel_.stages[stage].combiner == Combiner::ArgMax) {
-    std::memcpy(&result.place, from + kPlaceOffset, sizeof(result.place));
+    std::memcpy(&result.index, from + kIndexOffset, sizeof(result.index));
   }
   return result;
 }
@@ -100,7 +100,7 @@ void SplitRun::write(std::size_t stage, std::int64_t number, std::int64_t part,
   std::byte* to = partial(stage, number, part);
   std::memcpy(to, &result.bits, value_bytes(kernel_, stage));
   if (kernel_.stages[stage].combiner == Combiner::ArgMax) {
-    std::memcpy(to + kPlaceOffset, &result.place, sizeof(result.place));
+    std::memcpy(to + kIndexOffset, &result.index, sizeof(result.index));
   }
 }
 

@@ -83,7 +83,7 @@ CarryStacks stacks_of(const LoopStep& loop) {
 
 }  // namespace
 
-TEST_CASE("stack_carries: a carry lies in its stack") {
+TEST_CASE("stack_carries: a carry is stored in its stack") {
   for (const Loop& one : kLoops) {
     INFO(one.name);
     const Graph graph = graph_of(one, ir::Dim::fresh("t"), false);

@@ -42,12 +42,12 @@ Memory drawn(DType dtype, std::int64_t count, unsigned seed = 1) {
     const double element = is_float(dtype) ? value : std::floor(value);
     values.push_back(dtype == DType::Bool ? value > 7 : element);
   }
-  Memory made;
+  Memory result;
   for (const double value : values) {
     const std::vector<std::byte> bytes = ir::scalar_bytes(dtype, value);
-    made.bytes.insert(made.bytes.end(), bytes.begin(), bytes.end());
+    result.bytes.insert(result.bytes.end(), bytes.begin(), bytes.end());
   }
-  return made;
+  return result;
 }
 
 KernelCall call_of(const Kernel& kernel, std::int64_t outer, std::int64_t inner) {
@@ -103,7 +103,7 @@ TEST_CASE("teams: the sum of a row is one tree") {
 }
 
 TEST_CASE("teams: arg_max is the first of equals, and NaN before all") {
-  KernelMaker k("places", {6, 40}, 1);
+  KernelMaker k("arg_max", {6, 40}, 1);
   const int stage = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {40, 1})));
   k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(stage)}}, false);
   Floats x(240, -std::numeric_limits<float>::infinity());
@@ -225,20 +225,20 @@ TEST_CASE("teams: threads own the columns to which rows are added") {
   run_both_ways(k.kernel, {{drawn(kF32, 90), drawn(kF32, 10, 7)}, sizes, 0, 9});
 }
 
-TEST_CASE("teams: the fault record is that of the first point, stage after stage") {
+TEST_CASE("teams: the index out of range is that of the first point, stage after stage") {
   KernelMaker k("gathers", {4, 40}, 1);
   const int table = k.input(kF32), at = k.load(k.access(k.input(DType::Int32), {40, 1}));
   const int early = k.load(k.access_at(table, {0, 0}, at, 1, 3));
   const int late = k.load(k.access_at(table, {0, 0}, at, 1, 2));
   const int sum = k.reduce(Combiner::Sum, early);
   k.map({{k.access(k.output(kF32), {40, 1}), k.apply(Op::Add, {late, k.result(sum)})}});
-  std::vector<std::int32_t> places(160, 0);
-  places[85] = 2;                // row 2, in the second stage
-  places[110] = 5;               // row 2, in both
-  places[111] = places[41] = 1;  // none
-  places[130] = -7;              // row 3
-  const KernelCall call{{memory(Floats{1, 2, 3}), memory(places), zeros(kF32, 160)}, {}, 0, 4};
-  CHECK(run_both_ways(k.kernel, call).fault.index == 5);
+  std::vector<std::int32_t> indices(160, 0);
+  indices[85] = 2;                 // row 2, in the second stage
+  indices[110] = 5;                // row 2, in both
+  indices[111] = indices[41] = 1;  // none
+  indices[130] = -7;               // row 3
+  const KernelCall call{{memory(Floats{1, 2, 3}), memory(indices), zeros(kF32, 160)}, {}, 0, 4};
+  CHECK(run_both_ways(k.kernel, call).out_of_range.index == 5);
 }
 
 TEST_CASE("fibres: a barrier without some of the block's threads is an error") {

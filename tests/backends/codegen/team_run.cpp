@@ -31,15 +31,15 @@ void TeamRun::run_stages() {
 void TeamRun::set_result(std::size_t s, const Result& result) {
   const Stage& stage = kernel_.stages[s];
   if (stage.kind != StageKind::Reduce) return;
-  const bool is_place = stage.combiner == Combiner::ArgMax;
-  run_.set_result(s, is_place ? static_cast<Bits>(std::max<std::int64_t>(result.place, 0))
-                              : result.bits);
+  const bool is_arg_max = stage.combiner == Combiner::ArgMax;
+  run_.set_result(
+      s, is_arg_max ? static_cast<Bits>(std::max<std::int64_t>(result.index, 0)) : result.bits);
 }
 
 TeamRun::Result TeamRun::run_stage(std::size_t s, std::int64_t begin, std::int64_t end) {
   const Stage& stage = kernel_.stages[s];
   if (stage.kind == StageKind::Reduce) {
-    if (stage.combiner == Combiner::ArgMax) return find_place(s, begin, end);
+    if (stage.combiner == Combiner::ArgMax) return find_arg_max(s, begin, end);
     return {reduce(s, begin, end)};
   }
   if (stage.kind == StageKind::Running) {
@@ -164,7 +164,7 @@ TeamRun::Bits TeamRun::reduce(std::size_t s, std::int64_t begin, std::int64_t en
 }
 
 /// The largest value and the first of equals do not depend on the order of combination.
-TeamRun::Result TeamRun::find_place(std::size_t s, std::int64_t begin, std::int64_t end) {
+TeamRun::Result TeamRun::find_arg_max(std::size_t s, std::int64_t begin, std::int64_t end) {
   std::vector<Result> values(at(end - begin));
   visit_points(s, begin, end, [&](std::int64_t, std::int64_t, std::int64_t point) {
     values[at(point - begin)] = {run_.value_at_point(s), point};
@@ -175,7 +175,7 @@ TeamRun::Result TeamRun::find_place(std::size_t s, std::int64_t begin, std::int6
 TeamRun::Result TeamRun::first_best(const Stage& stage, const std::vector<Result>& values) const {
   Result best;
   for (const Result& one : values) {
-    if (best.place < 0 || is_above(one.bits, best.bits, dtype_of(stage))) best = one;
+    if (best.index < 0 || is_above(one.bits, best.bits, dtype_of(stage))) best = one;
   }
   return best;
 }

@@ -19,10 +19,10 @@ class TeamRun {
   /// Runs all stages at the current outer point of the run.
   void run_stages();
 
-  /// The result of a reduction over some inner points; `place` is the index of arg_max, else -1.
+  /// The result of a reduction over some inner points; `index` is the index of arg_max, else -1.
   struct Result {
     std::uint64_t bits = 0;
-    std::int64_t place = -1;
+    std::int64_t index = -1;
   };
   /// Runs a stage over inner axes at the inner points [begin, end).
   Result run_stage(std::size_t stage, std::int64_t begin, std::int64_t end);
@@ -43,7 +43,7 @@ class TeamRun {
   /// Replaces the values of lanes by their inclusive scan; returns the last one.
   Bits scan(const codegen::Stage& stage, Bits* lanes, std::int64_t count) const;
   Bits reduce(std::size_t stage, std::int64_t begin, std::int64_t end);
-  Result find_place(std::size_t stage, std::int64_t begin, std::int64_t end);
+  Result find_arg_max(std::size_t stage, std::int64_t begin, std::int64_t end);
   Result first_best(const codegen::Stage& stage, const std::vector<Result>& values) const;
   /// The result of all lanes, combined by the form's tree. Changes `lanes`.
   Bits combine_lanes(const codegen::Stage& stage, std::vector<Bits>& lanes) const;

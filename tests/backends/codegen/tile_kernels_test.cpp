@@ -97,7 +97,7 @@ TEST_CASE("tiles: transposed stores and transposed additions") {
 
 TEST_CASE("tiles: only for whole tensors, without dynamic indices and loaded guards") {
   const auto schedule = [](const auto& change) {
-    KernelMaker k("refused", {40, 50}, 2);
+    KernelMaker k("rejected", {40, 50}, 2);
     const int x = k.access(k.input(kF32), {1, 40}), y = k.access(k.output(kF32), {50, 1});
     change(k, x, y);
     return schedule_of(k.kernel, kTwoWarps);

@@ -66,11 +66,11 @@ void call(const KernelFunction& function, std::vector<float>& x, std::vector<flo
           std::int64_t end) {
   std::byte* buffers[] = {reinterpret_cast<std::byte*>(x.data()),
                           reinterpret_cast<std::byte*>(y.data())};
-  IndexOutOfRange fault;
+  IndexOutOfRange out_of_range;
   KernelArguments arguments;
   arguments.buffers = buffers;
   arguments.end = end;
-  arguments.out_of_range = &fault;
+  arguments.out_of_range = &out_of_range;
   function.run(function.context, &arguments);
 }
 
@@ -143,9 +143,9 @@ TEST_CASE("code sharing: kernels of several programs share code whatever their s
   CodeCache cache(1 << 20);
   std::vector<const void*> codes;
   for (const char* name : {"n", "m"}) {
-    const Compiled made =
+    const Compiled kernels =
         compiled({{doubled(name), {}, {}, {}}}, 1, ParametricCode::WhereShared, cache);
-    codes.push_back(made.functions[0].context);
+    codes.push_back(kernels.functions[0].context);
   }
   CHECK(cache.stats().compiled == 1);
   CHECK(codes[0] == codes[1]);
@@ -167,7 +167,7 @@ TEST_CASE("code sharing: 1,000 programs dropped after a call stay within the bou
   CHECK(cache.stats().entries < 16);  // each takes several pages, whatever its code has
 }
 
-TEST_CASE("code sharing: constants, ISA levels and stages make kernels differ") {
+TEST_CASE("code sharing: constants, ISAs and stages make kernels differ") {
   CodeCache cache(1 << 20);
   std::vector<BuiltKernel> kernels = built({64, 64, 64});
   for (Expression& x : kernels[1].kernel.expressions) {

@@ -21,11 +21,11 @@ using namespace kiln::codegen;
 
 void run(const KernelFunction& function, const std::vector<std::byte*>& buffers,
          FloatState state) {
-  IndexOutOfRange fault;
+  IndexOutOfRange out_of_range;
   KernelArguments arguments;
   arguments.buffers = buffers.data();
   arguments.end = static_cast<std::int64_t>(ComparedOps::kCount);
-  arguments.out_of_range = &fault;
+  arguments.out_of_range = &out_of_range;
   constexpr unsigned kFlush = 0x8040;
   const unsigned saved = _mm_getcsr();
   if (state == FloatState::Flushes) _mm_setcsr(saved | kFlush);
@@ -63,7 +63,7 @@ std::uint64_t canonical(DType dtype, std::uint64_t bits) {
 
 }  // namespace
 
-bool has_comparable_level() {
+bool has_comparable_isa() {
   if (targets_here().back().has_fma) return true;
   WARN("left out: this machine has no fused multiply-add");
   return false;

@@ -17,7 +17,7 @@ namespace cpu_llvm_test {
 enum class FloatState { Keeps, Flushes };
 
 /// False, with a warning, where the machine has no fused multiply-add.
-bool has_comparable_level();
+bool has_comparable_isa();
 
 /// The ops of one arity that take the dtype, all compiled at once.
 std::vector<kiln::ir::Op> elementwise_ops(kiln::DType dtype, int arity);
@@ -26,7 +26,7 @@ class ComparedOps {
  public:
   static constexpr std::size_t kCount = 1 << 16;  // elements of a block
 
-  /// REQUIRES: has_comparable_level(), ops of one arity, 1 or 2.
+  /// REQUIRES: has_comparable_isa(), ops of one arity, 1 or 2.
   ComparedOps(kiln::DType dtype, std::vector<kiln::ir::Op> ops);
 
   /// Runs kCount elements each way; `y` is null for arity 1. Empty when all results have the same

@@ -82,8 +82,8 @@ const char* name_of(Math function) {
 
 std::vector<IsaTarget> targets_here() {
   std::vector<IsaTarget> targets;
-  for (int level = 0; level <= static_cast<int>(native_isa()); ++level) {
-    targets.push_back(target_of(static_cast<Isa>(level)));
+  for (int isa = 0; isa <= static_cast<int>(native_isa()); ++isa) {
+    targets.push_back(target_of(static_cast<Isa>(isa)));
   }
   return targets;
 }

@@ -19,7 +19,7 @@ inline constexpr Math kOneOperand[] = {Math::Exp,     Math::Expm1, Math::Log, Ma
                                        Math::Cos};
 const char* name_of(Math function);
 
-/// The levels that this machine runs.
+/// The ISAs that this machine runs.
 std::vector<kiln::cpu::IsaTarget> targets_here();
 
 /// One function of a whole vector register; sizes are multiples of lanes().

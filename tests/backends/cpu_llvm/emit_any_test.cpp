@@ -38,12 +38,12 @@ class Draw {
     if (reduces && below(4) == 0) {
       const int stage = k_.running(Combiner::Sum, mix(), {});
       const int total = k_.result(stage);
-      k_.kernel.stages.back().stores.push_back({place(count()), total});
+      k_.kernel.stages.back().stores.push_back({result_access(count()), total});
     }
     if (!results_.empty() && below(2) == 0) {
-      k_.map({{place(k_.kernel.outer), pick(results_)}}, false);
+      k_.map({{result_access(k_.kernel.outer), pick(results_)}}, false);
     }
-    k_.map({{place(count()), mix()}});
+    k_.map({{result_access(count()), mix()}});
     return {k_.kernel, {call()}};
   }
 
@@ -96,8 +96,8 @@ class Draw {
     return k_.load(guarded(layout(k_.input(dtype_), axes), count()));
   }
 
-  /// The layout of a new result over the first axes.
-  int place(int many) {
+  /// The access to a new result over the first axes.
+  int result_access(int many) {
     std::vector<int> axes;
     for (int axis = 0; axis < many; ++axis) axes.push_back(axis);
     return guarded(layout(k_.output(dtype_), axes), many);
@@ -139,20 +139,20 @@ class Draw {
   }
 
   KernelCall call() {
-    KernelCall made;
+    KernelCall result;
     for (std::size_t i = 0; i < k_.kernel.operands.size(); ++i) {
       const auto size = static_cast<std::size_t>(elements_[i] + 5);
-      made.operands.push_back(filled(dtype_, whole_numbers(size + i, -3, 3)));
+      result.operands.push_back(filled(dtype_, whole_numbers(size + i, -3, 3)));
     }
     for (const Dim& dim : k_.kernel.sizes) {
-      made.sizes.push_back(ir::evaluate(dim, [&](const ir::Symbol& symbol) {
+      result.sizes.push_back(ir::evaluate(dim, [&](const ir::Symbol& symbol) {
         return std::optional<std::int64_t>(extents_[at(symbol.name[0] - 'a')]);
       }));
     }
-    if (k_.kernel.outer == 0) return made;
-    made.end = extents_[0] - below(2);
-    made.begin = std::min<std::int64_t>(below(3), made.end);
-    return made;
+    if (k_.kernel.outer == 0) return result;
+    result.end = extents_[0] - below(2);
+    result.begin = std::min<std::int64_t>(below(3), result.end);
+    return result;
   }
 
   std::mt19937 random_, guards_;  // separate, so that guards do not change other draws

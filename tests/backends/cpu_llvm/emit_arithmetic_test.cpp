@@ -112,15 +112,15 @@ Pairs all_bytes() {
 Pairs multiples(DType dtype) {
   const int bits = static_cast<int>(8 * dtype_bytes(dtype));
   const bool is_signed = info(dtype).kind == DTypeKind::Signed;
-  const double most = std::ldexp(1, is_signed ? bits - 1 : bits) - 1;
-  const double least = is_signed ? -most - 1 : 0;
+  const double max = std::ldexp(1, is_signed ? bits - 1 : bits) - 1;
+  const double min = is_signed ? -max - 1 : 0;
   Pairs pairs;
-  for (double divisor = 1; divisor <= most; divisor = std::floor(divisor * 1.7) + 1) {
-    for (const double count : {1.0, 2.0, 1000.0, std::floor(most / divisor)}) {
+  for (double divisor = 1; divisor <= max; divisor = std::floor(divisor * 1.7) + 1) {
+    for (const double count : {1.0, 2.0, 1000.0, std::floor(max / divisor)}) {
       for (const double sign : {1.0, -1.0}) {
         for (const double more : {-1.0, 0.0, 1.0}) {
           const double x = sign * count * divisor + more, y = sign * divisor;
-          if (x < least || x > most || y < least) continue;
+          if (x < min || x > max || y < min) continue;
           pairs.x.insert(pairs.x.end(), {x, x});
           pairs.y.insert(pairs.y.end(), {y, divisor});
         }

@@ -64,7 +64,7 @@ std::size_t checks(const Kernel& kernel) {
   cpu::CompileTexts texts;
   texts.wanted = true;
   cpu::compile_kernels({{kernel, {}, {}, {}}}, {targets_here().back()}, code, texts);
-  const std::string call = "call void @kiln_note_fault", &ir = texts.ir;
+  const std::string call = "call void @kiln_record_out_of_range", &ir = texts.ir;
   std::size_t count = 0;
   for (std::size_t i = ir.find(call); i != std::string::npos; i = ir.find(call, i + 1)) ++count;
   return count;

@@ -1,4 +1,5 @@
-// Tests emitted accesses: strides, gathers, scatters, faults, in-place results, random numbers.
+// Tests emitted accesses: strides, gathers, scatters, indices out of range, in-place
+// results, random numbers.
 #include "tests/support/catch.h"
 #include "tests/backends/cpu_llvm/emitted.h"
 

@@ -53,7 +53,7 @@ KernelOutcome run_code(const KernelFunction& function, const KernelCall& call,
   arguments.sizes = call.sizes.data();
   arguments.begin = call.begin;
   arguments.end = call.end;
-  arguments.out_of_range = &outcome.fault;
+  arguments.out_of_range = &outcome.out_of_range;
   arguments.seed = call.seed;
   arguments.call_counter = call.call_counter;
   constexpr unsigned kFlush = 0x8040;
@@ -104,10 +104,10 @@ std::string shown(DType dtype, const std::byte* x) {
 /// The first difference as text; empty when there is none.
 std::string difference(const EmitCase& one, const KernelOutcome& wanted,
                        const KernelOutcome& found) {
-  const IndexOutOfRange &a = wanted.fault, &b = found.fault;
+  const IndexOutOfRange &a = wanted.out_of_range, &b = found.out_of_range;
   if (a.access != b.access || a.index != b.index || a.limit != b.limit) {
-    return text("fault: access ", b.access, " index ", b.index, " limit ", b.limit, ", wanted ",
-                a.access, " ", a.index, " ", a.limit);
+    return text("index out of range: access ", b.access, " index ", b.index, " limit ", b.limit,
+                ", wanted ", a.access, " ", a.index, " ", a.limit);
   }
   for (std::size_t k = 0; k < wanted.operands.size(); ++k) {
     const DType dtype = one.kernel.operands[k].dtype;
@@ -123,13 +123,13 @@ std::string difference(const EmitCase& one, const KernelOutcome& wanted,
   return "";
 }
 
-/// Whether two codes of one kernel leave the same bytes and the same fault.
+/// Whether two codes of one kernel leave the same bytes and the same index out of range.
 bool same_bits(const KernelOutcome& x, const KernelOutcome& y) {
   for (std::size_t i = 0; i < x.operands.size(); ++i) {
     if (x.operands[i].bytes != y.operands[i].bytes) return false;
   }
-  return x.fault.access == y.fault.access && x.fault.index == y.fault.index &&
-         x.fault.limit == y.fault.limit;
+  const IndexOutOfRange &a = x.out_of_range, &b = y.out_of_range;
+  return a.access == b.access && a.index == b.index && a.limit == b.limit;
 }
 
 }  // namespace
@@ -173,10 +173,10 @@ std::vector<DType> every_dtype() {
 }
 
 Memory filled(DType dtype, const std::vector<double>& values) {
-  Memory made{std::vector<std::byte>(values.size() * dtype_bytes(dtype))};
+  Memory result{std::vector<std::byte>(values.size() * dtype_bytes(dtype))};
   ir::convert_elements(DType::Float64, reinterpret_cast<const std::byte*>(values.data()), dtype,
-                       made.bytes.data(), static_cast<std::int64_t>(values.size()));
-  return made;
+                       result.bytes.data(), static_cast<std::int64_t>(values.size()));
+  return result;
 }
 
 std::vector<double> whole_numbers(std::size_t count, int low, int high) {

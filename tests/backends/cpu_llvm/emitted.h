@@ -12,8 +12,8 @@ struct EmitCase {
   std::size_t alignment = 16;  // of the operands' first elements, and of nothing larger
 };
 
-/// Compiles all cases for each level of this machine, as one program, and checks every byte of
-/// every operand, and the fault, after each call.
+/// Compiles all cases for each ISA of this machine, as one program, and checks every byte of
+/// every operand, and the index out of range, after each call.
 void check_emitted(const std::vector<EmitCase>& cases);
 
 inline constexpr kiln::DType kFloats[] = {kiln::DType::Float16, kiln::DType::BFloat16,

@@ -73,9 +73,9 @@ struct Block {
   }
 };
 
-/// The worst results of all levels, over blocks first, first + 2, ... of floats by their bits, with
+/// The worst results of all ISAs, over blocks first, first + 2, ... of floats by their bits, with
 /// every `stride`-th float of a block.
-void measure(const std::vector<CompiledMath>& levels, Math function, std::uint64_t first,
+void measure(const std::vector<CompiledMath>& functions, Math function, std::uint64_t first,
              std::uint64_t stride, std::vector<double>& worst) {
   Block block;
   std::vector<float> results(kBlock);
@@ -90,28 +90,28 @@ void measure(const std::vector<CompiledMath>& levels, Math function, std::uint64
     block.compute(function);
     for (const bool negative : {false, true}) {
       if (negative) block.negate(function);
-      for (std::size_t level = 0; level < levels.size(); ++level) {
-        levels[level].run(block.x.data(), block.y.data(), results.data(), kBlock);
-        worst[level] = block.worst_of(results, worst[level]);
+      for (std::size_t isa = 0; isa < functions.size(); ++isa) {
+        functions[isa].run(block.x.data(), block.y.data(), results.data(), kBlock);
+        worst[isa] = block.worst_of(results, worst[isa]);
       }
     }
   }
 }
 
 void measure_and_print(Math function, std::uint64_t stride = 1) {
-  std::vector<CompiledMath> levels;
+  std::vector<CompiledMath> functions;
   for (const kiln::cpu::IsaTarget& target : targets_here()) {
-    levels.emplace_back(function, false, target);
+    functions.emplace_back(function, false, target);
   }
-  std::vector<double> worst(levels.size()), other(levels.size());
-  std::thread helper([&] { measure(levels, function, 1, stride, other); });
-  measure(levels, function, 0, stride, worst);
+  std::vector<double> worst(functions.size()), other(functions.size());
+  std::thread helper([&] { measure(functions, function, 1, stride, other); });
+  measure(functions, function, 0, stride, worst);
   helper.join();
   std::printf("%-8s", name_of(function));
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    worst[level] = std::max(worst[level], other[level]);
-    const auto name = kiln::cpu::name_of(static_cast<kiln::cpu::Isa>(level));
-    std::printf("  %s %.3f", std::string(name).c_str(), worst[level]);
+  for (std::size_t isa = 0; isa < functions.size(); ++isa) {
+    worst[isa] = std::max(worst[isa], other[isa]);
+    const auto name = kiln::cpu::name_of(static_cast<kiln::cpu::Isa>(isa));
+    std::printf("  %s %.3f", std::string(name).c_str(), worst[isa]);
   }
   std::printf("  (largest error, units in the last place)\n");
   std::fflush(stdout);

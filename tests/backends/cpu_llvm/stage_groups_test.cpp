@@ -30,11 +30,11 @@ EmitCase stored_and_read() {
   const int value = k.load(k.access(x, {kColumns, 1}));
   const int to = k.access(y, {kColumns, 1}), there = k.access(z, {kColumns, 1});
   const int sum = k.reduce(Combiner::Sum, value, {{to, k.apply(Op::Add, {value, value})}});
-  const int least = k.reduce(Combiner::Min, value);
+  const int min = k.reduce(Combiner::Min, value);
   k.map({{there, k.load(to)}});
-  const int most = k.reduce(Combiner::Max, k.load(there));
-  const int all = k.apply(Op::Add, {k.apply(Op::Add, {k.result(sum), k.result(least)}),
-                                    k.result(most)});
+  const int max = k.reduce(Combiner::Max, k.load(there));
+  const int all =
+      k.apply(Op::Add, {k.apply(Op::Add, {k.result(sum), k.result(min)}), k.result(max)});
   k.map({{k.access(z, {kColumns, 1}), all}});
   k.kernel.vector_axis = 1;
   const auto count = static_cast<std::size_t>(3 * kColumns);

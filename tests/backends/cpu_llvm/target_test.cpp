@@ -1,4 +1,4 @@
-// Tests which ISA level a processor gets: none with an instruction that the processor lacks.
+// Tests which ISA a processor gets: none with an instruction that the processor lacks.
 #include "tests/support/catch.h"
 
 #include "backends/cpu/llvm/target.h"
@@ -13,7 +13,7 @@ Processor with_everything() {
 
 }  // namespace
 
-TEST_CASE("ISA: one missing instruction set lowers the level") {
+TEST_CASE("ISA: one missing instruction set selects a lower ISA") {
   CHECK(isa_of(with_everything()) == Isa::Avx512);
   CHECK(isa_of(Processor()) == Isa::Baseline);
   for (bool Processor::*feature :

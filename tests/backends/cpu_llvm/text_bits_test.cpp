@@ -110,7 +110,7 @@ void check_pairs(DType dtype, int draws) {
 }
 
 void check_every_float32(Op op) {
-  if (!has_comparable_level()) return;
+  if (!has_comparable_isa()) return;
   ComparedOps ops(DType::Float32, {op});
   std::vector<std::uint32_t> bits(kCount);
   std::string found;
@@ -124,7 +124,7 @@ void check_every_float32(Op op) {
 }  // namespace
 
 TEST_CASE("scalar text: unary ops have the bits of cpu: a dense sample of float32") {
-  if (!has_comparable_level()) return;
+  if (!has_comparable_isa()) return;
   std::vector<float> values = special_values<float>();
   for (std::uint32_t i = 0; i < 1u << 22; ++i) {
     values.push_back(std::bit_cast<float>(i << 10 | (i * 2654435761u >> 22)));
@@ -133,11 +133,11 @@ TEST_CASE("scalar text: unary ops have the bits of cpu: a dense sample of float3
 }
 
 TEST_CASE("scalar text: binary ops have the bits of cpu: float32") {
-  if (has_comparable_level()) check_pairs<float>(DType::Float32, 1 << 20);
+  if (has_comparable_isa()) check_pairs<float>(DType::Float32, 1 << 20);
 }
 
 TEST_CASE("scalar text: unary ops have the bits of cpu: float64") {
-  if (!has_comparable_level()) return;
+  if (!has_comparable_isa()) return;
   std::vector<double> values = special_values<double>();
   Draws<double> drawn;
   for (int i = 0; i < 1 << 18; ++i) values.push_back(i % 2 == 0 ? drawn.any() : drawn.near());
@@ -145,11 +145,11 @@ TEST_CASE("scalar text: unary ops have the bits of cpu: float64") {
 }
 
 TEST_CASE("scalar text: binary ops have the bits of cpu: float64") {
-  if (has_comparable_level()) check_pairs<double>(DType::Float64, 1 << 18);
+  if (has_comparable_isa()) check_pairs<double>(DType::Float64, 1 << 18);
 }
 
 TEST_CASE("scalar text: ops have the bits of cpu: all halves, and drawn pairs") {
-  if (!has_comparable_level()) return;
+  if (!has_comparable_isa()) return;
   std::vector<std::uint16_t> x(8 * kCount), y(x.size());
   std::mt19937 random(5);
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -79,15 +79,15 @@ void agrees(Math function, Sample<T> sample, double limit) {
     CompiledMath compiled(function, sizeof(T) == 8, target);
     compiled.run(sample.x.data(), sample.y.data(), result.data(), result.size());
     double worst = 0;
-    std::size_t place = 0;
+    std::size_t worst_at = 0;
     for (std::size_t i = 0; i < result.size(); ++i) {
       const auto exact = exact_for(T(), function, flushed(sample.x[i]), flushed(sample.y[i]));
       const double distance = ulps(result[i], exact);
-      if (distance > worst) worst = distance, place = i;
+      if (distance > worst) worst = distance, worst_at = i;
     }
-    INFO(name_of(function) << " of " << 8 * sizeof(T) << " bits, " << name_of(target.isa)
-                           << ", at " << sample.x[place] << " and " << sample.y[place] << ": "
-                           << result[place]);
+    INFO(name_of(function) << " of " << 8 * sizeof(T) << " bits, " << name_of(target.isa) << ", at "
+                           << sample.x[worst_at] << " and " << sample.y[worst_at] << ": "
+                           << result[worst_at]);
     CHECK(worst <= limit);
   }
 }

@@ -120,21 +120,21 @@ void check_near(const Floats& found, const Floats& expected) {
 }
 
 /// The ISAs of the native loops that this machine has.
-std::vector<cpu::GemmIsa> levels() {
-  std::vector<cpu::GemmIsa> levels{cpu::GemmIsa::Baseline};
+std::vector<cpu::GemmIsa> isas() {
+  std::vector<cpu::GemmIsa> out{cpu::GemmIsa::Baseline};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    levels.push_back(cpu::GemmIsa::Avx2);
+    out.push_back(cpu::GemmIsa::Avx2);
   }
-  if (__builtin_cpu_supports("avx512dq")) levels.push_back(cpu::GemmIsa::Avx512);
-  return levels;
+  if (__builtin_cpu_supports("avx512dq")) out.push_back(cpu::GemmIsa::Avx512);
+  return out;
 }
 
 void check(const Convolution& c) {
-  const std::int64_t places = c.output_sizes[0] * c.output_sizes[1], size = c.sizes[0] * c.sizes[1];
+  const std::int64_t pixels = c.output_sizes[0] * c.output_sizes[1], size = c.sizes[0] * c.sizes[1];
   const std::int64_t window = c.windows[0] * c.windows[1];
   Floats x = drawn(c.batch * size * c.groups * c.channels, c.role == ConvRole::Input);
   Floats w = drawn(window * c.channels * c.groups * c.filters, c.role == ConvRole::Filter);
-  Floats y = drawn(c.batch * places * c.groups * c.filters, c.role == ConvRole::Output);
+  Floats y = drawn(c.batch * pixels * c.groups * c.filters, c.role == ConvRole::Output);
   const Floats first = c.role == ConvRole::Input ? w : x;
   const Floats second = c.role == ConvRole::Output ? w : y;
   by_sums(c, x, w, y);
@@ -220,17 +220,17 @@ TEST_CASE("convolution: rows of few images are parts, with the bits of whole ima
 }
 
 TEST_CASE("one-channel convolution: native loops agree with plain sums") {
-  const auto check_native = [](Convolution c, cpu::GemmIsa level) {
-    INFO("level " << static_cast<int>(level) << ", " << c.batch << " images, " << c.channels
-                  << " to " << c.filters << ", stride " << c.strides[0] << ", dilation "
-                  << c.dilations[0] << ", low " << c.low[0]);
+  const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
+    INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels << " to "
+                << c.filters << ", stride " << c.strides[0] << ", dilation " << c.dilations[0]
+                << ", low " << c.low[0]);
     const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
     const Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, false);
     const Floats w = drawn(c.windows[0] * c.windows[1] * c.channels * c.filters, false);
     Floats bias = drawn(c.filters, false), plain(at(pixels * c.filters));
     Floats found(plain.size(), 7.0f), of_x = x, of_w = w;
     by_sums(c, of_x, of_w, plain);
-    run(*cpu::make_forward(c, level), false, c, x, w, found);
+    run(*cpu::make_forward(c, isa), false, c, x, w, found);
     check_near(found, plain);
     bias[0] = NAN;
     c.bias = c.relu = true;
@@ -238,33 +238,33 @@ TEST_CASE("one-channel convolution: native loops agree with plain sums") {
       const float sum = found[i] + bias[i % at(c.filters)];
       plain[i] = sum <= 0 ? 0.0f : sum;
     }
-    run(*cpu::make_forward(c, level), false, c, x, w, found, bias);
+    run(*cpu::make_forward(c, isa), false, c, x, w, found, bias);
     CHECK(std::equal(found.begin(), found.end(), plain.begin(), [](float a, float b) {
       return a == b || (std::isnan(a) && std::isnan(b));
     }));
   };
-  for (const cpu::GemmIsa level : levels()) {
+  for (const cpu::GemmIsa isa : isas()) {
     for (const std::int64_t filters : {8, 16, 32, 37, 53}) {
-      check_native(of(ConvRole::Output, 3, 1, 1, filters, 1, 1), level);
+      check_native(of(ConvRole::Output, 3, 1, 1, filters, 1, 1), isa);
     }
-    check_native(of(ConvRole::Output, 65, 1, 1, 32, 1, 1), level);  // in parts
-    check_native(of(ConvRole::Output, 2, 1, 3, 21, 2, 1), level);
-    check_native(of(ConvRole::Output, 2, 1, 3, 40, 1, 3), level);
+    check_native(of(ConvRole::Output, 65, 1, 1, 32, 1, 1), isa);  // in parts
+    check_native(of(ConvRole::Output, 2, 1, 3, 21, 2, 1), isa);
+    check_native(of(ConvRole::Output, 2, 1, 3, 40, 1, 3), isa);
     Convolution wide = of(ConvRole::Output, 2, 1, 1, 35, 1, 1);  // some windows have only padding
     wide.low = {4, 5};
     wide.output_sizes = {26, 28};
-    check_native(wide, level);
+    check_native(wide, isa);
     wide.dilations = {2, 3};
     wide.strides = {2, 3};
     wide.output_sizes = {13, 9};
-    check_native(wide, level);
-    CHECK(cpu::make_forward(of(ConvRole::Output, 65, 1, 1, 32, 1, 1), level)->parts() > 1);
+    check_native(wide, isa);
+    CHECK(cpu::make_forward(of(ConvRole::Output, 65, 1, 1, 32, 1, 1), isa)->parts() > 1);
     Convolution image = of(ConvRole::Output, 1, 1, 1, 32, 1, 1);  // as many parts as oneDNN's
     image.sizes = {28, 28};
     image.windows = {3, 3};
     image.low = {0, 0};
     image.output_sizes = {26, 26};
-    CHECK(cpu::make_forward(image, level)->parts() == 8);
+    CHECK(cpu::make_forward(image, isa)->parts() == 8);
   }
   CHECK(cpu::takes_forward(of(ConvRole::Output, 2, 1, 1, 8, 1, 1)));
   CHECK_FALSE(cpu::takes_forward(of(ConvRole::Input, 2, 1, 1, 8, 1, 1)));
@@ -272,10 +272,10 @@ TEST_CASE("one-channel convolution: native loops agree with plain sums") {
 }
 
 TEST_CASE("depthwise convolution: native loops agree with plain sums") {
-  const auto check_native = [](Convolution c, cpu::GemmIsa level) {
-    INFO("role " << static_cast<int>(c.role) << ", level " << static_cast<int>(level) << ", "
-                 << c.batch << " images, " << c.groups << " channels, stride " << c.strides[0]
-                 << ", dilation " << c.dilations[0]);
+  const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
+    INFO("role " << static_cast<int>(c.role) << ", ISA " << static_cast<int>(isa) << ", " << c.batch
+                 << " images, " << c.groups << " channels, stride " << c.strides[0] << ", dilation "
+                 << c.dilations[0]);
     REQUIRE(cpu::takes_depthwise(c));
     const bool forward = c.role == ConvRole::Output;
     const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
@@ -285,40 +285,40 @@ TEST_CASE("depthwise convolution: native loops agree with plain sums") {
     const Floats first = forward ? x : w, second = forward ? w : y;
     by_sums(c, x, w, y);
     Floats found((forward ? y : x).size(), 7.0f);
-    run(*cpu::make_depthwise(c, level), false, c, first, second, found);
+    run(*cpu::make_depthwise(c, isa), false, c, first, second, found);
     check_near(found, forward ? y : x);
   };
-  for (const cpu::GemmIsa level : levels()) {
+  for (const cpu::GemmIsa isa : isas()) {
     for (const std::int64_t channels : {8, 16, 37, 150}) {
-      check_native(of(ConvRole::Output, 3, channels, 1, 1, 1, 1), level);
-      check_native(of(ConvRole::Input, 3, channels, 1, 1, 1, 1), level);
+      check_native(of(ConvRole::Output, 3, channels, 1, 1, 1, 1), isa);
+      check_native(of(ConvRole::Input, 3, channels, 1, 1, 1, 1), isa);
     }
-    check_native(of(ConvRole::Output, 2, 19, 1, 1, 2, 1), level);
-    check_native(of(ConvRole::Output, 2, 24, 1, 1, 1, 3), level);
-    check_native(of(ConvRole::Input, 2, 24, 1, 1, 1, 3), level);
+    check_native(of(ConvRole::Output, 2, 19, 1, 1, 2, 1), isa);
+    check_native(of(ConvRole::Output, 2, 24, 1, 1, 1, 3), isa);
+    check_native(of(ConvRole::Input, 2, 24, 1, 1, 1, 3), isa);
     Convolution square = of(ConvRole::Output, 5, 33, 1, 1, 1, 1);
     square.windows = {3, 3};
     square.low = {1, 1};
     square.output_sizes = {20, 19};
-    check_native(square, level);
+    check_native(square, isa);
     square.role = ConvRole::Input;
-    check_native(square, level);
+    check_native(square, isa);
     square.low = {4, 5};  // windows in the padding alone, on both sides
     square.output_sizes = {26, 28};
-    check_native(square, level);
+    check_native(square, isa);
     square.role = ConvRole::Output;
-    check_native(square, level);
+    check_native(square, isa);
     square.low = {1, 1};
     square.strides = {2, 3};
     square.output_sizes = {10, 7};
-    check_native(square, level);
+    check_native(square, isa);
     Convolution line{ConvRole::Output, 3, 40, 1, 1, {19}, {3}, {19}, {1}, {1}, {1}};
     Convolution flat{ConvRole::Output, 3, 40, 1, 1, {1, 19}, {1, 3}, {1, 19}, {1, 1}, {1, 1},
                      {0, 1}};
     const Floats x = drawn(3 * 19 * 40, false), w = drawn(3 * 40, false);
     Floats of_line(x.size()), of_flat(x.size());
-    run(*cpu::make_depthwise(line, level), false, line, x, w, of_line);
-    run(*cpu::make_depthwise(flat, level), false, flat, x, w, of_flat);
+    run(*cpu::make_depthwise(line, isa), false, line, x, w, of_line);
+    run(*cpu::make_depthwise(flat, isa), false, flat, x, w, of_flat);
     CHECK(of_line == of_flat);
   }
   CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Filter, 2, 16, 1, 1, 1, 1)));
@@ -329,16 +329,16 @@ TEST_CASE("depthwise convolution: native loops agree with plain sums") {
 
 TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied") {
   Convolution c = of(ConvRole::Output, 3, 37, 1, 1, 1, 1);
-  const auto level =
+  const auto isa =
       __builtin_cpu_supports("avx512dq") ? cpu::GemmIsa::Avx512 : cpu::GemmIsa::Baseline;
   const Floats x = drawn(3 * 20 * 19 * 37, false);
   Floats w = drawn(6 * 37, false), bias = drawn(37, false), plain(x.size()), found(x.size());
   w[0] = INFINITY;  // multiplies the padding above and left of pixels
   bias[1] = NAN;
-  run(*cpu::make_depthwise(c, level), false, c, x, w, plain);
+  run(*cpu::make_depthwise(c, isa), false, c, x, w, plain);
   CHECK(std::isfinite(plain[0]));
   c.bias = c.relu = true;
-  run(*cpu::make_depthwise(c, level), false, c, x, w, found, bias);
+  run(*cpu::make_depthwise(c, isa), false, c, x, w, found, bias);
   for (std::size_t i = 0; i < plain.size(); ++i) {
     const float sum = plain[i] + bias[i % 37], want = sum <= 0 ? 0.0f : sum;
     if (std::isnan(want) ? std::isnan(found[i]) : found[i] == want) continue;

@@ -9,10 +9,10 @@ namespace {
 void agrees(const OneDnnMatmulShape& shape) {
   INFO(kiln::cpu::to_string(shape));
   REQUIRE_FALSE(kiln::cpu::rejection_of(shape));
-  const auto product = OneDnnMatmul::create(shape);
-  INFO(product->implementation());
+  const auto matmul = OneDnnMatmul::create(shape);
+  INFO(matmul->implementation());
   const Operands in(shape);
-  CHECK(worst_error(shape, in, run(*product, in)) < 1);
+  CHECK(worst_error(shape, in, run(*matmul, in)) < 1);
 }
 
 void agrees_with_and_without_bias(OneDnnMatmulShape shape) {

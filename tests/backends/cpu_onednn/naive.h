@@ -46,9 +46,9 @@ using Buffer = std::unique_ptr<void, AlignedFree>;
 // Filled with NaN, so that no result may depend on zeros.
 inline Buffer buffer(std::size_t bytes) {
   const std::size_t size = (bytes + 64) / 64 * 64;
-  Buffer made(std::aligned_alloc(64, size));
-  std::memset(made.get(), 0xff, size);
-  return made;
+  Buffer result(std::aligned_alloc(64, size));
+  std::memset(result.get(), 0xff, size);
+  return result;
 }
 
 struct Operands {
@@ -80,11 +80,11 @@ inline std::vector<double> naive(const OneDnnMatmulShape& s, const Operands& in)
 }
 
 // Runs the matmul once with a buffer of its own; throws on a bad status.
-inline std::vector<float> run(const OneDnnMatmul& product, const Operands& in) {
+inline std::vector<float> run(const OneDnnMatmul& matmul, const Operands& in) {
   std::vector<float> result = in.result;
-  const Buffer scratch = buffer(product.scratch_bytes());
-  const int status = product.run(in.lhs.data(), in.rhs.data(), in.bias.data(), result.data(),
-                                 scratch.get());
+  const Buffer scratch = buffer(matmul.scratch_bytes());
+  const int status =
+      matmul.run(in.lhs.data(), in.rhs.data(), in.bias.data(), result.data(), scratch.get());
   if (status != 0) throw std::runtime_error(kiln::cpu::status_text(status));
   return result;
 }

@@ -27,14 +27,14 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 // Every thread runs the matmul `times` times; true where all results have the wanted bits.
-bool all_same(const OneDnnMatmul& product, const Operands& in, const std::vector<float>& want,
+bool all_same(const OneDnnMatmul& matmul, const Operands& in, const std::vector<float>& want,
               int threads, int times) {
   std::vector<char> same(static_cast<std::size_t>(threads), 1);
   std::vector<std::thread> running;
   for (int t = 0; t < threads; ++t) {
     running.emplace_back([&, t] {
       for (int i = 0; i < times; ++i) {
-        if (!same_bits(run(product, in), want)) same[static_cast<std::size_t>(t)] = 0;
+        if (!same_bits(run(matmul, in), want)) same[static_cast<std::size_t>(t)] = 0;
       }
     });
   }
@@ -47,19 +47,19 @@ bool all_same(const OneDnnMatmul& product, const Operands& in, const std::vector
 TEST_CASE("matmul: eight threads run one object at once", "[concurrency]") {
   for (const OneDnnMatmulShape& shape : forms()) {
     INFO(kiln::cpu::to_string(shape));
-    const auto product = OneDnnMatmul::create(shape);
+    const auto matmul = OneDnnMatmul::create(shape);
     const Operands in(shape);
-    const std::vector<float> alone = run(*product, in);
+    const std::vector<float> alone = run(*matmul, in);
     CHECK(worst_error(shape, in, alone) < 1);
-    CHECK(all_same(*product, in, alone, 8, 20));
+    CHECK(all_same(*matmul, in, alone, 8, 20));
   }
 }
 
 TEST_CASE("matmul: more threads than sets of buffers", "[concurrency]") {
   const OneDnnMatmulShape shape = dense_shape(9, 16, 16);
-  const auto product = OneDnnMatmul::create(shape);
+  const auto matmul = OneDnnMatmul::create(shape);
   const Operands in(shape);
-  CHECK(all_same(*product, in, run(*product, in), 40, 50));
+  CHECK(all_same(*matmul, in, run(*matmul, in), 40, 50));
 }
 
 TEST_CASE("matmul: threads make and run objects of one shape", "[concurrency]") {

@@ -17,21 +17,19 @@ using cpu::GemmIsa;
 
 namespace {
 
-MatmulShape product(std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                    bool transposed) {
-  MatmulShape p;
-  p.m = rows;
-  p.n = columns;
-  p.k = depth;
-  p.lhs_m = depth;
-  p.lhs_k = 1;
-  p.rhs_k = transposed ? 1 : columns;
-  p.rhs_n = transposed ? depth : 1;
-  p.result_m = columns;
-  return p;
+/// A dense lhs, and a dense rhs that may be transposed.
+MatmulShape dense(std::int64_t m, std::int64_t n, std::int64_t k, bool rhs_transposed) {
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .lhs_m = k,
+          .lhs_k = 1,
+          .rhs_k = rhs_transposed ? 1 : n,
+          .rhs_n = rhs_transposed ? k : 1,
+          .result_m = n};
 }
 
-std::vector<GemmIsa> levels() {
+std::vector<GemmIsa> isas() {
   std::vector<GemmIsa> out{GemmIsa::Baseline};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     out.push_back(GemmIsa::Avx2);
@@ -73,16 +71,16 @@ std::vector<float> plain_sums(const MatmulShape& p, const std::vector<float>& lh
 }  // namespace
 
 TEST_CASE("choice of a GEMM: matmuls of most sizes take the native one") {
-  for (const GemmIsa level : levels()) {
-    CpuLibrary products(level);
-    for (const std::int64_t rows : {1, 2, 16, 31, 32, 64, 127, 128, 2000}) {
-      for (const std::int64_t columns : {1, 30, 512, 4100, 70000}) {
+  for (const GemmIsa isa : isas()) {
+    CpuLibrary library(isa);
+    for (const std::int64_t m : {1, 2, 16, 31, 32, 64, 127, 128, 2000}) {
+      for (const std::int64_t n : {1, 30, 512, 4100, 70000}) {
         for (const bool transposed : {false, true}) {
           for (const RhsUse use : {RhsUse::Once, RhsUse::Shared, RhsUse::Loop, RhsUse::Kept}) {
-            const auto made = products.prepare(product(rows, columns, 1030, transposed), use);
-            INFO(rows << " rows, " << columns << " columns, transposed: " << transposed);
-            CHECK(made->description().rfind("native GEMM", 0) == 0);
-            CHECK(made->description().find("(oneDNN is not faster)") != std::string::npos);
+            const auto matmul = library.prepare(dense(m, n, 1030, transposed), use);
+            INFO("M " << m << ", N " << n << ", transposed: " << transposed);
+            CHECK(matmul->description().rfind("native GEMM", 0) == 0);
+            CHECK(matmul->description().find("(oneDNN is not faster)") != std::string::npos);
           }
         }
       }
@@ -91,12 +89,12 @@ TEST_CASE("choice of a GEMM: matmuls of most sizes take the native one") {
 }
 
 TEST_CASE("choice of a GEMM: oneDNN for large results of short sums, and transposed long sums") {
-  const auto always = levels();
+  const auto always = isas();
   const std::vector<GemmIsa> never, wide_vectors{GemmIsa::Avx512};
   const struct {
-    std::int64_t rows, columns, depth;
+    std::int64_t m, n, k;
     bool lhs_transposed, rhs_transposed;
-    const std::vector<GemmIsa>& by_library;
+    const std::vector<GemmIsa>& by_onednn;
   } rows[] = {
       {12512, 64, 32, false, false, wide_vectors}, {12512, 64, 32, false, true, wide_vectors},
       {12512, 64, 32, true, false, wide_vectors},  {64, 8768, 128, false, false, wide_vectors},
@@ -107,48 +105,47 @@ TEST_CASE("choice of a GEMM: oneDNN for large results of short sums, and transpo
       {128, 512, 100000, true, false, never},      {138, 1024, 1024, false, false, never},
   };
   for (const auto& row : rows) {
-    MatmulShape p = product(row.rows, row.columns, row.depth, row.rhs_transposed);
+    MatmulShape p = dense(row.m, row.n, row.k, row.rhs_transposed);
     if (row.lhs_transposed) p.lhs_m = 1;
-    if (row.lhs_transposed) p.lhs_k = row.rows;
-    for (const GemmIsa level : levels()) {
-      const auto made = CpuLibrary(level).prepare(p, RhsUse::Shared);
-      const bool by_library =
-          std::find(row.by_library.begin(), row.by_library.end(), level) != row.by_library.end();
-      INFO(row.rows << " x " << row.columns << ", " << row.depth << ": " << made->description());
-      CHECK((made->description().rfind("oneDNN", 0) == 0) == by_library);
-      if (by_library) CHECK(made->packed_bytes() == 0);
+    if (row.lhs_transposed) p.lhs_k = row.m;
+    for (const GemmIsa isa : isas()) {
+      const auto matmul = CpuLibrary(isa).prepare(p, RhsUse::Shared);
+      const bool by_onednn =
+          std::find(row.by_onednn.begin(), row.by_onednn.end(), isa) != row.by_onednn.end();
+      INFO(row.m << " x " << row.n << " x " << row.k << ": " << matmul->description());
+      CHECK((matmul->description().rfind("oneDNN", 0) == 0) == by_onednn);
+      if (by_onednn) CHECK(matmul->packed_bytes() == 0);
     }
   }
 }
 
 TEST_CASE("choice of a GEMM: the native one takes strides that oneDNN rejects") {
-  MatmulShape p = product(16, 32, 100000, false);
+  MatmulShape p = dense(16, 32, 100000, false);
   p.lhs_m = 1;
   p.lhs_k = 0;  // one column, repeated
-  for (const GemmIsa level : levels()) {
-    const auto made = CpuLibrary(level).prepare(p, RhsUse::Once);
-    CHECK(made->description().rfind("native GEMM", 0) == 0);
-    CHECK(made->description().find("(oneDNN: strides (1, 0) of lhs") != std::string::npos);
+  for (const GemmIsa isa : isas()) {
+    const auto matmul = CpuLibrary(isa).prepare(p, RhsUse::Once);
+    CHECK(matmul->description().rfind("native GEMM", 0) == 0);
+    CHECK(matmul->description().find("(oneDNN: strides (1, 0) of lhs") != std::string::npos);
   }
 }
 
 TEST_CASE("matmul: a large right operand gives exact sums of whole numbers") {
-  constexpr std::int64_t kMaxRows = 33, kColumns = 4101, kDepth = 1030;
-  const std::vector<float> lhs = whole_numbers(kMaxRows * kDepth, 1);
-  const std::vector<float> rhs = whole_numbers(kDepth * kColumns, 2);
+  constexpr std::int64_t kMaxM = 33, kN = 4101, kK = 1030;
+  const std::vector<float> lhs = whole_numbers(kMaxM * kK, 1);
+  const std::vector<float> rhs = whole_numbers(kK * kN, 2);
   for (const bool transposed : {false, true}) {
-    const std::vector<float> want =
-        plain_sums(product(kMaxRows, kColumns, kDepth, transposed), lhs, rhs);
-    for (const std::int64_t rows : {1, 2, 3, 5, 12, 33}) {
-      for (const GemmIsa level : levels()) {
-        const MatmulShape p = product(rows, kColumns, kDepth, transposed);
-        const auto made = CpuLibrary(level).prepare(p, RhsUse::Once);
-        const std::size_t bytes = (made->scratch_bytes() + 64) / 64 * 64;
+    const std::vector<float> want = plain_sums(dense(kMaxM, kN, kK, transposed), lhs, rhs);
+    for (const std::int64_t m : {1, 2, 3, 5, 12, 33}) {
+      for (const GemmIsa isa : isas()) {
+        const MatmulShape p = dense(m, kN, kK, transposed);
+        const auto matmul = CpuLibrary(isa).prepare(p, RhsUse::Once);
+        const std::size_t bytes = (matmul->scratch_bytes() + 64) / 64 * 64;
         const std::unique_ptr<float, AlignedFree> scratch(
             static_cast<float*>(std::aligned_alloc(64, bytes)));
-        std::vector<float> result(static_cast<std::size_t>(rows * kColumns));
-        made->run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
-        INFO(rows << " rows, transposed: " << transposed << ", " << made->description());
+        std::vector<float> result(static_cast<std::size_t>(m * kN));
+        matmul->run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
+        INFO("M " << m << ", transposed: " << transposed << ", " << matmul->description());
         CHECK(std::equal(result.begin(), result.end(), want.begin()));
       }
     }

@@ -17,28 +17,29 @@ constexpr auto kPlain = GemmImplementation::NativeInPlace,
                kPacked = GemmImplementation::NativePrepacked,
                kBlocks = GemmImplementation::NativePackBlocks,
                kLines = GemmImplementation::NativeDotProducts, kOneDnn = GemmImplementation::OneDnn;
-constexpr GemmIsa kLevels[] = {GemmIsa::Baseline, GemmIsa::Avx2, GemmIsa::Avx512};
+constexpr GemmIsa kIsas[] = {GemmIsa::Baseline, GemmIsa::Avx2, GemmIsa::Avx512};
 
 /// A shape of dense operands.
-MatmulShape product(std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                    bool lhs_transposed, bool rhs_transposed) {
-  MatmulShape p{.m = rows, .n = columns, .k = depth};
-  p.lhs_m = lhs_transposed ? 1 : depth;
-  p.lhs_k = lhs_transposed ? rows : 1;
-  p.rhs_k = rhs_transposed ? 1 : columns;
-  p.rhs_n = rhs_transposed ? depth : 1;
-  p.result_m = columns;
-  return p;
+MatmulShape dense(std::int64_t m, std::int64_t n, std::int64_t k, bool lhs_transposed,
+                  bool rhs_transposed) {
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .lhs_m = lhs_transposed ? 1 : k,
+          .lhs_k = lhs_transposed ? m : 1,
+          .rhs_k = rhs_transposed ? 1 : n,
+          .rhs_n = rhs_transposed ? k : 1,
+          .result_m = n};
 }
 
 }  // namespace
 
 TEST_CASE("GEMM table: each row has a shape that takes it") {
   const struct {
-    std::int64_t rows, columns, depth;
+    std::int64_t m, n, k;
     bool lhs_transposed, rhs_transposed;
     RhsUse use;
-    GemmIsa level;
+    GemmIsa isa;
     const char* name;
     kiln::DType dtype = kiln::DType::Float32;
   } shapes[] = {
@@ -93,10 +94,10 @@ TEST_CASE("GEMM table: each row has a shape that takes it") {
   };
   std::set<std::string> chosen, all;
   for (const auto& s : shapes) {
-    MatmulShape p = product(s.rows, s.columns, s.depth, s.lhs_transposed, s.rhs_transposed);
+    MatmulShape p = dense(s.m, s.n, s.k, s.lhs_transposed, s.rhs_transposed);
     p.dtype = s.dtype;
-    const GemmRow& row = gemm_row(p, s.use, s.level, true);
-    INFO(s.rows << " x " << s.columns << " x " << s.depth);
+    const GemmRow& row = gemm_row(p, s.use, s.isa, true);
+    INFO(s.m << " x " << s.n << " x " << s.k);
     CHECK(row.name == s.name);
     chosen.insert(std::string(row.name));
   }
@@ -109,10 +110,10 @@ TEST_CASE("GEMM table: each row has a shape that takes it") {
 }
 
 TEST_CASE("GEMM table: a matmul that oneDNN rejects takes the native GEMM") {
-  for (const GemmIsa level : kLevels) {
-    const MatmulShape p = product(64, 32, 100000, true, false);
-    CHECK(gemm_row(p, RhsUse::Once, level, true).implementation == kOneDnn);
-    CHECK(gemm_row(p, RhsUse::Once, level, false).implementation != kOneDnn);
+  for (const GemmIsa isa : kIsas) {
+    const MatmulShape p = dense(64, 32, 100000, true, false);
+    CHECK(gemm_row(p, RhsUse::Once, isa, true).implementation == kOneDnn);
+    CHECK(gemm_row(p, RhsUse::Once, isa, false).implementation != kOneDnn);
   }
 }
 
@@ -131,9 +132,9 @@ TEST_CASE("GEMM table: rows that pack do not test M, except for single rows in l
 TEST_CASE("GEMM table: matmuls of the benchmarks take the implementations that were measured") {
   const struct {
     // m, n, k; then the strides lhs_m, lhs_k, rhs_k, rhs_n, result_m
-    MatmulShape product;
+    MatmulShape matmul;
     RhsUse use;
-    GemmImplementation chosen[3];  // by level
+    GemmImplementation chosen[3];  // by ISA
   } shapes[] = {
       {{1, 10, 128, 0, 1, 10, 1, 10}, RhsUse::Kept, {kPacked, kPacked, kPacked}},
       {{1, 128, 9216, 0, 1, 128, 1, 128}, RhsUse::Kept, {kPacked, kPacked, kPacked}},
@@ -187,10 +188,10 @@ TEST_CASE("GEMM table: matmuls of the benchmarks take the implementations that w
       {{1152, 128, 64, 1, 9216, 128, 1, 128}, RhsUse::Shared, {kPlain, kPlain, kPlain}},
   };
   for (const auto& shape : shapes) {
-    const MatmulShape& p = shape.product;
+    const MatmulShape& p = shape.matmul;
     for (std::size_t i = 0; i < 3; ++i) {
-      INFO(p.m << " x " << p.n << " x " << p.k << ", level " << i);
-      CHECK(gemm_row(p, shape.use, kLevels[i], true).implementation == shape.chosen[i]);
+      INFO(p.m << " x " << p.n << " x " << p.k << ", ISA " << i);
+      CHECK(gemm_row(p, shape.use, kIsas[i], true).implementation == shape.chosen[i]);
     }
   }
 }

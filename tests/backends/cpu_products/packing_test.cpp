@@ -23,11 +23,11 @@ struct Packed {
   std::int64_t elements;
 };
 
-class CountedProduct final : public PreparedMatmul {
+class CountedMatmul final : public PreparedMatmul {
  public:
-  CountedProduct(std::shared_ptr<const PreparedMatmul> real, const MatmulShape& product,
-                 std::vector<Packed>& log)
-      : real_(std::move(real)), elements_(product.k * product.n), log_(log) {}
+  CountedMatmul(std::shared_ptr<const PreparedMatmul> real, const MatmulShape& shape,
+                std::vector<Packed>& log)
+      : real_(std::move(real)), elements_(shape.k * shape.n), log_(log) {}
   std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
   std::size_t packed_bytes() const override { return real_->packed_bytes(); }
   void pack(const void* rhs, void*) const override { log_.push_back({rhs, elements_}); }
@@ -42,13 +42,13 @@ class CountedProduct final : public PreparedMatmul {
   std::vector<Packed>& log_;
 };
 
-class CountedProducts final : public HostLibrary {
+class CountingLibrary final : public HostLibrary {
  public:
   std::optional<std::string> rejection_of_matmul(const MatmulRequest& matmul) const override {
     return real_.rejection_of_matmul(matmul);
   }
-  std::shared_ptr<const PreparedMatmul> prepare(const MatmulShape& product, RhsUse use) override {
-    return std::make_shared<CountedProduct>(real_.prepare(product, use), product, log);
+  std::shared_ptr<const PreparedMatmul> prepare(const MatmulShape& shape, RhsUse use) override {
+    return std::make_shared<CountedMatmul>(real_.prepare(shape, use), shape, log);
   }
   std::vector<Packed> log;
 
@@ -77,14 +77,14 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
     graph.updates.push_back({value_of(weights[i], "weights"), value_of(moved, "weights")});
   }
   graph = passes::run_pipeline(graph);
-  CountedProducts products;
+  CountingLibrary library;
   std::vector<ir::Value> arguments = graph.inputs;
   for (const ir::Update& update : graph.updates) arguments.push_back(update.variable);
-  const Program program = lowered(arguments, graph.roots(), &products);
+  const Program program = lowered(arguments, graph.roots(), &library);
   const KernelFunction nothing{[](const void*, const KernelArguments*) {}, nullptr};
   const std::vector<KernelFunction> kernels(program.kernels.size(), nothing);
   const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
-  const BindInputs bind_inputs{program.kernels, kernels, evaluate, &products};
+  const BindInputs bind_inputs{program.kernels, kernels, evaluate, &library};
   const auto bound =
       bind_plan(program.plan, bind_inputs, PlanUse{std::vector<bool>(arguments.size(), false)});
   CallMemory memory_of_call(*bound);
@@ -102,9 +102,9 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   context.program = &program;
   context.host = &host;
   run_plan(memory_of_call, context);
-  products.log.clear();
+  library.log.clear();
   run_plan(memory_of_call, context);
-  return products.log;
+  return library.log;
 }
 
 void check_packed_once(const std::vector<Packed>& packed, const std::vector<Tensor>& matrices) {
@@ -113,15 +113,15 @@ void check_packed_once(const std::vector<Packed>& packed, const std::vector<Tens
     const auto dims = int_shape(matrix);
     weights += dims[0].value() * dims[1].value();
   }
-  std::vector<const void*> places;
+  std::vector<const void*> addresses;
   for (const Packed& one : packed) {
     elements += one.elements;
-    places.push_back(one.matrix);
+    addresses.push_back(one.matrix);
   }
-  std::sort(places.begin(), places.end());
+  std::sort(addresses.begin(), addresses.end());
   INFO(packed.size() << " times, " << elements << " elements; the weights have " << weights);
   CHECK(!packed.empty());
-  CHECK(std::adjacent_find(places.begin(), places.end()) == places.end());
+  CHECK(std::adjacent_find(addresses.begin(), addresses.end()) == addresses.end());
   CHECK(elements <= weights);
 }
 

@@ -90,48 +90,48 @@ std::vector<float> values_of(const std::vector<Half>& halves) {
   return values;
 }
 
-std::vector<float> float32_product(const GemmShape& shape, const std::vector<float>& lhs,
-                                   const std::vector<float>& rhs, GemmIsa level) {
-  const NativeGemm<float> product(shape, RhsForm::PackBlocks, level);
-  const Memory<float> scratch = memory<float>(product.scratch_bytes());
+std::vector<float> float32_matmul(const GemmShape& shape, const std::vector<float>& lhs,
+                                  const std::vector<float>& rhs, GemmIsa isa) {
+  const NativeGemm<float> gemm(shape, RhsForm::PackBlocks, isa);
+  const Memory<float> scratch = memory<float>(gemm.scratch_bytes());
   std::vector<float> result(at(shape.m * shape.result_m));
   const ScopedFlush flush;
-  product.run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
+  gemm.run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
   return result;
 }
 
 template <class Half>
-std::vector<Half> half_product(const GemmShape& shape, const std::vector<Half>& lhs,
-                               const std::vector<Half>& rhs, RhsForm form, GemmIsa level,
-                               Half untouched) {
-  const HalfGemm<Half> product(shape, form, level);
-  const Memory<PackedWord> packed = memory<PackedWord>(product.packed_bytes());
-  const Memory<PackedWord> scratch = memory<PackedWord>(product.scratch_bytes());
+std::vector<Half> half_matmul(const GemmShape& shape, const std::vector<Half>& lhs,
+                              const std::vector<Half>& rhs, RhsForm form, GemmIsa isa,
+                              Half untouched) {
+  const HalfGemm<Half> gemm(shape, form, isa);
+  const Memory<PackedWord> packed = memory<PackedWord>(gemm.packed_bytes());
+  const Memory<PackedWord> scratch = memory<PackedWord>(gemm.scratch_bytes());
   std::vector<Half> result(at(shape.m * shape.result_m), untouched);
   const ScopedFlush flush;
   if (form == RhsForm::Prepacked) {
-    product.pack(rhs.data(), packed.get());
-    const Memory<PackedWord> parts = memory<PackedWord>(product.packed_bytes());
-    for (std::int64_t part = product.packing_parts(); part-- > 0;) {
-      product.pack_part(part, rhs.data(), parts.get());
+    gemm.pack(rhs.data(), packed.get());
+    const Memory<PackedWord> parts = memory<PackedWord>(gemm.packed_bytes());
+    for (std::int64_t part = gemm.packing_parts(); part-- > 0;) {
+      gemm.pack_part(part, rhs.data(), parts.get());
     }
-    if (std::memcmp(packed.get(), parts.get(), product.packed_bytes()) != 0) {
+    if (std::memcmp(packed.get(), parts.get(), gemm.packed_bytes()) != 0) {
       FAIL("parts are packed otherwise than the whole");
     }
   }
   const void* right =
       form == RhsForm::Prepacked ? static_cast<const void*>(packed.get()) : rhs.data();
-  product.run(lhs.data(), right, result.data(), scratch.get());
+  gemm.run(lhs.data(), right, result.data(), scratch.get());
   return result;
 }
 
 template <class Half>
-void agrees(const GemmShape& s, RhsForm form, GemmIsa level) {
+void agrees(const GemmShape& s, RhsForm form, GemmIsa isa) {
   const Half untouched{0x1234};
   const std::vector<Half> lhs = half_draws<Half>(s.m * s.k, 1);
   const std::vector<Half> rhs = half_draws<Half>(s.k * s.n, 2);
-  const std::vector<Half> got = half_product(s, lhs, rhs, form, level, untouched);
-  const std::vector<float> want = float32_product(s, values_of(lhs), values_of(rhs), level);
+  const std::vector<Half> got = half_matmul(s, lhs, rhs, form, isa, untouched);
+  const std::vector<float> want = float32_matmul(s, values_of(lhs), values_of(rhs), isa);
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.result_m; ++j) {
       const std::size_t k = at(i * s.result_m + j);
@@ -149,14 +149,14 @@ TEMPLATE_TEST_CASE("half GEMM: matmuls are those of float32, rounded once", "", 
                                    {8, 16, 32},  {13, 33, 31},  {25, 64, 513},  {97, 65, 40},
                                    {61, 31, 1030}, {3, 515, 520}, {1030, 33, 20}, {9, 66, 21},
                                    {57, 20, 20000}};
-  for (const GemmIsa level : levels()) {
+  for (const GemmIsa isa : isas()) {
     for (const auto& [m, n, k] : sizes) {
       for (int form = 0; form < 8; ++form) {
-        INFO("level " << static_cast<int>(level) << ": " << m << "x" << k << " times " << k << "x"
-                      << n << ", form " << form);
+        INFO("ISA " << static_cast<int>(isa) << ": " << m << "x" << k << " times " << k << "x" << n
+                    << ", form " << form);
         const GemmShape shape = shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0);
-        agrees<TestType>(shape, RhsForm::Prepacked, level);
-        agrees<TestType>(shape, RhsForm::PackBlocks, level);
+        agrees<TestType>(shape, RhsForm::Prepacked, isa);
+        agrees<TestType>(shape, RhsForm::PackBlocks, isa);
       }
     }
   }
@@ -175,10 +175,10 @@ TEMPLATE_TEST_CASE("half GEMM: numbers of all magnitudes have the sums of float3
     return halves;
   };
   const std::vector<TestType> lhs = any(37 * 61, 1), rhs = any(61 * 45, 2);
-  for (const GemmIsa level : levels()) {
-    const auto want = float32_product(shape, values_of(lhs), values_of(rhs), level);
+  for (const GemmIsa isa : isas()) {
+    const auto want = float32_matmul(shape, values_of(lhs), values_of(rhs), isa);
     for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
-      const auto got = half_product(shape, lhs, rhs, form, level, TestType{});
+      const auto got = half_matmul(shape, lhs, rhs, form, isa, TestType{});
       for (std::size_t i = 0; i < want.size(); ++i) {
         if (std::isnan(want[i])) {
           CHECK(std::isnan(value_of(got[i])));
@@ -200,10 +200,10 @@ TEMPLATE_TEST_CASE("half GEMM: operands with gaps both ways", "", Float16Bits, B
     for (const TestType x : halves) out.insert(out.end(), {x, TestType{infinity_of(TestType{})}});
     return out;
   };
-  for (const GemmIsa level : levels()) {
+  for (const GemmIsa isa : isas()) {
     for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
-      const auto want = half_product(dense, lhs, rhs, form, level, TestType{});
-      const auto got = half_product(gaps, spread(lhs), spread(rhs), form, level, TestType{});
+      const auto want = half_matmul(dense, lhs, rhs, form, isa, TestType{});
+      const auto got = half_matmul(gaps, spread(lhs), spread(rhs), form, isa, TestType{});
       CHECK(std::memcmp(got.data(), want.data(), want.size() * sizeof(TestType)) == 0);
     }
   }
@@ -218,8 +218,8 @@ TEMPLATE_TEST_CASE("half GEMM: every number but NaN times 1 is itself", "", Floa
   }
   const std::vector<TestType> one{{rounded<TestType>(1.0f)}};
   const GemmShape row = shape_of(1, static_cast<std::int64_t>(all.size()), 1, false, false, 0);
-  for (const GemmIsa level : levels()) {
-    const auto got = half_product(row, one, all, RhsForm::Prepacked, level, TestType{});
+  for (const GemmIsa isa : isas()) {
+    const auto got = half_matmul(row, one, all, RhsForm::Prepacked, isa, TestType{});
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint16_t bits = all[i].bits;
       const std::uint16_t want = is_subnormal_float32(all[i]) ? 0 : bits;  // 0 + -0 is 0
@@ -233,18 +233,18 @@ TEMPLATE_TEST_CASE("half GEMM: NaN propagates, and sums out of range are infinit
   const std::uint16_t infinity = infinity_of(TestType{});
   const TestType one{rounded<TestType>(1.0f)};
   const TestType last{static_cast<std::uint16_t>(infinity - 1)};
-  for (const GemmIsa level : levels()) {
+  for (const GemmIsa isa : isas()) {
     for (const std::uint32_t bits : {infinity + 1u, 0x7fffu, 0xffffu, infinity + 0x8001u}) {
       const TestType nan{static_cast<std::uint16_t>(bits)};
       const std::vector<TestType> lhs{one, nan}, rhs{one, one};
-      const auto got = half_product(shape_of(1, 1, 2, false, false, 0), lhs, rhs,
-                                    RhsForm::PackBlocks, level, TestType{});
+      const auto got = half_matmul(shape_of(1, 1, 2, false, false, 0), lhs, rhs,
+                                   RhsForm::PackBlocks, isa, TestType{});
       CHECK(std::isnan(value_of(got[0])));
     }
     const std::vector<TestType> lhs{one, one, one};
     const std::vector<TestType> rhs{last, last, one, last, one, one};
-    const auto got = half_product(shape_of(1, 2, 3, false, true, 0), lhs, rhs, RhsForm::Prepacked,
-                                  level, TestType{});
+    const auto got = half_matmul(shape_of(1, 2, 3, false, true, 0), lhs, rhs, RhsForm::Prepacked,
+                                 isa, TestType{});
     CHECK(got[0].bits == infinity);
     CHECK(got[1].bits == last.bits);
   }

@@ -18,12 +18,12 @@ using namespace kiln::test;
 
 namespace {
 
-/// The error bound of a sum of `depth` terms below 1 and a bias.
+/// The error bound of a sum of `k` terms below 1 and a bias.
 template <class T>
-long double bound_of(std::int64_t depth) {
+long double bound_of(std::int64_t k) {
   if (std::is_integral_v<T>) return 0;
   const long double unit = sizeof(T) == 4 ? 1.3e-7L : 2.3e-16L;
-  return unit * static_cast<long double>(depth) * static_cast<long double>(depth + 9);
+  return unit * static_cast<long double>(k) * static_cast<long double>(k + 9);
 }
 
 /// The type of the exact sum: wider than a float, T itself for integers, which wrap.
@@ -56,23 +56,23 @@ struct Example {
 };
 
 template <class T>
-void agrees(const Example<T>& example, RhsForm form, GemmIsa level) {
+void agrees(const Example<T>& example, RhsForm form, GemmIsa isa) {
   constexpr T kUntouched = 77;
   const GemmShape& s = example.s;
-  const NativeGemm<T> product(s, form, level);
-  const Memory<T> packed = memory<T>(product.packed_bytes());
-  product.pack(example.rhs.data(), packed.get());
-  const Memory<T> parts = memory<T>(product.packed_bytes());
-  for (std::int64_t part = product.packing_parts(); part-- > 0;) {
-    product.pack_part(part, example.rhs.data(), parts.get());
+  const NativeGemm<T> gemm(s, form, isa);
+  const Memory<T> packed = memory<T>(gemm.packed_bytes());
+  gemm.pack(example.rhs.data(), packed.get());
+  const Memory<T> parts = memory<T>(gemm.packed_bytes());
+  for (std::int64_t part = gemm.packing_parts(); part-- > 0;) {
+    gemm.pack_part(part, example.rhs.data(), parts.get());
   }
-  if (std::memcmp(packed.get(), parts.get(), product.packed_bytes()) != 0) {
+  if (std::memcmp(packed.get(), parts.get(), gemm.packed_bytes()) != 0) {
     FAIL("parts are packed otherwise than the whole");
   }
-  const Memory<T> scratch = memory<T>(product.scratch_bytes());
+  const Memory<T> scratch = memory<T>(gemm.scratch_bytes());
   std::vector<T> result(at(s.m * s.result_m), kUntouched);
-  product.run(example.lhs.data(), form == RhsForm::Prepacked ? packed.get() : example.rhs.data(),
-              s.relu ? example.bias.data() : nullptr, result.data(), scratch.get());
+  gemm.run(example.lhs.data(), form == RhsForm::Prepacked ? packed.get() : example.rhs.data(),
+           s.relu ? example.bias.data() : nullptr, result.data(), scratch.get());
   const long double bound = bound_of<T>(s.k);
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.result_m; ++j) {
@@ -91,13 +91,13 @@ void agrees(const Example<T>& example, RhsForm form, GemmIsa level) {
 template <class T>
 void agree_in_all_forms(const GemmShape& shape) {
   const Example<T> example(shape);
-  for (const GemmIsa level : levels()) {
-    INFO("level " << static_cast<int>(level));
-    agrees<T>(example, RhsForm::Prepacked, level);
-    agrees<T>(example, RhsForm::PackBlocks, level);
-    if (shape.rhs_n == 1) agrees<T>(example, RhsForm::InPlace, level);
+  for (const GemmIsa isa : isas()) {
+    INFO("ISA " << static_cast<int>(isa));
+    agrees<T>(example, RhsForm::Prepacked, isa);
+    agrees<T>(example, RhsForm::PackBlocks, isa);
+    if (shape.rhs_n == 1) agrees<T>(example, RhsForm::InPlace, isa);
     const bool lines = shape.lhs_k == 1 && shape.rhs_k == 1;
-    if (lines) agrees<T>(example, RhsForm::DotProducts, level);
+    if (lines) agrees<T>(example, RhsForm::DotProducts, isa);
   }
 }
 
@@ -122,10 +122,10 @@ TEMPLATE_TEST_CASE("native GEMM: agrees with plain sums in every ISA and layout"
 
 TEMPLATE_TEST_CASE("native GEMM: an element does not depend on other rows", "", float, double) {
   using T = TestType;
-  for (const GemmIsa level : levels()) {
+  for (const GemmIsa isa : isas()) {
     const std::vector<T> lhs = draws<T>(40 * 70, 1), rhs = draws<T>(70 * 50, 2);
-    const NativeGemm<T> whole(shape_of(40, 50, 70, false, false, 0), RhsForm::Prepacked, level);
-    const NativeGemm<T> part(shape_of(7, 50, 70, false, false, 0), RhsForm::Prepacked, level);
+    const NativeGemm<T> whole(shape_of(40, 50, 70, false, false, 0), RhsForm::Prepacked, isa);
+    const NativeGemm<T> part(shape_of(7, 50, 70, false, false, 0), RhsForm::Prepacked, isa);
     REQUIRE(whole.packed_bytes() == part.packed_bytes());
     const Memory<T> packed = memory<T>(whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
@@ -139,40 +139,40 @@ TEMPLATE_TEST_CASE("native GEMM: an element does not depend on other rows", "", 
 TEMPLATE_TEST_CASE("native GEMM: blocks have the bits of the whole, rows those of other shapes", "",
                    float, double) {
   using T = TestType;
-  constexpr std::int64_t kDepth = 1100, kColumns = 300;
-  for (const GemmIsa level : levels()) {
-    const std::vector<T> lhs = draws<T>(9 * kDepth, 1), rhs = draws<T>(kDepth * kColumns, 2);
-    const GemmShape shape = shape_of(9, kColumns, kDepth, false, true, 0);
-    const NativeGemm<T> whole(shape, RhsForm::Prepacked, level);
-    const NativeGemm<T> blocks(shape, RhsForm::PackBlocks, level);
+  constexpr std::int64_t kK = 1100, kN = 300;
+  for (const GemmIsa isa : isas()) {
+    const std::vector<T> lhs = draws<T>(9 * kK, 1), rhs = draws<T>(kK * kN, 2);
+    const GemmShape shape = shape_of(9, kN, kK, false, true, 0);
+    const NativeGemm<T> whole(shape, RhsForm::Prepacked, isa);
+    const NativeGemm<T> blocks(shape, RhsForm::PackBlocks, isa);
     const Memory<T> packed = memory<T>(whole.packed_bytes());
     const Memory<T> scratch = memory<T>(blocks.scratch_bytes());
     CHECK(blocks.scratch_bytes() < whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
-    std::vector<T> all(9 * kColumns), again(9 * kColumns), one(1);
+    std::vector<T> all(9 * kN), again(9 * kN), one(1);
     whole.run(lhs.data(), packed.get(), nullptr, all.data());
     blocks.run(lhs.data(), rhs.data(), nullptr, again.data(), scratch.get());
     CHECK(all == again);
-    NativeGemm<T>(shape, RhsForm::DotProducts, level)
+    NativeGemm<T>(shape, RhsForm::DotProducts, isa)
         .run(lhs.data(), rhs.data(), nullptr, again.data());
-    NativeGemm<T>(shape_of(1, 1, kDepth, false, true, 0), RhsForm::DotProducts, level)
-        .run(lhs.data() + 7 * kDepth, rhs.data() + 290 * kDepth, nullptr, one.data());
-    CHECK(one[0] == again[7 * kColumns + 290]);
+    NativeGemm<T>(shape_of(1, 1, kK, false, true, 0), RhsForm::DotProducts, isa)
+        .run(lhs.data() + 7 * kK, rhs.data() + 290 * kK, nullptr, one.data());
+    CHECK(one[0] == again[7 * kN + 290]);
   }
 }
 
 TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds none", "",
                    float, double) {
   using T = TestType;
-  for (const GemmIsa level : levels()) {
+  for (const GemmIsa isa : isas()) {
     const GemmShape shape = shape_of(2, 3, 4, false, false, 0);
-    const NativeGemm<T> product(shape, RhsForm::Prepacked, level);
-    const Memory<T> packed = memory<T>(product.packed_bytes());
+    const NativeGemm<T> gemm(shape, RhsForm::Prepacked, isa);
+    const Memory<T> packed = memory<T>(gemm.packed_bytes());
     std::vector<T> lhs(8, 1), rhs(12, 1), result(6);
     lhs[1] = INFINITY;
     rhs[2 * 3 + 1] = NAN;
-    product.pack(rhs.data(), packed.get());
-    product.run(lhs.data(), packed.get(), nullptr, result.data());
+    gemm.pack(rhs.data(), packed.get());
+    gemm.run(lhs.data(), packed.get(), nullptr, result.data());
     CHECK(result[0] == INFINITY);
     CHECK(std::isnan(result[1]));
     CHECK(result[2] == INFINITY);
@@ -182,7 +182,7 @@ TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds 
     GemmShape with_relu = shape;
     with_relu.relu = true;
     const T bias[] = {-INFINITY, 0, -8};
-    NativeGemm<T>(with_relu, RhsForm::Prepacked, level)
+    NativeGemm<T>(with_relu, RhsForm::Prepacked, isa)
         .run(lhs.data(), packed.get(), bias, result.data());
     CHECK(std::isnan(result[0]));
     CHECK(std::isnan(result[1]));

@@ -112,7 +112,7 @@ TEST_CASE("convolution plans: layouts with channels last, filters last, and a se
   CHECK(found->tf32);
   CHECK_FALSE(description_of(convolution_of(g, ConvRole::Filter, DType::Float64), true)->tf32);
   CHECK(text_of(*found) ==
-        "backward filter float32, input 2x3x1x6, filter 4x3x1x3, output 2x4x1x3");
+        "backward weights float32, input 2x3x1x6, filter 4x3x1x3, output 2x4x1x3");
 }
 
 TEST_CASE("convolution plans: padding of one size on both sides where the output is the same") {

@@ -106,10 +106,10 @@ TEST_CASE("convolution: every geometry, role and dtype") {
       const test::ConvTensors tensors = test::draw(g, dtype);
       for (const ConvRole role : kRoles) {
         const double tolerance = dtype == DType::Float64 ? 1e-13 : 1e-5;
-        const int made = check_role(g, test::attrs_of(g, role), test::by_loops(g, tensors, role),
-                                    tensors, tolerance);
-        CHECK(made == (is_computed_by_library(g) ? 1 : 0));
-        calls += made;
+        const int library_calls = check_role(g, test::attrs_of(g, role),
+                                             test::by_loops(g, tensors, role), tensors, tolerance);
+        CHECK(library_calls == (is_computed_by_library(g) ? 1 : 0));
+        calls += library_calls;
       }
     }
   }

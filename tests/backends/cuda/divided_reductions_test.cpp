@@ -21,13 +21,13 @@ int calls_during(const char* function, const Action& action) {
 
 /// Small whole numbers, whose sums are exact in any order.
 Array numbers(std::vector<std::int64_t> dims, int seed) {
-  Array made = Array::zeros(dims);
+  Array result = Array::zeros(dims);
   int next = seed;
-  for (float& element : made.as<float>()) {
+  for (float& element : result.as<float>()) {
     next = (next * 73 + 41) % 1009;
     element = static_cast<float>(next % 15 - 7);
   }
-  return made;
+  return result;
 }
 
 }  // namespace

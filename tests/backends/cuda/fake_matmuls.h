@@ -1,6 +1,7 @@
 // Resolves the functions for tests that the cuBLASLt of tests/backends/cuda_fakes exports.
 #pragma once
 
+#include "core/types/no_destructor.h"
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/backends/cuda_fakes/cublaslt_control.h"
 
@@ -38,8 +39,8 @@ struct MatmulControl {
 /// The control of the library that the plugin opens after fake_device(build).
 inline const MatmulControl& fake_matmuls(const std::string& build) {
   fake_device(build);
-  static const MatmulControl& control = *new MatmulControl(kiln::fake_cuda::library_folder(build));
-  return control;
+  static const kiln::NoDestructor<MatmulControl> control(kiln::fake_cuda::library_folder(build));
+  return *control;
 }
 
 }  // namespace cuda_test

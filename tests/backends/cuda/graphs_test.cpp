@@ -97,14 +97,14 @@ TEST_CASE("graphs: a driver that rejects them runs calls kernel by kernel") {
 TEST_CASE("graphs: an index out of range in a recorded loop is the same error in every call") {
   control();
   const Tensor table = placeholder({.shape = {3, 2}});
-  const Tensor places = placeholder({.shape = {1, None, 1}, .dtype = "int32"});
+  const Tensor indices = placeholder({.shape = {1, None, 1}, .dtype = "int32"});
   const auto step = [&](const Tensor& in, const std::vector<Tensor>& states) {
     const Tensor next = states[0] + gather(table, in);
     return StepResult{next, {next}};
   };
-  const RnnResult r = rnn(step, places, {zeros({1, 1, 2})});
-  const Function f = function({table, places}, {r.last_output}, {.backend = "cuda"});
-  const Function cpu = function({table, places}, {r.last_output}, {.backend = "cpu"});
+  const RnnResult r = rnn(step, indices, {zeros({1, 1, 2})});
+  const Function f = function({table, indices}, {r.last_output}, {.backend = "cuda"});
+  const Function cpu = function({table, indices}, {r.last_output}, {.backend = "cpu"});
   const Array values = Array::full({3, 2}, 1);
   const Array good(std::vector<std::int32_t>{0, 2, 1, 1}, {1, 4, 1});
   const Array bad(std::vector<std::int32_t>{0, 7, 1, 9}, {1, 4, 1});

@@ -36,8 +36,8 @@ TEST_CASE("lost device: the call fails, and later ones say why") {
     INFO(row.first);
     control().reset();
     const FreshBackend backend(KILN_BINARY_DIR);
-    const std::string place = " (backend cuda, " + backend.path() + ")";
-    const std::string error = "; CUDA error " + std::to_string(row.status) + place;
+    const std::string source = " (backend cuda, " + backend.path() + ")";
+    const std::string error = "; CUDA error " + std::to_string(row.status) + source;
     const std::string later =
         "device 0 (Fake GPU) cannot be used any more since an earlier error: " + row.first + error;
     TrainingStep s(backend.path());

@@ -107,10 +107,10 @@ TEST_CASE("memory pressure: sizes that alternate keep their graphs") {
   };
   for (int i = 0; i < 3; ++i) round();
   const int launches = control().calls("cuGraphLaunch");
-  const int made = control().calls("cuGraphInstantiateWithFlags");
+  const int instantiations = control().calls("cuGraphInstantiateWithFlags");
   for (int i = 0; i < 3; ++i) round();
   CHECK(control().calls("cuGraphLaunch") == launches + 9);
-  CHECK(control().calls("cuGraphInstantiateWithFlags") == made);
+  CHECK(control().calls("cuGraphInstantiateWithFlags") == instantiations);
 }
 
 TEST_CASE("memory pressure: variables take the memory of arenas, and graphs stay right") {
@@ -129,9 +129,9 @@ TEST_CASE("memory pressure: variables take the memory of arenas, and graphs stay
   }
   CHECK(control().calls("cuGraphLaunch") == launches);
   // Graphs of memory that was released since are recorded again.
-  const int made = control().calls("cuGraphInstantiateWithFlags");
+  const int instantiations = control().calls("cuGraphInstantiateWithFlags");
   for (int i = 0; i < 3; ++i) CHECK(f({mebibytes(3, 1)})[0] == mebibytes(3, 2));
-  CHECK(control().calls("cuGraphInstantiateWithFlags") == made + 1);
+  CHECK(control().calls("cuGraphInstantiateWithFlags") == instantiations + 1);
   CHECK(control().calls("cuGraphLaunch") > launches);
 }
 

@@ -1,4 +1,4 @@
-// Tests a backend that cannot start: the error names each searched place and the result. The same
+// Tests a backend that cannot start: the error names each searched path and the result. The same
 // backend works once the environment is corrected; other backends are not affected.
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fresh_backend.h"

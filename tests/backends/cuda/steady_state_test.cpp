@@ -45,10 +45,10 @@ TEST_CASE("steady state: 1000 calls allocate nothing") {
   const Array fed = TrainingStep::fed(2);
   // Variables alternate between two buffers, and the second call with each records its graph.
   for (int i = 0; i < 5; ++i) s.step({fed});
-  const std::vector<int> made = allocating_calls();
+  const std::vector<int> allocations = allocating_calls();
   const auto usage = numbers(control().usage());
   for (int i = 0; i < 1000; ++i) s.step({fed});
-  CHECK(allocating_calls() == made);
+  CHECK(allocating_calls() == allocations);
   CHECK(numbers(control().usage()) == usage);
 }
 

@@ -1,4 +1,4 @@
-// Tests the places where a library is searched, their order, and the text of the report.
+// Tests the folders where a library is searched, their order, and the text of the report.
 #include "backends/cuda/api/library_file.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_api/stand_in.h"

@@ -49,10 +49,10 @@ void run_emulated(const std::vector<RecordedProgram>& programs) {
 
 }  // namespace
 
-TEST_CASE("the CUDA text of random programs has no race and stays in bounds", "[slow]") {
+TEST_CASE("CUDA text of random programs has no race and stays in bounds", "[slow]") {
   run_emulated({{"test_random_programs", "'[seeds]'", "KILN_RANDOM_PROGRAMS=0:20"}});
 }
 
-TEST_CASE("the CUDA text of all tests has no race and stays in bounds", "[matrix]") {
+TEST_CASE("CUDA text of all tests has no race and stays in bounds", "[matrix]") {
   run_emulated(all_programs());
 }

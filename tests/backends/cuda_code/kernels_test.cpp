@@ -60,8 +60,8 @@ void compile(const cuda::api::Compiler& compiler, int architecture,
              std::span<const ParsedKernel> kernels, Totals& totals) {
   std::vector<codegen::ScheduledKernel> scheduled;
   for (const ParsedKernel& one : kernels) scheduled.push_back({one.kernel, one.schedule});
-  const auto made = compiler.compile(grid_text(scheduled), architecture, "kernels.cu");
-  const auto facts = read_cubin_facts(made.cubin);
+  const auto compiled = compiler.compile(grid_text(scheduled), architecture, "kernels.cu");
+  const auto facts = read_cubin_facts(compiled.cubin);
   for (const ParsedKernel& one : kernels) check_facts(one, facts.at(one.kernel.name), totals);
 }
 

@@ -55,26 +55,28 @@ struct Case {
   BackendDescriptor make(DescriptorType type) const { return {*library, nullptr, type, kAction}; }
 
   BackendDescriptor tensor(const Ints& dims, std::int64_t id) const {
-    BackendDescriptor made = make(DescriptorType::Tensor);
-    made.set(A::TensorType, CudnnDataType::Float32);
-    made.set_list(A::TensorDims, dims);
-    made.set_list(A::TensorStrides, Ints{dims[3], dims[3], dims[3], 1});
-    made.set(A::TensorId, id);
-    made.set(A::TensorAlignment, std::int64_t{16});
-    made.finalize();
-    return made;
+    BackendDescriptor descriptor = make(DescriptorType::Tensor);
+    descriptor.set(A::TensorType, CudnnDataType::Float32);
+    descriptor.set_list(A::TensorDims, dims);
+    descriptor.set_list(A::TensorStrides, Ints{dims[3], dims[3], dims[3], 1});
+    descriptor.set(A::TensorId, id);
+    descriptor.set(A::TensorAlignment, std::int64_t{16});
+    descriptor.finalize();
+    return descriptor;
   }
   BackendDescriptor window() const {
-    BackendDescriptor made = make(DescriptorType::Convolution);
-    made.set(A::ConvolutionComputeType, CudnnDataType::Float32);
-    made.set(A::ConvolutionModeOf, ConvolutionMode::CrossCorrelation);
-    made.set(A::ConvolutionAxes, std::int64_t{2});
+    BackendDescriptor descriptor = make(DescriptorType::Convolution);
+    descriptor.set(A::ConvolutionComputeType, CudnnDataType::Float32);
+    descriptor.set(A::ConvolutionModeOf, ConvolutionMode::CrossCorrelation);
+    descriptor.set(A::ConvolutionAxes, std::int64_t{2});
     for (const A list : {A::ConvolutionStrides, A::ConvolutionDilations}) {
-      made.set_list(list, Ints{1, 1});
+      descriptor.set_list(list, Ints{1, 1});
     }
-    for (const A list : {A::ConvolutionLow, A::ConvolutionHigh}) made.set_list(list, Ints{0, 0});
-    made.finalize();
-    return made;
+    for (const A list : {A::ConvolutionLow, A::ConvolutionHigh}) {
+      descriptor.set_list(list, Ints{0, 0});
+    }
+    descriptor.finalize();
+    return descriptor;
   }
   /// The plan of the heuristics' last engine, and the call.
   void queue() {

@@ -37,7 +37,7 @@ TEST_CASE("fake driver: calls are counted") {
   REQUIRE(gpu.control.fail("cuStreamCreate", 1, code(Status::OutOfMemory)) == 1);
   StreamHandle stream = nullptr;
   CHECK(gpu->stream_create(&stream, StreamFlags::NonBlocking) == Status::OutOfMemory);
-  const auto made = make_stream(gpu);
+  const auto second = make_stream(gpu);
   CHECK(gpu.control.calls("cuStreamCreate") == before + 2);
   CHECK(gpu.control.calls("cuNothing") == -1);
 }

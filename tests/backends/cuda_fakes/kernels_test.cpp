@@ -37,7 +37,7 @@ codegen::Kernel transpose(int rows, int columns) {
   return k.kernel;
 }
 
-/// A loaded library, a stream, and a call block without a fault.
+/// A loaded library, a stream, and a call block without an index out of range.
 class Launcher {
  public:
   Launcher(const Gpu& gpu, const std::vector<codegen::Kernel>& kernels)
@@ -131,9 +131,9 @@ TEST_CASE("fake driver: a kernel from its text to its values") {
   require_success(gpu->stream_begin_capture(one.stream, CaptureMode::ThreadLocal));
   require_success(one.launch("addition", {memory_x, memory_z, memory_y}, {1000}, 1000));
   require_success(download(gpu, out, memory_y, one.stream));
-  GraphHandle made = nullptr;
-  require_success(gpu->stream_end_capture(one.stream, &made));
-  const Owned<GraphHandle> graph(made, gpu->graph_destroy);
+  GraphHandle handle = nullptr;
+  require_success(gpu->stream_end_capture(one.stream, &handle));
+  const Owned<GraphHandle> graph(handle, gpu->graph_destroy);
   GraphExecHandle executable = nullptr;
   require_success(gpu->graph_instantiate(&executable, graph, 0));
   const Owned<GraphExecHandle> owned(executable, gpu->graph_exec_destroy);

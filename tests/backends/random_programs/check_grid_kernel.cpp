@@ -47,7 +47,7 @@ std::vector<double> numbers_of(DType dtype, const Bytes& bytes) {
 
 struct Outcome {
   std::vector<Bytes> operands;
-  IndexOutOfRange fault;
+  IndexOutOfRange out_of_range;
 
   std::vector<std::byte*> addresses() {
     std::vector<std::byte*> list;
@@ -70,7 +70,7 @@ Outcome run_loops(const BuiltKernel& built) {
   KernelArguments arguments;
   arguments.buffers = buffers.data();
   arguments.end = built.kernel.outer == 0 ? 1 : built.kernel.axes[0].value();
-  arguments.out_of_range = &outcome.fault;
+  arguments.out_of_range = &outcome.out_of_range;
   kiln::test::interpret(built.kernel, arguments);
   return outcome;
 }
@@ -90,7 +90,7 @@ Outcome run_grid(const BuiltKernel& built, const kiln::test::GridKernel& grid,
             .arrivals = parts.arrivals.data(),
             .call = &block,
             .order = order});
-  outcome.fault = {block.access, block.index, block.limit};
+  outcome.out_of_range = {block.access, block.index, block.limit};
   return outcome;
 }
 
@@ -125,9 +125,9 @@ bool has_elementary_function(const Kernel& kernel) {
   });
 }
 
-Outcome outcome_of(kiln::test::KernelOutcome made) {
-  Outcome outcome{{}, made.fault};
-  for (kiln::test::Memory& memory : made.operands) {
+Outcome outcome_of(kiln::test::KernelOutcome given) {
+  Outcome outcome{{}, given.out_of_range};
+  for (kiln::test::Memory& memory : given.operands) {
     outcome.operands.push_back(std::move(memory.bytes));
   }
   return outcome;
@@ -167,8 +167,8 @@ bool check_grid_run(const BuiltKernel& built) {
       const Outcome found = run_grid(built, grid, device, order);
       // Grids add floats in another order than loops, and round each sum.
       check_close(built, found, loops, !kiln::test::sums_floats(built.kernel));
-      CHECK(found.fault.access == loops.fault.access);
-      CHECK(found.fault.index == loops.fault.index);
+      CHECK(found.out_of_range.access == loops.out_of_range.access);
+      CHECK(found.out_of_range.index == loops.out_of_range.index);
     }
   }
   return true;
@@ -214,7 +214,7 @@ void TextSample::check(const std::vector<BuiltKernel>& sample, const GridDescrip
           kiln::test::run_as_parsed_grid(kernels[i], calls[i], order, {}, device);
       check_close(sample[i], outcome_of(found[i]), outcome_of(expected),
                   !has_elementary_function(kernels[i]));
-      CHECK(found[i].fault.index == expected.fault.index);
+      CHECK(found[i].out_of_range.index == expected.out_of_range.index);
     }
   }
 }

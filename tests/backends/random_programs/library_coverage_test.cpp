@@ -1,5 +1,5 @@
 // Counts which epilogues, claims, library calls, carry stacks and guards the cpu backend makes of
-// random programs and templates, from their dumps. A kind that is never made fails the test.
+// random programs and templates, from their dumps. A kind that never occurs fails the test.
 #include "tests/support/catch.h"
 
 #include "backends/codegen/claims/claim.h"

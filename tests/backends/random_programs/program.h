@@ -67,7 +67,7 @@ class Growing {
   Tensor indices(const std::vector<std::int64_t>& dims, std::int64_t limit);
   /// Adds an int32 scalar input that is `number`.
   Tensor number(std::int64_t number);
-  /// One of the values made so far.
+  /// One of the values so far.
   const Value& any() const { return values[static_cast<std::size_t>(pick())]; }
   /// One of at least `rank` axes, or nullptr.
   const Value* of_rank(std::size_t rank) const;

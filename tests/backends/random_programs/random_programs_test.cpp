@@ -140,9 +140,9 @@ void check_seeds(std::uint64_t first, std::uint64_t count) {
 
 TEST_CASE("random programs agree on all backends") { check_seeds(0, 60); }
 
-TEST_CASE("many random programs agree on all backends", "[slow]") { check_seeds(60, 500); }
+TEST_CASE("random programs agree on all backends, many seeds", "[slow]") { check_seeds(60, 500); }
 
-TEST_CASE("the programs of KILN_RANDOM_PROGRAMS agree on all backends", "[.][seeds]") {
+TEST_CASE("random programs of KILN_RANDOM_PROGRAMS agree on all backends", "[.][seeds]") {
   const char* wanted = std::getenv("KILN_RANDOM_PROGRAMS");
   REQUIRE(wanted != nullptr);
   char* rest = nullptr;

@@ -39,30 +39,30 @@ bool is_float32(const Program& program) {
 }
 
 GraphCase graph_case(const Program& program) {
-  GraphCase made;
-  made.graph = runtime::build_graph(program.inputs, program.outputs, program.updates);
-  made.feeds = program.feeds;
+  GraphCase result;
+  result.graph = runtime::build_graph(program.inputs, program.outputs, program.updates);
+  result.feeds = program.feeds;
   for (const std::uint64_t seed : {1, 2, 3}) {
-    if (is_float32(program)) made.moved.push_back(moved_in_the_last_bits(program, seed));
+    if (is_float32(program)) result.moved.push_back(moved_in_the_last_bits(program, seed));
   }
   ir::Replacements fed;
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     const ir::Value variable = value_of(program.variables, i, "variables");
     const ir::Value input = test::placeholder(variable.type(), "variable");
     fed.emplace(variable, input);
-    made.graph.inputs.push_back(input);
-    made.feeds.push_back(program.starts[i]);
-    for (std::vector<Array>& feeds : made.moved) feeds.push_back(program.starts[i]);
+    result.graph.inputs.push_back(input);
+    result.feeds.push_back(program.starts[i]);
+    for (std::vector<Array>& feeds : result.moved) feeds.push_back(program.starts[i]);
   }
-  for (std::size_t i = 0; i < made.graph.updates.size(); ++i) {
-    const ir::Value& input = fed.at(made.graph.updates[i].variable);
-    const auto at = std::find(made.graph.inputs.begin(), made.graph.inputs.end(), input);
-    made.updates.push_back({static_cast<int>(made.graph.outputs.size() + i),
-                            static_cast<int>(at - made.graph.inputs.begin())});
+  for (std::size_t i = 0; i < result.graph.updates.size(); ++i) {
+    const ir::Value& input = fed.at(result.graph.updates[i].variable);
+    const auto at = std::find(result.graph.inputs.begin(), result.graph.inputs.end(), input);
+    result.updates.push_back({static_cast<int>(result.graph.outputs.size() + i),
+                              static_cast<int>(at - result.graph.inputs.begin())});
   }
-  made.graph.outputs = ir::replace_values(made.graph.roots(), fed);
-  made.graph.updates.clear();
-  return made;
+  result.graph.outputs = ir::replace_values(result.graph.roots(), fed);
+  result.graph.updates.clear();
+  return result;
 }
 
 /// The allowed difference of results whose sums were added in another order.
@@ -146,11 +146,11 @@ class Followed {
     return 60 * farthest;
   }
 
-  std::string fault_of(const Array& found, std::size_t i, bool keeps_bits) const {
+  std::string mismatch_of(const Array& found, std::size_t i, bool keeps_bits) const {
     if (keeps_bits) return test::bit_difference(found, values_[i]);
     const double near = reordering(values_[i]);
-    const std::string fault = test::difference(found, values_[i], 0, near);
-    return fault.empty() ? "" : test::difference(found, values_[i], 0, near + sensitivity(i));
+    const std::string mismatch = test::difference(found, values_[i], 0, near);
+    return mismatch.empty() ? "" : test::difference(found, values_[i], 0, near + sensitivity(i));
   }
 
   void count_rules(const std::vector<ir::Value>& roots) {
@@ -168,7 +168,7 @@ class Followed {
     const std::vector<Array> found = evaluated(after);
     REQUIRE(found.size() == values_.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      CHECK(fault_of(found[i], i, pass.keeps_bits) == "");
+      CHECK(mismatch_of(found[i], i, pass.keeps_bits) == "");
     }
     results_ = after;
     values_ = found;
@@ -182,11 +182,13 @@ class Followed {
 };
 
 void follow(const Program& program, Counts& counts, Origin origin) {
-  const GraphCase made = graph_case(program);
+  const GraphCase graph_and_feeds = graph_case(program);
   // Data-dependent shapes partition a program, which the runtime does between the two pipelines.
-  if (!made.graph.sizes.empty()) return counts.add("program", "with sizes that are data", origin);
+  if (!graph_and_feeds.graph.sizes.empty()) {
+    return counts.add("program", "with data-dependent shapes", origin);
+  }
   counts.add("program", "followed", origin);
-  Followed followed(made, counts, origin);
+  Followed followed(graph_and_feeds, counts, origin);
   followed.run_list_1();
   followed.run_list_2();
 }
@@ -258,7 +260,7 @@ TEST_CASE("coverage: every rule and pass fires, and keeps the values of a progra
   }
   apply_rules_to_their_own_sides(counts);
   counts.report("program", "followed");
-  counts.report("program", "with sizes that are data", false);
+  counts.report("program", "with data-dependent shapes", false);
   counts.report("rule", rewrite::kFoldConstants);
   for (const auto& rule : rewrite::structural_rules()) counts.report("rule", rule.name);
   for (const auto& equation : rewrite::equations()) counts.report("rule", equation.name);

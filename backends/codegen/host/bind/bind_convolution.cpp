@@ -50,7 +50,8 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   if (source < 0 || packed == 0) return bound;
   BoundPlan& out = binding.out;
   bound.packed_filter = out.packed_bytes;
-  out.packings.push_back({bound.convolution, source, 0, {}, out.packed_bytes});
+  out.packings.push_back(
+      {.packer = bound.convolution, .source = source, .offset = out.packed_bytes});
   out.packed_bytes += aligned(packed);
   return bound;
 }

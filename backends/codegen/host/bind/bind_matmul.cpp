@@ -148,7 +148,11 @@ class MatmulBinder {
         return known.offset;
       }
     }
-    first.packings.push_back({call.matmul, source_, call.rhs, shape, first.packed_bytes});
+    first.packings.push_back({.packer = call.matmul,
+                              .source = source_,
+                              .rhs = call.rhs,
+                              .shape = shape,
+                              .offset = first.packed_bytes});
     first.packed_bytes += aligned(static_cast<std::int64_t>(call.matmul->packed_bytes()));
     return first.packings.back().offset;
   }

@@ -1,4 +1,4 @@
-// Helpers of several kinds of steps, and the small steps.
+// Binds row updates and copies, and defines what several kinds of steps share.
 #include "backends/codegen/host/bind/bind_step.h"
 
 #include "backends/codegen/inspect/source.h"

@@ -1,5 +1,5 @@
 // A CUDA driver without a device behind it: every function succeeds and does nothing, except for
-// the one fault that the build gives it (tests/backends/cuda_api/CMakeLists.txt).
+// the one failure that the build gives it (tests/backends/cuda_api/CMakeLists.txt).
 #include "backends/cuda/api/driver_api.h"
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // The exported functions: each counts its call, fails on demand, and rejects objects that are not
 // alive.
+#include "core/types/no_destructor.h"
 #include "tests/backends/cuda_fakes/call_counts.h"
 #include "tests/backends/cuda_fakes/cublaslt/queued_matmul.h"
 #include "tests/backends/cuda_fakes/cublaslt_control.h"
@@ -30,8 +31,8 @@ struct State {
 
 /// Never destroyed: threads may use it while the process ends.
 State& state() {
-  static State* const one = new State;
-  return *one;
+  static kiln::NoDestructor<State> instance;
+  return *instance;
 }
 
 template <class Work>
@@ -49,9 +50,9 @@ bool are_alive(const Objects*... objects) {
 }
 
 template <class Object>
-CublasStatus create(Object** object, Object made) {
+CublasStatus create(Object** object, Object value) {
   if (object == nullptr) return CublasStatus::InvalidValue;
-  *object = new Object(std::move(made));
+  *object = new Object(std::move(value));
   state().alive.insert(*object);
   return CublasStatus::Success;
 }
@@ -145,10 +146,10 @@ FAKE_EXPORT CublasStatus cublasLtDestroy(CublasHandle handle) {
 FAKE_EXPORT CublasStatus cublasLtMatmulDescCreate(MatmulHandle* handle, CublasComputeType compute,
                                                   CublasDataType scale) {
   return enter("cublasLtMatmulDescCreate", [&] {
-    kiln::cuda::api::MatmulHandleTarget made;
-    made.compute_type = compute;
-    made.scale_type = scale;
-    return create(handle, made);
+    kiln::cuda::api::MatmulHandleTarget matmul;
+    matmul.compute_type = compute;
+    matmul.scale_type = scale;
+    return create(handle, matmul);
   });
 }
 FAKE_EXPORT CublasStatus cublasLtMatmulDescDestroy(MatmulHandle handle) {
@@ -173,12 +174,12 @@ FAKE_EXPORT CublasStatus cublasLtMatrixLayoutCreate(LayoutHandle* handle, Cublas
                                                     std::uint64_t rows, std::uint64_t columns,
                                                     std::int64_t leading_dim) {
   return enter("cublasLtMatrixLayoutCreate", [&] {
-    kiln::cuda::api::LayoutHandleTarget made;
-    made.type = type;
-    made.rows = rows;
-    made.columns = columns;
-    made.leading_dim = leading_dim;
-    return create(handle, made);
+    kiln::cuda::api::LayoutHandleTarget layout;
+    layout.type = type;
+    layout.rows = rows;
+    layout.columns = columns;
+    layout.leading_dim = leading_dim;
+    return create(handle, layout);
   });
 }
 FAKE_EXPORT CublasStatus cublasLtMatrixLayoutDestroy(LayoutHandle handle) {

@@ -14,14 +14,14 @@ struct Problem {
   bool has_bias() const {
     return matmul.epilogue == static_cast<std::uint32_t>(CublasEpilogue::Bias);
   }
-  std::uint64_t depth() const { return matmul.transpose_a != 0 ? a.rows : a.columns; }
+  std::uint64_t k() const { return matmul.transpose_a != 0 ? a.rows : a.columns; }
   std::uint64_t width() const { return d.type == CublasDataType::Float64 ? 8 : 4; }
 };
 
 /// The reason why the library rejects the matmul; empty: it does not.
 std::string reason_to_reject(const Problem& problem);
 
-/// The one algorithm for the problem; its workspace depends on the depth and the alignment. The
+/// The one algorithm for the problem; its workspace depends on K and the alignment. The
 /// status is NotSupported for preferences that the plugin must not have.
 MatmulHeuristic choose(const Problem& problem, const Preference& preference);
 

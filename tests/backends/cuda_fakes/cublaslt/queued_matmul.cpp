@@ -79,7 +79,7 @@ class Run {
   double sum_of(std::uint64_t row, std::uint64_t column, std::int32_t batch) const {
     const bool a = problem_.matmul.transpose_a != 0, b = problem_.matmul.transpose_b != 0;
     double sum = 0;
-    for (std::uint64_t k = 0; k < problem_.depth(); ++k) {
+    for (std::uint64_t k = 0; k < problem_.k(); ++k) {
       const std::int64_t left = offset(problem_.a, a ? k : row, a ? row : k, batch);
       const std::int64_t right = offset(problem_.b, b ? column : k, b ? k : column, batch);
       sum += operand(a_[left]) * operand(b_[right]);

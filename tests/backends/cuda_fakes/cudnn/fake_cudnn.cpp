@@ -1,5 +1,6 @@
 // The exported functions: each counts its call, fails on demand, and rejects objects that are not
 // alive and attributes that a descriptor does not have.
+#include "core/types/no_destructor.h"
 #include "tests/backends/cuda_fakes/call_counts.h"
 #include "tests/backends/cuda_fakes/cudnn/queued_convolution.h"
 #include "tests/backends/cuda_fakes/cudnn_control.h"
@@ -34,8 +35,8 @@ struct State {
 
 /// Never destroyed: threads may use it while the process ends.
 State& state() {
-  static State* const one = new State;
-  return *one;
+  static kiln::NoDestructor<State> instance;
+  return *instance;
 }
 
 /// The text of the thread's last error.
@@ -297,10 +298,10 @@ FAKE_EXPORT CudnnStatus cudnnSetStream(CudnnHandle handle, StreamHandle stream) 
 FAKE_EXPORT CudnnStatus cudnnBackendCreateDescriptor(DescriptorType type,
                                                      DescriptorHandle* handle) {
   return enter("cudnnBackendCreateDescriptor", [&] {
-    auto* made = new Descriptor;
-    made->type = type;
-    *handle = reinterpret_cast<DescriptorHandle>(made);
-    state().alive.insert(made);
+    auto* descriptor = new Descriptor;
+    descriptor->type = type;
+    *handle = reinterpret_cast<DescriptorHandle>(descriptor);
+    state().alive.insert(descriptor);
     return CudnnStatus::Success;
   });
 }

@@ -79,7 +79,7 @@ class Run {
     return static_cast<double>(fake_cuda::to_tf32(static_cast<float>(value)));
   }
 
-  /// `index`: batch, filter, places.., window...
+  /// `index`: batch, filter, positions.., window...
   void add(const std::vector<std::int64_t>& index) {
     const Tensor &x = problem_.input, &w = problem_.filter, &y = problem_.output;
     const std::int64_t filter = index[1], channels = w.dims[1];
@@ -88,13 +88,13 @@ class Run {
     std::int64_t w_at = filter * w.strides[0];
     std::int64_t y_at = index[0] * y.strides[0] + filter * y.strides[1];
     for (std::size_t i = 0; i < axes_; ++i) {
-      const std::int64_t place = index[i + 2], window = index[axes_ + 2 + i];
+      const std::int64_t position = index[i + 2], window = index[axes_ + 2 + i];
       const std::int64_t from =
-          place * problem_.strides[i] + window * problem_.dilations[i] - problem_.low[i];
+          position * problem_.strides[i] + window * problem_.dilations[i] - problem_.low[i];
       if (from < 0 || from >= x.dims[i + 2]) return;
       x_at += from * x.strides[i + 2];
       w_at += window * w.strides[i + 2];
-      y_at += place * y.strides[i + 2];
+      y_at += position * y.strides[i + 2];
     }
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       add_product(x_at + channel * x.strides[1], w_at + channel * w.strides[1], y_at);

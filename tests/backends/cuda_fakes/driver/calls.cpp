@@ -1,6 +1,8 @@
 // Failures are searched linearly: tests set few.
 #include "tests/backends/cuda_fakes/driver/calls.h"
 
+#include "core/types/no_destructor.h"
+
 #include <algorithm>
 
 namespace kiln::fake_cuda {
@@ -8,10 +10,10 @@ namespace kiln::fake_cuda {
 const std::vector<FunctionRow>& function_rows() {
 #define FAKE_CUDA_ROW(member, symbol, version, presence, ...) FunctionRow{#symbol, version},
   // Never destroyed: threads may call functions while the process ends.
-  static const auto& rows =
-      *new std::vector<FunctionRow>{KILN_CUDA_DRIVER_FUNCTIONS(FAKE_CUDA_ROW)};
+  static const NoDestructor<std::vector<FunctionRow>> rows(
+      std::initializer_list<FunctionRow>{KILN_CUDA_DRIVER_FUNCTIONS(FAKE_CUDA_ROW)});
 #undef FAKE_CUDA_ROW
-  return rows;
+  return *rows;
 }
 
 std::size_t row_of(std::string_view name) {

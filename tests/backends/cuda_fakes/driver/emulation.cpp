@@ -1,6 +1,7 @@
 // Opens the libraries at the first kernel and never closes them.
 #include "tests/backends/cuda_fakes/driver/emulation.h"
 
+#include "core/types/no_destructor.h"
 #include "tests/backends/codegen/kernel_record.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
 
@@ -37,7 +38,7 @@ bool has_seed(const codegen::Kernel& kernel) {
 void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel) {
   const char* const folder = std::getenv("KILN_TEST_EMULATED_KERNELS");
   if (folder == nullptr) return;
-  static const auto* const libraries = new Libraries(open_all(folder));
+  static const NoDestructor<Libraries> libraries(open_all(folder));
   kernel.emulated_name = test::record_of(parsed).name;
   for (const test::EmulatedKernels& one : *libraries) {
     if (one.has(kernel.emulated_name)) kernel.emulated = &one;

@@ -18,9 +18,9 @@ Status stream_end_capture(StreamHandle handle, GraphHandle* graph) {
   const std::shared_ptr<Stream> stream = state().streams.find(handle);
   if (stream == nullptr) return Status::InvalidHandle;
   if (stream->capture == nullptr) return Status::InvalidValue;
-  std::shared_ptr<Graph> made;
-  const Status status = end_capture(*stream, made);
-  if (status == Status::Success) *graph = state().graphs.add(std::move(made));
+  std::shared_ptr<Graph> captured;
+  const Status status = end_capture(*stream, captured);
+  if (status == Status::Success) *graph = state().graphs.add(std::move(captured));
   return status;
 }
 

@@ -86,8 +86,8 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(test::GridKernel made)
-    : grid(std::move(made)), checked_accesses(unguarded_accesses(grid.kernel())) {}
+LoadedKernel::LoadedKernel(test::GridKernel kernel)
+    : grid(std::move(kernel)), checked_accesses(unguarded_accesses(grid.kernel())) {}
 
 Status load_library(const void* image, Library& library) try {
   const std::optional<Cubin> cubin = read_cubin(image);

@@ -14,7 +14,7 @@ namespace kiln::fake_cuda {
 using namespace cuda::api;
 
 struct LoadedKernel {
-  explicit LoadedKernel(test::GridKernel made);
+  explicit LoadedKernel(test::GridKernel kernel);
 
   std::string name() const { return grid.kernel().name; }
   int threads() const { return grid.schedule().threads; }

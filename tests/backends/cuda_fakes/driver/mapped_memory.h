@@ -7,7 +7,7 @@
 
 namespace kiln::fake_cuda {
 
-/// A file in memory: it can be mapped at several places, at one time or one after the other.
+/// A file in memory: it can be mapped at several addresses, at one time or one after the other.
 class PhysicalMemory {
  public:
   /// Throws std::bad_alloc.

@@ -18,7 +18,7 @@ Status valid_if(bool is_valid) { return is_valid ? Status::Success : Status::Inv
 /// Counts as in use until the last mapping and handle are gone.
 std::shared_ptr<PhysicalMemory> make_physical(std::size_t bytes) {
   State& all = state();
-  std::shared_ptr<PhysicalMemory> made(new PhysicalMemory(bytes), [](PhysicalMemory* memory) {
+  std::shared_ptr<PhysicalMemory> allocation(new PhysicalMemory(bytes), [](PhysicalMemory* memory) {
     state().physical_bytes -= memory->bytes();
     --state().physical_count;
     delete memory;
@@ -26,7 +26,7 @@ std::shared_ptr<PhysicalMemory> make_physical(std::size_t bytes) {
   all.physical_bytes += bytes;
   ++all.physical_count;
   all.note_bytes();
-  return made;
+  return allocation;
 }
 
 }  // namespace

@@ -23,12 +23,12 @@ Status allocate_in_stream(DeviceAddress* address, std::size_t bytes, Pool* pool,
   // Memory of graphs is nothing that the plugin uses.
   Status status = reject_captured(*stream);
   if (status != Status::Success) return status;
-  const DeviceAddress made = allocate(*pool, bytes);
-  if (made == 0) return all.lost != Status::Success ? all.lost : Status::OutOfMemory;
+  const DeviceAddress block = allocate(*pool, bytes);
+  if (block == 0) return all.lost != Status::Success ? all.lost : Status::OutOfMemory;
   all.note_bytes();
-  *address = made;
-  return all.streams.enqueue(*stream, {OperationKind::Allocate, [made] {
-                                         state().pools.owner(made)->begin(made);
+  *address = block;
+  return all.streams.enqueue(*stream, {OperationKind::Allocate, [block] {
+                                         state().pools.owner(block)->begin(block);
                                          return Status::Success;
                                        }});
 }

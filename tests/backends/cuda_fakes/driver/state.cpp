@@ -1,6 +1,8 @@
 // The state of the one device and its primary context.
 #include "tests/backends/cuda_fakes/driver/state.h"
 
+#include "core/types/no_destructor.h"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -30,12 +32,8 @@ std::uint64_t State::unreserved_bytes() const {
 void State::note_bytes() { max_bytes = std::max<std::uint64_t>(max_bytes, bytes_in_use()); }
 
 State& state() {
-  static State* const one = [] {
-    auto* made = new State;
-    made->memory_limit = default_memory_limit();
-    return made;
-  }();
-  return *one;
+  static NoDestructor<State> instance;
+  return *instance;
 }
 
 std::uint64_t default_memory_limit() {

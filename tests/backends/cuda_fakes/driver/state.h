@@ -15,6 +15,9 @@
 
 namespace kiln::fake_cuda {
 
+/// KILN_TEST_CUDA_MEMORY, or 4 GiB.
+std::uint64_t default_memory_limit();
+
 struct ExecutableGraph {
   std::shared_ptr<const Graph> graph;
 };
@@ -42,7 +45,7 @@ struct State {
   Status lost = Status::Success;
   bool is_reversed = true;
 
-  std::uint64_t memory_limit = 0, max_bytes = 0;
+  std::uint64_t memory_limit = default_memory_limit(), max_bytes = 0;
   Pools pools;
   MappedMemory mapped;
   std::size_t physical_bytes = 0, physical_count = 0;
@@ -61,9 +64,6 @@ struct State {
 
 /// Never destroyed: threads may use it while the process ends.
 State& state();
-
-/// KILN_TEST_CUDA_MEMORY, or 4 GiB.
-std::uint64_t default_memory_limit();
 
 /// The context that is current to this thread; there is one device, with one context.
 ContextHandle& current_context();
