@@ -23,7 +23,7 @@ struct BackendDescription {
   std::string path;
   std::string version;  ///< empty until it is loaded
   bool loaded = false;
-  std::string refusal;  ///< the reason why it cannot be used; empty if none is known
+  std::string rejection;  ///< the reason why it cannot be used; empty if none is known
 };
 
 /// Returns the name of the backend in use, or its path if it was selected by path. A name always

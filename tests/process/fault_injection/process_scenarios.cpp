@@ -79,7 +79,7 @@ Prepared plugins_listed(const Place& place) {
   configure(place, "{}");
   return {[] {
     Values values;
-    for (const BackendDescription& one : list_backends()) values.text += one.name + one.refusal;
+    for (const BackendDescription& one : list_backends()) values.text += one.name + one.rejection;
     return values;
   }};
 }
