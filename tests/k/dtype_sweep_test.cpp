@@ -11,7 +11,7 @@ namespace {
 
 enum class Takes { Floats, Numbers, All };
 
-struct Kept {
+struct DTypeRow {
   const char* name;
   std::vector<std::int64_t> dims;
   Tensor (*build)(const Tensor& x);
@@ -27,7 +27,7 @@ Tensor kernel_for(const Tensor& x, std::vector<std::int64_t> dims) {
   return constant(Array(elements, std::move(dims)), {.dtype = dtype(x)});
 }
 
-const Kept kKept[] = {
+const DTypeRow kRows[] = {
     {"reshape", {2, 3}, [](const Tensor& x) { return reshape(x, {3, -1}); }, Takes::All},
     {"permute_dimensions", {2, 3},
      [](const Tensor& x) { return permute_dimensions(x, {1, 0}); }, Takes::All},
@@ -144,7 +144,7 @@ TEST_CASE("dtype sweep: shapes, windows and loops in every dtype that their head
   Tensors inputs, results;
   std::vector<std::string> names;
   std::vector<std::size_t> wide;  // for each result the index of its float64 form
-  for (const Kept& row : kKept) {
+  for (const DTypeRow& row : kRows) {
     const Array value = small_numbers(row.dims);
     const std::size_t at = results.size();
     const auto add = [&](DType dtype) {
@@ -166,9 +166,9 @@ TEST_CASE("dtype sweep: shapes, windows and loops in every dtype that their head
       const Tensor x = placeholder({.shape = row.dims, .dtype = dtype, .name = "x"});
       const std::string error = testing::error_text<TypeError>([&] { row.build(x); });
       CHECK_THAT(error, Catch::Matchers::StartsWith(std::string(row.name) + ": "));
-      const char* const fact =
+      const char* const message =
           row.takes == Takes::Floats ? "is not floating point" : "is bool, not a number";
-      CHECK_THAT(error, Catch::Matchers::ContainsSubstring(fact));
+      CHECK_THAT(error, Catch::Matchers::ContainsSubstring(message));
     }
   }
   const auto got = evaluate(inputs, results, values);

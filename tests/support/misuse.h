@@ -2,6 +2,8 @@
 // then checks that every variable is as before, bit for bit, and that the next call works.
 #pragma once
 
+#include "core/types/no_destructor.h"
+
 #include <kiln/k.h>
 
 #include <functional>
@@ -39,7 +41,7 @@ struct Misuse {
 /// change. Misuses of variables and functions use them as operands, too.
 class Bystanders {
  public:
-  /// The only instance, on the reference backend. Call it before the first misuse.
+  /// The only instance, on the reference backend, never destroyed. Call it before the first misuse.
   static Bystanders& here();
 
   /// Whether no variable has changed, and a call works, with its updates.
@@ -53,6 +55,7 @@ class Bystanders {
   Function advance;
 
  private:
+  friend class NoDestructor<Bystanders>;
   Bystanders();
   std::vector<Array> values() const;
   int advanced_ = 0;
