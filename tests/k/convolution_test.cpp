@@ -11,7 +11,7 @@ std::vector<Row> rows_by_loops() {
       {"conv1d", {pattern({2, 5, 2}, 5, 11), pattern({3, 2, 2}, 3, 7)},
        [](const Tensors& x) { return conv1d(x[0], x[1]); },
        f32({2, 3, 2}, {26, 1, -9, 2, -11, 3, -17, -5, 14, -15, 12, -14})},
-      {"conv1d same, even kernel, stride 2",
+      {"conv1d same, even filter, stride 2",
        {pattern({1, 5, 2}, 5, 11), pattern({2, 2, 3}, 3, 7)},
        [](const Tensors& x) { return conv1d(x[0], x[1], {.strides = 2, .padding = "same"}); },
        f32({1, 3, 3}, {17, -14, -17, -16, -10, 10, -2, -8, 14})},
@@ -221,7 +221,7 @@ std::vector<Row> rows_by_hand() {
          return conv2d(x[0], x[1], {.padding = "same", .data_format = "channels_first"});
        },
        f32({1, 2, 1, 1}, {6, -15})},
-      {"conv2d same, a kernel beyond the image", {f32({1, 1, 2, 1}, {1, 2}),
+      {"conv2d same, a filter beyond the image", {f32({1, 1, 2, 1}, {1, 2}),
                                                   f32({1, 5, 1, 1}, {1, 10, 100, 1000, 10000})},
        [](const Tensors& x) { return conv2d(x[0], x[1], {.padding = "same"}); },
        f32({1, 1, 2, 1}, {2100, 210})},
@@ -314,7 +314,7 @@ std::vector<Row> rows_by_hand() {
                                  {.strides = {1, 2}, .padding = "same"});
        },
        f32({1, 1, 5, 1}, {10, 102, 20, 203, 30})},
-      {"conv2d_transpose even kernel", {line(), digits(2)},
+      {"conv2d_transpose even filter", {line(), digits(2)},
        [](const Tensors& x) {
          return conv2d_transpose(x[0], x[1], {1, 1, 3, 1}, {.padding = "same"});
        },
