@@ -30,8 +30,8 @@ struct BackendDescription {
 /// means the file libkiln_<name>.so beside the library, regardless of the names that plugins
 /// report. The first of these selects: `set_backend`, the environment variable KERAS_BACKEND (empty
 /// counts as unset), `backend` in keras.json, the built-in default `cpu`. A value is a name, `auto`
-/// (the best usable backend), or the absolute path of a plugin. Thread-safe, as all functions of this
-/// header.
+/// (the best usable backend), or the absolute path of a plugin. Thread-safe, as all functions of
+/// this header.
 /// Errors: BackendError if the selected backend cannot be used.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
