@@ -19,13 +19,13 @@ struct ExpectedError {
   Where where;       // unknown: the text ends without a line
 };
 
-/// An E of the line `lines_below` below this call: the one on which the misuse ends.
+/// Expects an E with the line `lines_below` lines below this call: the last line of the misuse.
 template <class E>
 ExpectedError throws(int lines_below = 0, Where here = Where::here()) {
   return {typeid(E).name(), {here.file, here.line + static_cast<unsigned>(lines_below)}};
 }
 
-/// An E of the named line of this file.
+/// Expects an E with that line of this file.
 template <class E>
 ExpectedError throws_at(unsigned line, Where here = Where::here()) {
   return {typeid(E).name(), {here.file, line}};
