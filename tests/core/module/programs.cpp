@@ -178,7 +178,11 @@ module::Module every_op_program() {
   }
   graph.updates.push_back({w, w + w});
   std::vector<Guard> guards = collect_guards(graph.roots());
-  guards.push_back({Guard::Kind::LessEqual, k, m + n, "add: \"x\" is too long", {{"a", 1}, "f"}});
+  guards.push_back({.kind = Guard::Kind::LessEqual,
+                    .left = k,
+                    .right = m + n,
+                    .message = "add: \"x\" is too long",
+                    .origin = {{"a", 1}, "f"}});
   return module::make_module(graph, std::move(guards), "every \"op\"");
 }
 
