@@ -105,7 +105,7 @@ TEST_CASE("op table: one row per op") {
   }
 }
 
-TEST_CASE("op table: forward values agree with their formulas") {
+TEST_CASE("forward values agree with their formulas") {
   for (const Case& row : cases()) {
     if (!row.formula) continue;
     INFO(name_of(row));
@@ -124,7 +124,7 @@ TEST_CASE("op table: forward values agree with their formulas") {
   }
 }
 
-TEST_CASE("op table: gradients agree with finite differences") {
+TEST_CASE("gradients agree with finite differences") {
   for (const Case& row : cases()) {
     if (!row.build || row.gradient_order == 0 || row.operands.empty()) continue;
     std::mt19937_64 generator(11);
