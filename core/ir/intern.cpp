@@ -97,7 +97,10 @@ void InternTable::note_origin(const Node& node, Origin origin) {
 
 NodeRef InternTable::find(Op op, const Attrs& attrs, std::span<const Value> operands,
                           Origin origin) {
-  const Key key{op, &attrs, operands, hash_node(op, attrs, operands)};
+  const Key key{.op = op,
+                .attrs = &attrs,
+                .operands = operands,
+                .hash = hash_node(op, attrs, operands)};
   Shard& shard = shard_of(key.hash);
   const std::lock_guard lock(shard.mutex);
   return find(shard, key, origin);
@@ -108,7 +111,8 @@ NodeRef InternTable::intern(Op op, Attrs attrs, std::vector<Value> operands,
   const std::size_t hash = hash_node(op, attrs, operands);
   Shard& shard = shard_of(hash);
   const std::lock_guard lock(shard.mutex);
-  if (NodeRef found = find(shard, {op, &attrs, operands, hash}, origin)) return found;
+  const Key key{.op = op, .attrs = &attrs, .operands = operands, .hash = hash};
+  if (NodeRef found = find(shard, key, origin)) return found;
   // Insert the table entry first: if its allocation failed after the node was created, freeing the
   // node would lock this mutex again.
   const auto entry = shard.nodes.emplace(hash, nullptr);

@@ -1,10 +1,11 @@
 // Convolutions and locally connected layers. Windows along a spatial axis of n elements, for a
-// kernel of k elements with dilation d and stride s, where ke = (k - 1) d + 1, as in TensorFlow:
+// filter of k elements with dilation d and stride s, where ke = (k - 1) d + 1, as in TensorFlow:
 //   "valid"   floor((n - ke) / s) + 1 positions, without padding
 //   "same"    ceil(n / s) positions; total = max((positions - 1) s + ke - n, 0) zeros, total / 2 of
 //             them before the elements (rounded down), the others after them
 //   "causal"  (conv1d) ke - 1 zeros before the elements, then as "valid"
-// Kernels are not flipped (cross-correlation); their layout does not depend on data_format.
+// The argument `kernel` is the filter, as in Keras. Filters are not flipped (cross-correlation);
+// their layout does not depend on data_format.
 #pragma once
 
 #include <kiln/steps.h>
@@ -114,7 +115,7 @@ struct LocalConvOptions {
   std::optional<std::string> data_format = {};  ///< unset: image_data_format()
 };
 
-/// Returns a locally connected 1-D convolution, with a separate kernel at each position. inputs:
+/// Returns a locally connected 1-D convolution, with a separate filter at each position. inputs:
 /// (batch, steps, channels); kernel: (positions, k * channels, filters). The result is (batch,
 /// positions, filters). The window of position i has the k steps from i * stride on, flattened as
 /// (k, channels). data_format is validated but has no effect, as in Keras 2.3.1.

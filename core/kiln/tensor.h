@@ -77,7 +77,7 @@ KILN_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 /// operand. Remembers the source line of the call.
 class KILN_API Operand {
  public:
-  enum class Kind : std::uint8_t { Tensor, Bool, Integer, Real };
+  enum class Kind : std::uint8_t { Tensor, Bool, Integer, Float };
 
   Operand(const Tensor& tensor, Where where = Where::here())  // NOLINT: implicit on purpose
       : value_(tensor), where_(where) {}
@@ -96,8 +96,8 @@ class KILN_API Operand {
                                      : 0;
   }
   /// The number as a double; 0 for a tensor.
-  double real() const {
-    return kind() == Kind::Real ? std::get<double>(value_) : static_cast<double>(integer());
+  double floating() const {
+    return kind() == Kind::Float ? std::get<double>(value_) : static_cast<double>(integer());
   }
   Where where() const { return where_; }
 

@@ -45,7 +45,7 @@ Value like(const Value& x, double value) { return full(x.dtype(), x.dims(), valu
 Value zeros_like(const Value& x) { return like(x, 0); }
 
 Value iota(Type type, std::int64_t axis) {
-  return make(Op::Iota, IotaAttrs{std::move(type), axis}, {});
+  return make(Op::Iota, IotaAttrs{.type = std::move(type), .axis = axis}, {});
 }
 
 Value dim_size(const Dim& dim) { return make(Op::DimSize, DimAttrs{dim}, {}); }
@@ -138,7 +138,7 @@ Ints inverse_permutation(const Ints& axes) {
 
 Value broadcast(const Value& x, const Dims& dims, Ints axes) {
   if (x.dims() == dims) return x;
-  return make(Op::Broadcast, BroadcastAttrs{dims, std::move(axes)}, {x});
+  return make(Op::Broadcast, BroadcastAttrs{.dims = dims, .axes = std::move(axes)}, {x});
 }
 
 Value broadcast_to(const Value& x, const Dims& dims) {

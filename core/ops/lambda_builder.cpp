@@ -20,10 +20,10 @@ namespace {
 thread_local Value* t_position = nullptr;
 
 Value parameter(std::int64_t index, std::int64_t scope, const Type& type) {
-  return make(Op::Parameter, ParameterAttrs{index, scope, type}, {});
+  return make(Op::Parameter, ParameterAttrs{.index = index, .scope = scope, .type = type}, {});
 }
 
-/// Whether the node is recomputed in the lambda rather than captured: constants, dims, and
+/// Whether the node is rematerialised in the lambda rather than captured: constants, dims, and
 /// broadcasts, which are index maps.
 bool is_repeated_inside(const Node& node) {
   if (node.op == Op::Broadcast) return guards_of(node).empty();

@@ -87,7 +87,7 @@ Grads grad_prod(const Grad& g) {
   return {unflatten_axes(dy * (before * after), g.x[0].dims(), order)};
 }
 
-Grads grad_extreme(const Grad& g) {
+Grads grad_minmax(const Grad& g) {
   const Ints& axes = g.node.as<AxesAttrs>().axes;
   const Value& x = g.x[0];
   const Value extreme = broadcast_over(g.y[0], x.dims(), axes);

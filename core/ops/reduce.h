@@ -16,7 +16,7 @@ std::vector<Type> infer_reduce(Inference& in);
 std::vector<Type> infer_arg_max(Inference& in);
 std::vector<Type> infer_cumulate(Inference& in);
 Grads grad_prod(const Grad& g);
-Grads grad_extreme(const Grad& g);
+Grads grad_minmax(const Grad& g);
 Grads grad_cumprod(const Grad& g);
 
 inline Grads grad_sum(const Grad& g) {
@@ -61,7 +61,7 @@ inline constexpr OpDef kReduce[] = {
      .lowering = Lowering::Reduce,
      .doc = "The largest element over `axes`, which are dropped; NaN when one is; any for bool.",
      .infer = infer_reduce,
-     .grad = grad_extreme,
+     .grad = grad_minmax,
      .gradient = "dx = dy (x = y) / (number of x = y)",
      .combiner = Combiner::Max},
     {.op = Op::Min, .code = 40,
@@ -72,7 +72,7 @@ inline constexpr OpDef kReduce[] = {
      .lowering = Lowering::Reduce,
      .doc = "The smallest element over `axes`, which are dropped; NaN when one is; all for bool.",
      .infer = infer_reduce,
-     .grad = grad_extreme,
+     .grad = grad_minmax,
      .gradient = "dx = dy (x = y) / (number of x = y)",
      .combiner = Combiner::Min},
     {.op = Op::ArgMax, .code = 41,

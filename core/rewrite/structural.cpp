@@ -241,13 +241,14 @@ constexpr StructuralRule kRules[] = {
      [](DType dtype) {
        const Value x = sample({3}, dtype);
        const Value inner = ir::broadcast(x, {2, 3}, {1});
-       return Examples{ir::make(Op::Broadcast, ir::BroadcastAttrs{{4, 2, 3}, {1, 2}}, {inner})};
+       const ir::BroadcastAttrs attrs{.dims = {4, 2, 3}, .axes = {1, 2}};
+       return Examples{ir::make(Op::Broadcast, attrs, {inner})};
      }},
     {"broadcast_same", "broadcast(x, dims of x) = x",
      is_one_of<Op::Broadcast>, broadcast_same,
      [](DType dtype) {
-       return Examples{
-           ir::make(Op::Broadcast, ir::BroadcastAttrs{{2, 3}, {0, 1}}, {sample({2, 3}, dtype)})};
+       const ir::BroadcastAttrs attrs{.dims = {2, 3}, .axes = {0, 1}};
+       return Examples{ir::make(Op::Broadcast, attrs, {sample({2, 3}, dtype)})};
      }},
     {"reverse_reverse", "reverse(reverse(x, a), a) = x",
      is_one_of<Op::Reverse>, reverse_reverse,
@@ -258,8 +259,8 @@ constexpr StructuralRule kRules[] = {
     {"slice_all", "slice(x, everything) = x",
      is_one_of<Op::Slice>, slice_all,
      [](DType dtype) {
-       return Examples{
-           ir::make(Op::Slice, ir::SliceAttrs{{0, 0}, {2, 3}, {1, 1}}, {sample({2, 3}, dtype)})};
+       const ir::SliceAttrs attrs{.start = {0, 0}, .limit = {2, 3}, .step = {1, 1}};
+       return Examples{ir::make(Op::Slice, attrs, {sample({2, 3}, dtype)})};
      }},
     {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)",
      is_one_of<Op::Slice>, slice_slice,

@@ -1,4 +1,4 @@
-// Tensors as text.
+// Formats tensors for operator<< of Array and for print_tensor.
 #pragma once
 
 #include "runtime/array/host_view.h"

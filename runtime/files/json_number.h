@@ -1,4 +1,4 @@
-// Conversion of JSON number tokens.
+// Converts JSON number tokens exactly, without a limit on their length.
 #pragma once
 
 #include <cstdint>

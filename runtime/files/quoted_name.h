@@ -1,4 +1,4 @@
-// Names from files, in messages.
+// Quotes names from files for messages.
 #pragma once
 
 #include <string>

@@ -67,7 +67,7 @@ std::vector<VariableStorage*> variables_of(const PartitionedProgram& programs) {
 }  // namespace
 
 std::string partition_directory(const std::string& directory, std::size_t i) {
-  return directory + "/stage-" + std::to_string(i + 1);
+  return directory + "/partition-" + std::to_string(i + 1);
 }
 
 PartitionedProgram compile_partitioned(const Graph& graph, const std::string& name,

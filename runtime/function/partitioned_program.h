@@ -47,7 +47,7 @@ PartitionedProgram compile_partitioned(const ir::Graph& graph, const std::string
                                        const std::optional<WantedDumps>& dumps, bool optimize,
                                        const std::vector<bool>& sparse = {});
 
-/// Returns the folder that partition i, not the last, is dumped to: "directory/stage-1" for 0.
+/// Returns the folder that partition i, not the last, is dumped to: "directory/partition-1" for 0.
 std::string partition_directory(const std::string& directory, std::size_t i);
 
 /// As call_into and call of call.h, through all partitions with one VariableSnapshot.

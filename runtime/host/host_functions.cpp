@@ -1,4 +1,4 @@
-// Host functions by name.
+// Looks host functions up in two constant tables.
 #include "runtime/host/host_functions.h"
 
 #include "runtime/host/ctc_decoder.h"

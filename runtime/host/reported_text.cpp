@@ -1,4 +1,4 @@
-// Invalid text is a BrokenStruct.
+// Throws BrokenStruct for invalid text, before any byte of it is used.
 #include "runtime/host/reported_text.h"
 
 #include "core/types/escaped_text.h"

@@ -1,4 +1,4 @@
-// Texts that plugins report, checked.
+// Validates texts that plugins report.
 #pragma once
 
 #include "backends/abi/kiln_backend_structs.h"

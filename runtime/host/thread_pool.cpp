@@ -263,7 +263,11 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   std::unique_lock lock(state.mutex);
   state.idle.wait(lock, [&] { return !state.resizing; });
   const unsigned count = wanted_threads(state);
-  Loop loop{body, context, n, std::min<std::uint64_t>(n, count * kPartsPerThread), count};
+  Loop loop{.body = body,
+            .context = context,
+            .n = n,
+            .parts = std::min<std::uint64_t>(n, count * kPartsPerThread),
+            .shares = count};
   if (count == 1) {
     lock.unlock();
     loop.parts = 1;

@@ -1,10 +1,9 @@
 // The one thread pool of the process; every backend uses it through parallel_for. The first loop
 // that can use it starts the threads, which are never stopped at exit; a forked child gets an
 // error, as threads do not survive fork().
-// Not OpenMP: oneDNN's package brings an OpenMP runtime, and a second one in the process
-// oversubscribes the processors. Fork and join of 2 threads was measured at 0.20 us with spinning
-// workers as here, 0.6 us with spinning OpenMP and 4.5 to 9 us with sleeping workers (Cascade Lake,
-// 2 cores). A thread also keeps its share of the data, and so its cache, from loop to loop.
+// Not OpenMP: libgomp keeps a team of threads for each calling thread, so that concurrent calls
+// oversubscribe the processors, and hangs in a forked child. Fork and join of 2 threads take
+// 0.20 us here, 0.6 us with spinning OpenMP threads, 4.5 to 9 us with sleeping ones (Cascade Lake).
 #pragma once
 
 #include <cstdint>

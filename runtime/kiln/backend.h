@@ -23,32 +23,35 @@ struct BackendDescription {
   std::string path;
   std::string version;  ///< empty until it is loaded
   bool loaded = false;
-  std::string refusal;  ///< the reason why it cannot be used; empty if none is known
+  std::string rejection;  ///< the reason why it cannot be used; empty if none is known
 };
 
 /// Returns the name of the backend in use, or its path if it was selected by path. A name always
 /// means the file libkiln_<name>.so beside the library, regardless of the names that plugins
 /// report. The first of these selects: `set_backend`, the environment variable KERAS_BACKEND (empty
 /// counts as unset), `backend` in keras.json, the built-in default `cpu`. A value is a name, `auto`
-/// (the best usable backend), or the absolute path of a plugin. Raises BackendError if the selected
-/// backend cannot be used. Thread-safe, as all functions of this header.
+/// (the best usable backend), or the absolute path of a plugin. Thread-safe, as all functions of
+/// this header.
+/// Errors: BackendError if the selected backend cannot be used.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
 KILN_API std::string backend(Where where = Where::here());
 
-/// Returns the backend in use and the reason. Raises as K::backend.
+/// Returns the backend in use and the reason. Errors: those of K::backend.
 ///     K::set_backend("reference");
 ///     K::backend_choice().reason;  // set_backend
 KILN_API BackendChoice backend_choice(Where where = Where::here());
 
 /// Selects the backend for functions compiled from now on: a name, `auto`, or an absolute path.
-/// Variables keep their values. Raises BackendError and changes nothing if it cannot be loaded.
+/// Variables keep their values.
+/// Errors: BackendError, and nothing changes, if it cannot be loaded.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
 KILN_API void set_backend(const std::string& name_or_path, Where where = Where::here());
 
 /// Loads a backend without selecting it. Returns its name for set_backend, which is the path unless
-/// the file is beside the library. Raises BackendError.
+/// the file is beside the library.
+/// Errors: BackendError if it cannot be loaded.
 ///     const std::string name = K::load_backend("reference");
 ///     name;  // reference
 KILN_API std::string load_backend(const std::string& name_or_path,
@@ -58,10 +61,10 @@ KILN_API std::string load_backend(const std::string& name_or_path,
 /// sets each option: this function, the environment variable KILN_<BACKEND>_<OPTION> such as
 /// KILN_CUDA_MEMORY_LIMIT, `"kiln": {"backends": {"<backend>": {"<option>": value}}}` in
 /// keras.json, the backend's default. Calls accumulate; an empty value unsets an earlier one.
-/// REQUIRES: called before the first function, or value of a variable, on that backend. Raises
-/// BackendError and changes nothing if the backend cannot be loaded, or is in use with other
-/// options. The backend checks options at its first use, which raises their errors; they can then
-/// be set again.
+/// REQUIRES: called before the first function, or value of a variable, on that backend.
+/// Errors: BackendError, and nothing changes, if the backend cannot be loaded or is in use with
+/// other options. The backend checks options at its first use, which throws their errors; the
+/// options can then be set again.
 ///     K::set_backend_options("cpu", {{"isa", ""}});
 ///     const std::string name = K::backend();
 ///     name.empty();  // false
@@ -76,7 +79,8 @@ KILN_API std::vector<BackendDescription> list_backends();
 
 /// Sets the number of threads of computations, from 1 to 4096. Default: the environment variable
 /// KILN_THREADS, else the number of processors available to the process. Waits until running
-/// parallel loops end. Raises ValueError for another count.
+/// parallel loops end.
+/// Errors: ValueError for another count.
 ///     K::set_threads(2);
 ///     K::eval(K::constant({1., 2.}) + 1);  // [2. 3.]
 KILN_API void set_threads(int count, Where where = Where::here());

@@ -8,9 +8,9 @@
 #include <kiln/variable.h>
 
 #include <initializer_list>
-#include <optional>
 #include <span>
 #include <type_traits>
+#include <variant>
 
 namespace kiln {
 
@@ -32,14 +32,16 @@ struct FunctionStats {
 class KILN_API Feed {
  public:
   template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array>, int> = 0>
-  Feed(T&& array) : array_(std::forward<T>(array)) {}               // NOLINT: implicit on purpose
-  Feed(SparseArray sparse) : sparse_(std::move(sparse)) {}          // NOLINT
-  const Array& array() const { return array_; }
-  const std::optional<SparseArray>& sparse() const { return sparse_; }
+  Feed(T&& array)  // NOLINT: implicit on purpose
+      : value_(std::in_place_type<Array>, std::forward<T>(array)) {}
+  Feed(SparseArray sparse) : value_(std::move(sparse)) {}  // NOLINT
+  /// REQUIRES: sparse() is null.
+  const Array& array() const { return std::get<Array>(value_); }
+  /// The sparse matrix, or null.
+  const SparseArray* sparse() const { return std::get_if<SparseArray>(&value_); }
 
  private:
-  Array array_;
-  std::optional<SparseArray> sparse_;
+  std::variant<Array, SparseArray> value_;
 };
 
 /// An element of a braced list of feeds, f({x, 2.5}): refers to an Array, SparseArray or Feed
@@ -47,25 +49,31 @@ class KILN_API Feed {
 /// only.
 class KILN_API FeedRef {
  public:
-  FeedRef(const Array& array) : array_(&array) {}                   // NOLINT: implicit on purpose
-  FeedRef(const SparseArray& sparse) : sparse_(&sparse) {}          // NOLINT
-  FeedRef(const Feed& feed)                                         // NOLINT
-      : array_(&feed.array()), sparse_(feed.sparse() ? &*feed.sparse() : nullptr) {}
+  FeedRef(const Array& array) : value_(&array) {}           // NOLINT: implicit on purpose
+  FeedRef(const SparseArray& sparse) : value_(&sparse) {}   // NOLINT
+  FeedRef(const Feed& feed)                                 // NOLINT
+      : value_(feed.sparse() ? Value(feed.sparse()) : Value(&feed.array())) {}
   template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array> &&
                                           !std::is_same_v<std::decay_t<T>, Array>,
                                       int> = 0>
-  FeedRef(T&& value) : owned_(std::forward<T>(value)), array_(&*owned_) {}  // NOLINT
+  FeedRef(T&& value) : value_(std::in_place_type<Array>, std::forward<T>(value)) {}  // NOLINT
   FeedRef(const FeedRef&) = delete;
   FeedRef& operator=(const FeedRef&) = delete;
 
   /// REQUIRES: sparse() is null.
-  const Array& array() const { return *array_; }
-  const SparseArray* sparse() const { return sparse_; }
+  const Array& array() const {
+    const auto* const* array = std::get_if<const Array*>(&value_);
+    return array ? **array : std::get<Array>(value_);
+  }
+  /// The sparse matrix, or null.
+  const SparseArray* sparse() const {
+    const auto* const* sparse = std::get_if<const SparseArray*>(&value_);
+    return sparse ? *sparse : nullptr;
+  }
 
  private:
-  std::optional<Array> owned_;
-  const Array* array_ = nullptr;
-  const SparseArray* sparse_ = nullptr;
+  using Value = std::variant<const Array*, const SparseArray*, Array>;  // two borrowed, one owned
+  Value value_;
 };
 
 /// A compiled function from arrays in the order of its inputs to arrays in the order of its

@@ -26,7 +26,7 @@ struct ArrayMemory {
 KILN_API std::int64_t release_idle_memory() noexcept;
 
 /// Sets the limit on idle memory in bytes; 0 keeps none. Default: an eighth of the machine's
-/// memory. Thread-safe. Raises ValueError if `bytes` is negative.
+/// memory. Thread-safe. Errors: ValueError if `bytes` is negative.
 ///     K::set_idle_memory_limit(std::int64_t{1} << 30);
 ///     K::release_idle_memory() >= 0;  // true
 KILN_API void set_idle_memory_limit(std::int64_t bytes, Where where = Where::here());

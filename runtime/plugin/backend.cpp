@@ -229,14 +229,14 @@ std::vector<BackendDescription> list_backends() try {
                       .path = file.path,
                       .version = "",
                       .loaded = false,
-                      .refusal = file.rejection};
+                      .rejection = file.rejection};
   }
   for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
     all[plugin->id] = {.name = plugin->id,
                        .path = plugin->path,
                        .version = plugin->version,
                        .loaded = true,
-                       .refusal = ""};
+                       .rejection = ""};
   }
   std::vector<BackendDescription> list;
   for (auto& [name, description] : all) list.push_back(std::move(description));

@@ -1,4 +1,4 @@
-// Errors for violations of the ABI.
+// Formats the errors for violations of the ABI.
 #include "runtime/plugin/plugin_call.h"
 
 #include <kiln/error.h>

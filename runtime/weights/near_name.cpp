@@ -24,7 +24,7 @@ std::size_t distance(const std::string& name, const std::string& other) {
 
 }  // namespace
 
-std::string nearest_name(const std::string& name, std::span<const std::string> names) {
+std::string near_name(const std::string& name, std::span<const std::string> names) {
   std::string nearest;
   if (name.size() > kMaxLength) return nearest;
   std::size_t limit = std::max<std::size_t>(2, name.size() / 3) + 1;

@@ -118,7 +118,7 @@ class Matcher {
   static std::string hint_for(const std::string& name, std::span<const std::string> names,
                               const Table& table) {
     if (table.size() >= kMaxRows) return "";  // the row will not be shown
-    const std::string nearest = nearest_name(name, names);
+    const std::string nearest = near_name(name, names);
     return nearest.empty() ? "" : text("; did you mean ", quoted_name(nearest), "?");
   }
 

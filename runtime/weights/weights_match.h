@@ -31,7 +31,9 @@ std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
                                       std::span<const WeightSlot> variables, bool strict,
                                       const std::string& path, Where where = {});
 
-/// Returns the one of `names` nearest to `name`; empty if none is near.
-std::string nearest_name(const std::string& name, std::span<const std::string> names);
+/// Returns the near miss among `names`: the one with the fewest edits, at most 2 or a third of the
+/// length of `name`; names that differ only by a prefix count as equal. Empty if there is none.
+/// nearest_name() of core/types, for misspelled words, allows 2 edits and no prefix.
+std::string near_name(const std::string& name, std::span<const std::string> names);
 
 }  // namespace kiln::runtime

@@ -90,7 +90,7 @@ const std::vector<StepRow> kRows = {
        const Tensor chosen = switch_(w > 1.5, [&] { return w * 10; }, [&] { return w - 10; });
        return Step{{w}, {}, {}, {update_add(w, 1)}, {chosen}};
      }},
-    {"sizes that are data", [] {
+    {"data-dependent sizes", [] {
        const Variable n = variable(Array(2), {.dtype = "int32"});
        const Variable w = variable(Array(1.f));
        return Step{{n, w}, {}, {},
@@ -109,7 +109,7 @@ const std::vector<StepRow> kRows = {
                    {best.decoded[0], best.log_prob, beam.log_prob, beam.decoded[0],
                     cast(best.decoded[0], "float32") * 2, sum(w)}};
      }},
-    {"sizes that are data of sizes that are data", [] {
+    {"data-dependent sizes of data-dependent sizes", [] {
        const Variable n = variable(Array(2), {.dtype = "int64"});
        const Tensor first = arange(n, {.dtype = "int64"});
        const Tensor second = arange(sum(first) + shape(first)[0], {.dtype = "int64"});

@@ -117,9 +117,9 @@ struct Session {
 
 }  // namespace
 
-TEST_CASE("switch and the phases", "[k]") { run(rows()); }
+TEST_CASE("switch and the phases: values", "[k]") { run(rows()); }
 
-TEST_CASE("gradients of switch", "[k]") {
+TEST_CASE("switch: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("switch: a branch that no size can enter compiles, and never runs", "[
   CHECK_THROWS_AS(f({ones, rows, Array::full({5, 5}, 1), Array(1.f)}), Error);
 }
 
-TEST_CASE("misuse of switch and the phases", "[k]") {
+TEST_CASE("switch and the phases: misuse", "[k]") {
   const std::vector<Misuse> rows = {
       {throws<ValueError>(), [] { switch_(of({2, 3}, "bool"), of({2}), of({2})); },
        "switch: condition has a higher rank than the branches (condition bool[2,3], "

@@ -64,7 +64,7 @@ const SmoothRow kSmooth[] = {
 
 }  // namespace
 
-TEST_CASE("gradients of convolutions", "[k]") {
+TEST_CASE("convolutions: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 

@@ -11,7 +11,7 @@ std::vector<Row> rows_by_loops() {
       {"conv1d", {pattern({2, 5, 2}, 5, 11), pattern({3, 2, 2}, 3, 7)},
        [](const Tensors& x) { return conv1d(x[0], x[1]); },
        f32({2, 3, 2}, {26, 1, -9, 2, -11, 3, -17, -5, 14, -15, 12, -14})},
-      {"conv1d same, even kernel, stride 2",
+      {"conv1d same, even filter, stride 2",
        {pattern({1, 5, 2}, 5, 11), pattern({2, 2, 3}, 3, 7)},
        [](const Tensors& x) { return conv1d(x[0], x[1], {.strides = 2, .padding = "same"}); },
        f32({1, 3, 3}, {17, -14, -17, -16, -10, 10, -2, -8, 14})},
@@ -221,7 +221,7 @@ std::vector<Row> rows_by_hand() {
          return conv2d(x[0], x[1], {.padding = "same", .data_format = "channels_first"});
        },
        f32({1, 2, 1, 1}, {6, -15})},
-      {"conv2d same, a kernel beyond the image", {f32({1, 1, 2, 1}, {1, 2}),
+      {"conv2d same, a filter beyond the image", {f32({1, 1, 2, 1}, {1, 2}),
                                                   f32({1, 5, 1, 1}, {1, 10, 100, 1000, 10000})},
        [](const Tensors& x) { return conv2d(x[0], x[1], {.padding = "same"}); },
        f32({1, 1, 2, 1}, {2100, 210})},
@@ -267,9 +267,9 @@ std::vector<Row> rows_by_hand() {
          return separable_conv1d(x[0], x[1], x[2], {.strides = {2}, .dilation_rate = 2});
        },
        f32({1, 1, 1}, {62})},
-      {"local_conv1d fewer places than fit", {sequence(), f32({1, 2, 1}, {1, 10})},
+      {"local_conv1d fewer positions than fit", {sequence(), f32({1, 2, 1}, {1, 10})},
        [](const Tensors& x) { return local_conv1d(x[0], x[1], 2, 2); }, f32({1, 1, 1}, {21})},
-      {"local_conv1d no places", {sequence(), f32({0, 2, 1}, {})},
+      {"local_conv1d no positions", {sequence(), f32({0, 2, 1}, {})},
        [](const Tensors& x) { return local_conv1d(x[0], x[1], 2, 1); }, f32({1, 0, 1}, {})},
       {"local_conv1d of integers", {i32({1, 2, 1}, {3, 4}), i32({2, 1, 1}, {5, 7})},
        [](const Tensors& x) { return local_conv1d(x[0], x[1], 1, 1); }, i32({1, 2, 1}, {15, 28})},
@@ -297,24 +297,24 @@ std::vector<Row> rows_by_hand() {
                                  {.strides = {1, 2}, .padding = "same"});
        },
        f32({1, 1, 6, 1}, {1, 10, 102, 20, 203, 30})},
-      {"conv2d_transpose stride 2, 7 places", {line(), digits(3)},
+      {"conv2d_transpose stride 2, 7 positions", {line(), digits(3)},
        [](const Tensors& x) {
          return conv2d_transpose(x[0], x[1], {1, 1, 7, 1}, {.strides = {1, 2}});
        },
        f32({1, 1, 7, 1}, {1, 10, 102, 20, 203, 30, 300})},
-      {"conv2d_transpose same, stride 2, 6 places", {line(), digits(3)},
+      {"conv2d_transpose same, stride 2, 6 positions", {line(), digits(3)},
        [](const Tensors& x) {
          return conv2d_transpose(x[0], x[1], {1, 1, 6, 1},
                                  {.strides = {1, 2}, .padding = "same"});
        },
        f32({1, 1, 6, 1}, {1, 10, 102, 20, 203, 30})},
-      {"conv2d_transpose same, stride 2, 5 places", {line(), digits(3)},
+      {"conv2d_transpose same, stride 2, 5 positions", {line(), digits(3)},
        [](const Tensors& x) {
          return conv2d_transpose(x[0], x[1], {1, 1, 5, 1},
                                  {.strides = {1, 2}, .padding = "same"});
        },
        f32({1, 1, 5, 1}, {10, 102, 20, 203, 30})},
-      {"conv2d_transpose even kernel", {line(), digits(2)},
+      {"conv2d_transpose even filter", {line(), digits(2)},
        [](const Tensors& x) {
          return conv2d_transpose(x[0], x[1], {1, 1, 3, 1}, {.padding = "same"});
        },
@@ -344,6 +344,6 @@ std::vector<Row> convolution_rows() {
   return rows;
 }
 
-TEST_CASE("values of convolutions", "[k]") { run(convolution_rows()); }
+TEST_CASE("convolutions: values", "[k]") { run(convolution_rows()); }
 
 }  // namespace kiln::test

@@ -239,7 +239,7 @@ TEST_CASE("random variables: the process-wide seed fixes them", "[k]") {
   CHECK(get_value(random_normal_variable({3}, 0, 1)) == second);
 }
 
-TEST_CASE("misuse of creation and inspection", "[k]") {
+TEST_CASE("creation and inspection: misuse", "[k]") {
   const std::vector<Misuse> rows = {
       {throws<ValueError>(), [] { placeholder({.name = "x"}); },
        "placeholder: neither shape nor ndim is given"},

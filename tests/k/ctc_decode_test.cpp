@@ -172,13 +172,13 @@ TEST_CASE("decoded paths: operands of other functions, with updates and draws", 
   CHECK(values[3] == values[4]);
   CHECK(get_value(w).item<float>() == 4);
   CHECK(f.stats().compiles == 3);
-  std::vector<Array> places{i64({1, 2}, {0, 0}), i64({1, 1}, {0}), Array::zeros({1, 3, 3}),
-                            Array::zeros({2}), Array::zeros({2})};
+  std::vector<Array> outputs{i64({1, 2}, {0, 0}), i64({1, 1}, {0}), Array::zeros({1, 3, 3}),
+                             Array::zeros({2}), Array::zeros({2})};
   std::vector<MutableArrayView> views;
-  for (Array& place : places) views.push_back({place.dtype(), place.data(), place.dims()});
+  for (Array& output : outputs) views.push_back({output.dtype(), output.data(), output.dims()});
   const Array length = i64({1}, {3});
   f.call_into(std::vector<ArrayView>{scores.as_view(), length.as_view()}, views);
-  CHECK(places[0] == values[0]);
+  CHECK(outputs[0] == values[0]);
 }
 
 TEST_CASE("beam search: any width gives the beam of a search over a map", "[k]") {

@@ -288,10 +288,10 @@ TEST_CASE("ctc_batch_cost: labels and lengths that do not fit are errors of the 
   const Tensor y = placeholder({.shape = {1, 3, None}, .name = "y"});
   const Tensor n = placeholder({.shape = {1, 1}, .dtype = "int32", .name = "n"});
   const Tensor m = placeholder({.shape = {1, 1}, .dtype = "int32", .name = "m"});
-  const unsigned made = __LINE__ + 1;
+  const unsigned line = __LINE__ + 1;
   const Tensor found = ctc_batch_cost(t, y, n, m);
   const Array good = Array::full({1, 3, 3}, 0.3), labels = i32({1, 2}, {0, 1});
-  const std::string place = " at " __FILE__ ":" + std::to_string(made) + ")";
+  const std::string location = " at " __FILE__ ":" + std::to_string(line) + ")";
   for (const bool with_slope : {false, true}) {
     Tensors results{found};
     if (with_slope) results.push_back(gradients(sum(found), {y})[0]);
@@ -301,25 +301,26 @@ TEST_CASE("ctc_batch_cost: labels and lengths that do not fit are errors of the 
           [&] { f({given, good, column({steps}), column({count})}); });
     };
     CHECK(message(i32({1, 2}, {0, 2}), 3, 2) ==
-          "f: index 2 is outside of an axis of size 2 (op gather of ctc_batch_cost.y_true" + place);
+          "f: index 2 is outside of an axis of size 2 (op gather of ctc_batch_cost.y_true" +
+              location);
     CHECK(message(i32({1, 2}, {0, -1}), 3, 2) ==
           "f: index -1 is outside of an axis of size 2 (op gather of ctc_batch_cost.y_true" +
-              place);
+              location);
     CHECK(message(labels, 4, 2) ==
           "f: index 4 is outside of an axis of size 4 (op gather of ctc_batch_cost.input_length" +
-              place);
+              location);
     CHECK(message(labels, -1, 2) ==
           "f: index -1 is outside of an axis of size 4 (op gather of ctc_batch_cost.input_length" +
-              place);
+              location);
     CHECK(message(labels, 3, 3) ==
           "f: index 3 is outside of an axis of size 3 (op gather of ctc_batch_cost.label_length" +
-              place);
+              location);
     CHECK(message(labels, 3, -2) ==
           "f: index -2 is outside of an axis of size 3 (op gather of ctc_batch_cost.label_length" +
-              place);
+              location);
     CHECK(message(i32({1, 2}, {0, 77}), 3, 1) == "no error");
     CHECK(message(labels, 3, 2) == "no error");
-    testing::run({{throws_at<ValueError>(made),
+    testing::run({{throws_at<ValueError>(line),
                    [&] { f({labels, Array::zeros({1, 3, 0}), column({3}), column({0})}); },
                    "ctc_batch_cost: size y.2-1 is negative; in this call y.2-1 is -1"}});
   }

@@ -11,15 +11,15 @@ namespace {
 
 enum class Takes { Floats, Numbers, All };
 
-struct Kept {
+struct DTypeRow {
   const char* name;
   std::vector<std::int64_t> dims;
   Tensor (*build)(const Tensor& x);
   Takes takes;
 };
 
-/// Whole numbers of x's dtype as a filter of these dims: 1, 2, 0, 1, ..
-Tensor kernel_for(const Tensor& x, std::vector<std::int64_t> dims) {
+/// Whole numbers of x's dtype with these dims, for filters and biases: 1, 2, 0, 1, ..
+Tensor numbers_for(const Tensor& x, std::vector<std::int64_t> dims) {
   std::int64_t count = 1;
   for (std::int64_t size : dims) count *= size;
   std::vector<std::int32_t> elements;
@@ -27,7 +27,7 @@ Tensor kernel_for(const Tensor& x, std::vector<std::int64_t> dims) {
   return constant(Array(elements, std::move(dims)), {.dtype = dtype(x)});
 }
 
-const Kept kKept[] = {
+const DTypeRow kRows[] = {
     {"reshape", {2, 3}, [](const Tensor& x) { return reshape(x, {3, -1}); }, Takes::All},
     {"permute_dimensions", {2, 3},
      [](const Tensor& x) { return permute_dimensions(x, {1, 0}); }, Takes::All},
@@ -60,37 +60,37 @@ const Kept kKept[] = {
     {"resize_volumes", {1, 1, 2, 3, 1},
      [](const Tensor& x) { return resize_volumes(x, 2, 1, 2, "channels_last"); }, Takes::All},
     {"conv1d", {1, 4, 2},
-     [](const Tensor& x) { return conv1d(x, kernel_for(x, {2, 2, 1})); }, Takes::Numbers},
+     [](const Tensor& x) { return conv1d(x, numbers_for(x, {2, 2, 1})); }, Takes::Numbers},
     {"conv2d", {1, 3, 3, 2},
      [](const Tensor& x) {
-       return conv2d(x, kernel_for(x, {2, 2, 2, 2}), {.strides = 2, .padding = "same"});
+       return conv2d(x, numbers_for(x, {2, 2, 2, 2}), {.strides = 2, .padding = "same"});
      }, Takes::Numbers},
     {"conv3d", {1, 2, 2, 2, 1},
-     [](const Tensor& x) { return conv3d(x, kernel_for(x, {2, 1, 2, 1, 2})); }, Takes::Numbers},
+     [](const Tensor& x) { return conv3d(x, numbers_for(x, {2, 1, 2, 1, 2})); }, Takes::Numbers},
     {"conv2d_transpose", {1, 2, 2, 2},
      [](const Tensor& x) {
-       return conv2d_transpose(x, kernel_for(x, {2, 2, 1, 2}), {1, 4, 4, 1}, {.strides = 2});
+       return conv2d_transpose(x, numbers_for(x, {2, 2, 1, 2}), {1, 4, 4, 1}, {.strides = 2});
      }, Takes::Numbers},
     {"conv3d_transpose", {1, 1, 2, 2, 1},
      [](const Tensor& x) {
-       return conv3d_transpose(x, kernel_for(x, {1, 2, 2, 1, 1}), {1, 1, 3, 3, 1});
+       return conv3d_transpose(x, numbers_for(x, {1, 2, 2, 1, 1}), {1, 1, 3, 3, 1});
      }, Takes::Numbers},
     {"depthwise_conv2d", {1, 3, 3, 2},
-     [](const Tensor& x) { return depthwise_conv2d(x, kernel_for(x, {2, 2, 2, 2})); },
+     [](const Tensor& x) { return depthwise_conv2d(x, numbers_for(x, {2, 2, 2, 2})); },
      Takes::Numbers},
     {"separable_conv2d", {1, 3, 3, 2},
      [](const Tensor& x) {
-       return separable_conv2d(x, kernel_for(x, {2, 1, 2, 1}), kernel_for(x, {1, 1, 2, 2}));
+       return separable_conv2d(x, numbers_for(x, {2, 1, 2, 1}), numbers_for(x, {1, 1, 2, 2}));
      }, Takes::Numbers},
     {"separable_conv1d", {1, 3, 2},
      [](const Tensor& x) {
-       return separable_conv1d(x, kernel_for(x, {2, 2, 1}), kernel_for(x, {1, 2, 2}));
+       return separable_conv1d(x, numbers_for(x, {2, 2, 1}), numbers_for(x, {1, 2, 2}));
      }, Takes::Numbers},
     {"local_conv1d", {1, 4, 1},
-     [](const Tensor& x) { return local_conv1d(x, kernel_for(x, {3, 2, 2}), 2, 1); },
+     [](const Tensor& x) { return local_conv1d(x, numbers_for(x, {3, 2, 2}), 2, 1); },
      Takes::Numbers},
     {"local_conv2d", {1, 3, 3, 1},
-     [](const Tensor& x) { return local_conv2d(x, kernel_for(x, {4, 4, 1}), 2, 1, {2, 2}); },
+     [](const Tensor& x) { return local_conv2d(x, numbers_for(x, {4, 4, 1}), 2, 1, {2, 2}); },
      Takes::Numbers},
     {"pool2d", {1, 3, 3, 2},
      [](const Tensor& x) { return pool2d(x, 2, {.padding = "same"}); }, Takes::Numbers},
@@ -99,10 +99,10 @@ const Kept kKept[] = {
      Takes::Floats},
     {"pool3d", {1, 2, 2, 3, 1}, [](const Tensor& x) { return pool3d(x, 2); }, Takes::Numbers},
     {"bias_add", {2, 3},
-     [](const Tensor& x) { return bias_add(x, kernel_for(x, {3})); }, Takes::Numbers},
+     [](const Tensor& x) { return bias_add(x, numbers_for(x, {3})); }, Takes::Numbers},
     {"batch_normalization", {2, 3},
      [](const Tensor& x) {
-       return batch_normalization(x, kernel_for(x, {3}), 4, 1, 2, {.epsilon = 0});
+       return batch_normalization(x, numbers_for(x, {3}), 4, 1, 2, {.epsilon = 0});
      }, Takes::Floats},
     {"normalize_batch_in_training", {4, 1},
      [](const Tensor& x) {
@@ -144,7 +144,7 @@ TEST_CASE("dtype sweep: shapes, windows and loops in every dtype that their head
   Tensors inputs, results;
   std::vector<std::string> names;
   std::vector<std::size_t> wide;  // for each result the index of its float64 form
-  for (const Kept& row : kKept) {
+  for (const DTypeRow& row : kRows) {
     const Array value = small_numbers(row.dims);
     const std::size_t at = results.size();
     const auto add = [&](DType dtype) {
@@ -166,9 +166,9 @@ TEST_CASE("dtype sweep: shapes, windows and loops in every dtype that their head
       const Tensor x = placeholder({.shape = row.dims, .dtype = dtype, .name = "x"});
       const std::string error = testing::error_text<TypeError>([&] { row.build(x); });
       CHECK_THAT(error, Catch::Matchers::StartsWith(std::string(row.name) + ": "));
-      const char* const fact =
+      const char* const message =
           row.takes == Takes::Floats ? "is not floating point" : "is bool, not a number";
-      CHECK_THAT(error, Catch::Matchers::ContainsSubstring(fact));
+      CHECK_THAT(error, Catch::Matchers::ContainsSubstring(message));
     }
   }
   const auto got = evaluate(inputs, results, values);

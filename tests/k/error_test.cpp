@@ -1,4 +1,4 @@
-// Misuse of the functions of groups D, E, F, L and of operators: class, text and place of the
+// Misuse of the functions of groups D, E, F, L and of operators: class, text and line of the
 // error.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"

@@ -166,11 +166,11 @@ TEST_CASE("print_tensor: every dtype, and an empty message", "[k]") {
         std::string::npos);
 }
 
-TEST_CASE("misuse of function and gradients", "[k]") {
+TEST_CASE("function and gradients: misuse", "[k]") {
   const Tensor x = of({2}), w = variable({1., 2.}, {.name = "w"});
   const unsigned first = __LINE__ + 1;
   const UpdateOp once = update(w, x), again = update_add(w, 1);
-  const std::string place = __FILE__ ":" + std::to_string(first);
+  const std::string location = __FILE__ ":" + std::to_string(first);
   testing::run({
       {throws<TypeError>(), [&] { function({w}, {w}); },
        "function: inputs[0] is not a placeholder (w float32[2])"},
@@ -184,7 +184,7 @@ TEST_CASE("misuse of function and gradients", "[k]") {
        "function: outputs[1] is an empty tensor"},
       {throws<ValueError>(), [&] { function({x}, {}, {.updates = {once, again}}); },
        "function: updates[1] updates a variable that has an update already (w float32[2], first "
-       "at " + place + ")"},
+       "at " + location + ")"},
       {throws<TypeError>(), [&] { function({x}, {}, {.updates = {{x, x}}}); },
        "function: updates[0] does not update a variable (p float32[2])"},
       {throws<TypeError>(), [&] { function({x}, {}, {.updates = {{w, cast(x, "int32")}}}); },

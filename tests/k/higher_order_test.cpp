@@ -242,11 +242,11 @@ TEST_CASE("folds: an empty axis at the call is an error", "[k]") {
 
 TEST_CASE("map_fn, foldl and foldr", "[k]") { run(higher_order_rows()); }
 
-TEST_CASE("gradients of map_fn, foldl and foldr", "[k]") {
+TEST_CASE("map_fn, foldl and foldr: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of map_fn, foldl and foldr", "[k]") {
+TEST_CASE("map_fn, foldl and foldr: misuse", "[k]") {
   run(kErrors);
 }
 

@@ -334,12 +334,12 @@ const MaskEntry kMaskEntries[] = {
        return counts_of(w);
      }},
     {"values of a sparse matrix", [] {
-       const Array places = i64({5, 2}, {0, 0, 0, 1, 0, 2, 0, 3, 0, 4});
+       const Array indices = i64({5, 2}, {0, 0, 0, 1, 0, 2, 0, 3, 0, 4});
        const Tensor x = placeholder({.shape = {1, 5}, .sparse = true});
        const Function f = compile({x}, {sum(to_dense(x)), max(to_dense(x)) * 4});
-       return f({SparseArray::of(places, view(), {1, 5})});
+       return f({SparseArray::of(indices, view(), {1, 5})});
      }},
-    {"a stage before the last", [] {
+    {"a partition before the last", [] {
        const Tensor x = placeholder({.shape = {None}, .dtype = "bool"});
        const Tensor n = sum(cast(x, "int32"));
        return compile({x}, {cast(shape(arange(n))[0], "int32"), n})({view()});

@@ -261,11 +261,11 @@ const std::vector<Misuse> kErrors = {
 
 TEST_CASE("paddings and resizing", "[k]") { run(image_rows()); }
 
-TEST_CASE("gradients of paddings and resizing", "[k]") {
+TEST_CASE("paddings and resizing: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of paddings and resizing", "[k]") { run(kErrors); }
+TEST_CASE("paddings and resizing: misuse", "[k]") { run(kErrors); }
 
 TEST_CASE("paddings: the process's data format applies when none is given", "[k]") {
   struct Restore {

@@ -221,11 +221,11 @@ const std::vector<Misuse> kErrors = {
 
 TEST_CASE("arange, one_hot, size and slice", "[k]") { run(index_rows()); }
 
-TEST_CASE("gradients of slices", "[k]") {
+TEST_CASE("slice: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of arange, one_hot and slice", "[k]") { run(kErrors); }
+TEST_CASE("arange, one_hot and slice: misuse", "[k]") { run(kErrors); }
 
 TEST_CASE("slice: unknown sizes are checked at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});

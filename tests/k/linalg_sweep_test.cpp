@@ -106,25 +106,25 @@ const Pair kBatches[] = {{{2, 3}, {2, 3}},       {{1, 1}, {1, 1}},          {{0,
                          {{2, 3, 3}, {2, 3, 3}}, {{3, 2, 2}, {3, 2, 2, 2}}, {{1, 3, 3}, {1, 3, 3}},
                          {{2, 2, 2, 2}, {2, 2, 2}}, {{2, 1, 1}, {2, 1, 1, 1}}};
 
-struct Made {
+struct Operands {
   Tensors inputs;
   std::vector<Array> feeds;
 };
 
-Made made_of(const Array& x, const Array& y, bool known) {
-  Made made{{}, {x, y}};
-  for (const Array& array : made.feeds) {
+Operands operands_of(const Array& x, const Array& y, bool known) {
+  Operands operands{{}, {x, y}};
+  for (const Array& array : operands.feeds) {
     std::vector<ShapeEntry> shape;
     for (const std::int64_t size : array.dims()) {
       shape.push_back(known ? ShapeEntry(size) : ShapeEntry(None));
     }
-    made.inputs.push_back(placeholder({.shape = shape, .dtype = array.dtype()}));
+    operands.inputs.push_back(placeholder({.shape = shape, .dtype = array.dtype()}));
   }
-  return made;
+  return operands;
 }
 
-Array value(const Made& made, const Tensor& result) {
-  return evaluate(made.inputs, {result}, made.feeds)[0];
+Array value(const Operands& operands, const Tensor& result) {
+  return evaluate(operands.inputs, {result}, operands.feeds)[0];
 }
 
 /// Rows of x at indices of that shape: the indices and the expected rows.
@@ -156,9 +156,9 @@ TEST_CASE("dot: operands of any rank", "[k]") {
     const Array expected = contracted(x, pair.x.size() - 1, y, y_axis);
     for (const bool known : {true, false}) {
       INFO("(" << join_text(pair.x) << ") and (" << join_text(pair.y) << "), known " << known);
-      const Made made = made_of(x, y, known);
-      const Tensor result = dot(made.inputs[0], made.inputs[1]);
-      CHECK(difference(value(made, result), expected, 0) == "");
+      const Operands operands = operands_of(x, y, known);
+      const Tensor result = dot(operands.inputs[0], operands.inputs[1]);
+      CHECK(difference(value(operands, result), expected, 0) == "");
       CHECK(ndim(result) == static_cast<int>(expected.rank()));
     }
   }
@@ -176,10 +176,10 @@ TEST_CASE("batch_dot: every pair of axes", "[k]") {
                  << b);
         const Array expected =
             batch_contracted(x, static_cast<std::size_t>(a), y, static_cast<std::size_t>(b));
-        const Made known = made_of(x, y, true), unknown = made_of(x, y, false);
-        const auto result = [&](const Made& made, const Axes& axes) {
+        const Operands known = operands_of(x, y, true), unknown = operands_of(x, y, false);
+        const auto result = [&](const Operands& operands, const Axes& axes) {
           const Array found =
-              value(made, batch_dot(made.inputs[0], made.inputs[1], {.axes = axes}));
+              value(operands, batch_dot(operands.inputs[0], operands.inputs[1], {.axes = axes}));
           return difference(found, expected, 0);
         };
         CHECK(result(known, {a, b}) == "");
@@ -206,12 +206,12 @@ TEST_CASE("dot and batch_dot: every dtype", "[k]") {
       }
       return own;
     };
-    const Made made = made_of(of(x).astype(dtype), of(y).astype(dtype), true);
-    const Tensor& a = made.inputs[0];
+    const Operands operands = operands_of(of(x).astype(dtype), of(y).astype(dtype), true);
+    const Tensor& a = operands.inputs[0];
     const Tensor other = constant(of(z), {.dtype = dtype});
     const std::vector<Array> found =
-        evaluate(made.inputs, {dot(a, made.inputs[1]), batch_dot(a, other, {.axes = 1}),
-                               transpose(a), gather(transpose(a), 1)}, made.feeds);
+        evaluate(operands.inputs, {dot(a, operands.inputs[1]), batch_dot(a, other, {.axes = 1}),
+                                   transpose(a), gather(transpose(a), 1)}, operands.feeds);
     const Array column{of(x).as<double>()[1], of(x).as<double>()[4]};
     CHECK(difference(found[0], contracted(of(x), 1, of(y), 0).astype(dtype), 0) == "");
     CHECK(difference(found[1], batch_contracted(of(x), 1, of(z), 1).astype(dtype), 0) == "");
@@ -237,8 +237,8 @@ TEST_CASE("transpose: reverses the axes of any rank", "[k]") {
           x.as<double>()[static_cast<std::size_t>(i)];
     }
     for (const bool known : {true, false}) {
-      const Made made = made_of(x, x, known);
-      CHECK(value(made, transpose(made.inputs[0])) == expected);
+      const Operands operands = operands_of(x, x, known);
+      CHECK(value(operands, transpose(operands.inputs[0])) == expected);
     }
   }
 }
@@ -326,9 +326,9 @@ TEST_CASE("gather: indices of empty rows are not read", "[k]") {
 TEST_CASE("gather and dot: indices and sizes that do not fit at the call", "[k]") {
   const Tensor table = placeholder({.shape = {None, 2}, .name = "t"});
   const Tensor at = placeholder({.shape = {None}, .dtype = "int32", .name = "i"});
-  const unsigned made = __LINE__ + 1;
+  const unsigned line = __LINE__ + 1;
   const Tensor rows = gather(table, at);
-  const std::string place = " (op gather at " __FILE__ ":" + std::to_string(made) + ")";
+  const std::string location = " (op gather at " __FILE__ ":" + std::to_string(line) + ")";
   for (const bool with_slope : {false, true}) {
     Tensors results{rows};
     if (with_slope) results.push_back(gradients(sum(square(rows)), {table})[0]);
@@ -337,13 +337,13 @@ TEST_CASE("gather and dot: indices and sizes that do not fit at the call", "[k]"
       try {
         f({Array::zeros({3, 2}), indices});
       } catch (const ValueError& error) {
-        CHECK(error.where().line > made);
+        CHECK(error.where().line > line);
         return error.message();
       }
       return std::string("no error");
     };
-    CHECK(message(Array{0, 3}) == "f: index 3 is outside of an axis of size 3" + place);
-    CHECK(message(Array{-1, 0}) == "f: index -1 is outside of an axis of size 3" + place);
+    CHECK(message(Array{0, 3}) == "f: index 3 is outside of an axis of size 3" + location);
+    CHECK(message(Array{-1, 0}) == "f: index -1 is outside of an axis of size 3" + location);
     CHECK(message(Array{0, 2}) == "no error");
     CHECK(f({Array::zeros({0, 2}), Array::zeros({0}, DType::Int32)})[0] == Array::zeros({0, 2}));
   }

@@ -298,11 +298,11 @@ std::vector<Row> normalization_rows() {
 
 TEST_CASE("batch normalisation", "[k]") { run(normalization_rows()); }
 
-TEST_CASE("gradients of batch normalisation", "[k]") {
+TEST_CASE("batch normalisation: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of batch normalisation", "[k]") {
+TEST_CASE("batch normalisation: misuse", "[k]") {
   run(kErrors);
 }
 

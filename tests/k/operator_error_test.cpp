@@ -44,7 +44,7 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
 struct TensorClash {
   ExpectedError error;
   Tensor x, y;
-  const char* fact;
+  const char* message;
 };
 
 std::vector<TensorClash> tensor_clashes() {
@@ -71,7 +71,7 @@ struct NumberClash {
   ExpectedError error;
   Tensor tensor;
   double number;
-  const char* fact;
+  const char* message;
 };
 
 std::vector<NumberClash> number_clashes() {
@@ -89,9 +89,9 @@ std::vector<NumberClash> number_clashes() {
 }
 
 void check(const Operator& op, ExpectedError error, const std::function<void()>& call,
-           const std::string& fact) {
+           const std::string& message) {
   error.where.line = op.line;
-  testing::run({error, call, "operator" + op.symbol + ": " + fact});
+  testing::run({error, call, "operator" + op.symbol + ": " + message});
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ void check(const Operator& op, ExpectedError error, const std::function<void()>&
 TEST_CASE("operators: tensors of clashing shapes or dtypes", "[k]") {
   for (const Operator& op : kOperators) {
     for (const TensorClash& clash : tensor_clashes()) {
-      check(op, clash.error, [&] { op.tensors(clash.x, clash.y); }, clash.fact);
+      check(op, clash.error, [&] { op.tensors(clash.x, clash.y); }, clash.message);
     }
   }
 }
@@ -107,9 +107,9 @@ TEST_CASE("operators: tensors of clashing shapes or dtypes", "[k]") {
 TEST_CASE("operators: numbers that do not fit the tensor, on both sides", "[k]") {
   for (const Operator& op : kOperators) {
     for (const NumberClash& clash : number_clashes()) {
-      const std::string fact = clash.fact;
-      check(op, clash.error, [&] { op.right(clash.tensor, clash.number); }, "y " + fact);
-      check(op, clash.error, [&] { op.left(clash.number, clash.tensor); }, "x " + fact);
+      const std::string message = clash.message;
+      check(op, clash.error, [&] { op.right(clash.tensor, clash.number); }, "y " + message);
+      check(op, clash.error, [&] { op.left(clash.number, clash.tensor); }, "x " + message);
     }
     check(op, throws<ValueError>(), [&] { op.right(Tensor(), 1); }, "x is an empty tensor");
     check(op, throws<ValueError>(), [&] { op.left(1, Tensor()); }, "y is an empty tensor");

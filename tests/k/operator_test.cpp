@@ -99,8 +99,8 @@ TEST_CASE("sizes: a shape computed from a shape keeps its symbols", "[k]") {
 
 TEST_CASE("operands: integers of the full range are exact", "[k]") {
   const Operand large(std::uint64_t{1} << 63);
-  CHECK(large.kind() == Operand::Kind::Real);
-  CHECK(large.real() == 0x1p63);
+  CHECK(large.kind() == Operand::Kind::Float);
+  CHECK(large.floating() == 0x1p63);
   CHECK(Operand(std::int64_t{-5}).integer() == -5);
   CHECK(Operand(std::uint64_t{7}).kind() == Operand::Kind::Integer);
 }

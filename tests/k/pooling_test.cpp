@@ -316,9 +316,9 @@ std::vector<Row> pooling_rows() {
   return rows;
 }
 
-TEST_CASE("values of pooling and biases", "[k]") { run(pooling_rows()); }
+TEST_CASE("pooling and biases: values", "[k]") { run(pooling_rows()); }
 
-TEST_CASE("gradients of pooling and biases", "[k]") {
+TEST_CASE("pooling and biases: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("print sink: it cannot write a variable that its call updates", "[k]")
   const testing::Scratch scratch;
   const std::string path = scratch.path("w.safetensors");
   save_weights(path, {w});
-  const std::string fact =
+  const std::string message =
       "variable 'w' cannot be written within the call of f, which updates it: "
       "a print sink may only read it";
   const std::vector<std::pair<std::string, std::function<void()>>> rows = {
@@ -126,7 +126,7 @@ TEST_CASE("print sink: it cannot write a variable that its call updates", "[k]")
     const std::function<void()>& action = write;
     const ScopedSink sink([&action](std::string_view) { action(); });
     const std::string got = testing::error_of<ValueError>([&] { f({Array{1.f}}); });
-    CHECK_THAT(got, Catch::Matchers::StartsWith(name + ": " + fact));
+    CHECK_THAT(got, Catch::Matchers::StartsWith(name + ": " + message));
     CHECK_THAT(got, Catch::Matchers::ContainsSubstring("print_sink_test.cpp:"));
     CHECK(get_value(w) == Array(2.f));
     CHECK(get_value(free) == Array(0.f));

@@ -318,11 +318,11 @@ std::vector<Row> shape_rows() {
 
 TEST_CASE("shape operations", "[k]") { run(shape_rows()); }
 
-TEST_CASE("gradients of shape operations", "[k]") {
+TEST_CASE("shape operations: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("misuse of shape operations", "[k]") {
+TEST_CASE("shape operations: misuse", "[k]") {
   run(kErrors);
 }
 

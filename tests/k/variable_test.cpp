@@ -25,7 +25,7 @@ Array after(const UpdateOp& op) {
 
 }  // namespace
 
-TEST_CASE("updates of every dtype", "[k]") {
+TEST_CASE("updates: every dtype", "[k]") {
   for (const DType dtype : kNumbers) {
     INFO(dtype);
     const Variable x = variable({5, 7}, {.dtype = dtype});
@@ -40,7 +40,7 @@ TEST_CASE("updates of every dtype", "[k]") {
   CHECK(after(update(flags, Array{0, 2})) == Array{false, true});
 }
 
-TEST_CASE("updates of scalars, of single elements and of nothing", "[k]") {
+TEST_CASE("updates: scalars, single elements and nothing", "[k]") {
   const Variable count = variable(Array(0), {.dtype = "int64"});
   for (int i = 1; i <= 3; ++i) CHECK(after(update_add(count, 1)) == Array(i).astype(DType::Int64));
   const Variable one = variable({{1.}}), none = variable(Array::zeros({0, 2}));
@@ -53,7 +53,7 @@ TEST_CASE("updates of scalars, of single elements and of nothing", "[k]") {
         Array{{0.f, 1.f, 2.f}, {-1.f, 0.f, 1.f}});
 }
 
-TEST_CASE("eval executes an update and gives the new value", "[k]") {
+TEST_CASE("eval: executes an update and gives the new value", "[k]") {
   const Variable x = variable({1., 2.});
   CHECK(eval(update_add(x, 1)) == Array{2.f, 3.f});
   CHECK(get_value(x) == Array{2.f, 3.f});
@@ -126,7 +126,7 @@ TEST_CASE("get_value: the result does not follow the variable", "[k]") {
   CHECK(get_value(x) == Array{2.f, 3.f});
 }
 
-TEST_CASE("misuse of updates and values", "[k]") {
+TEST_CASE("updates and values: misuse", "[k]") {
   static const Variable x = variable({1., 2.}, {.name = "x"});
   static const Variable n = variable({1, 2}, {.dtype = "int32", .name = "n"});
   const std::vector<Misuse> rows = {

@@ -251,13 +251,13 @@ TEST_CASE("pooling over many sizes and strides", "[k]") {
 
 // The specification's table of windows: (n, k, s, d) to (number of windows, padding before).
 TEST_CASE("same padding: windows and padding are those of the specification", "[k]") {
-  struct Place {
+  struct Row {
     std::int64_t n, k, s, d, out, before;
   };
-  constexpr Place kPlaces[] = {{4, 2, 1, 1, 4, 0}, {4, 3, 2, 1, 2, 0}, {5, 3, 2, 1, 3, 1},
-                               {6, 3, 2, 1, 3, 0}, {7, 4, 2, 1, 4, 1}, {8, 3, 1, 2, 8, 2},
-                               {10, 1, 3, 1, 4, 0}};
-  for (const Place& p : kPlaces) {
+  constexpr Row kRows[] = {{4, 2, 1, 1, 4, 0}, {4, 3, 2, 1, 2, 0}, {5, 3, 2, 1, 3, 1},
+                           {6, 3, 2, 1, 3, 0}, {7, 4, 2, 1, 4, 1}, {8, 3, 1, 2, 8, 2},
+                           {10, 1, 3, 1, 4, 0}};
+  for (const Row& p : kRows) {
     INFO(p.n << " by " << p.k << ", stride " << p.s << ", dilation " << p.d);
     // Each tap has a decimal digit of its own in the sums.
     Windows w;

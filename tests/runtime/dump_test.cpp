@@ -289,11 +289,11 @@ TEST_CASE("dumps: each stage that cannot be written is an error with its path") 
     INFO(name);
     const bool is_code = name[0] == '5';
     if (is_code && !compiled(f)) continue;
-    const std::string fact = "cannot write " + taken + "/" + name + ": Is a directory";
-    CHECK(error_text<K::IoError>([&] { f.dump(taken); }) == "dump: " + fact);
+    const std::string message = "cannot write " + taken + "/" + name + ": Is a directory";
+    CHECK(error_text<K::IoError>([&] { f.dump(taken); }) == "dump: " + message);
     training.options.dump = taken;
     CHECK(error_text<K::IoError>([&] { training.function(); }) ==
-          "function: " + fact + " (requested by: dump)");
+          "function: " + message + " (requested by: dump)");
     training.options.dump.clear();
   }
   CHECK(f({training.feed()}).size() == 1);

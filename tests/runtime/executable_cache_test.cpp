@@ -164,13 +164,13 @@ TEST_CASE("executable cache: the last executables of eval are kept, up to a boun
 TEST_CASE("executable cache: a child process compiles what its parent has") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
-  const auto made = [&] { return function({x}, {x + 4}, {.backend = "reference"}); };
-  const Function f = made();
-  CHECK(made().stats().cache_hits == 1);
+  const auto compile = [&] { return function({x}, {x + 4}, {.backend = "reference"}); };
+  const Function f = compile();
+  CHECK(compile().stats().cache_hits == 1);
   CHECK(kiln::testing::in_child([&] {
-          const Function g = made();
+          const Function g = compile();
           if (g.stats().compiles != 1) return 1;
           return g({Array{1.f}})[0] == Array{5.f} ? 0 : 2;
         }) == 0);
-  CHECK(made().stats().cache_hits == 1);
+  CHECK(compile().stats().cache_hits == 1);
 }

@@ -7,7 +7,8 @@
 
 namespace kiln::testing {
 
-/// The text, without place, of the error of that class that `action` throws; else what happened.
+/// The text, without source line, of the `Expected` that `action` throws; "another class: TEXT" for
+/// another Error, "no error" if it throws nothing.
 template <class Expected, class Action>
 std::string error_text(const Action& action) {
   try {
@@ -19,7 +20,8 @@ std::string error_text(const Action& action) {
   return "no error";
 }
 
-/// The whole text, with its place, of the Error thrown by `action`; empty when nothing was.
+/// The whole text, with its source line, of the Error that `action` throws; empty if it throws
+/// nothing.
 template <class Error, class Action>
 std::string error_of(const Action& action) {
   try {

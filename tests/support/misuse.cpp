@@ -20,8 +20,8 @@ Array flags_after(int calls) {
 }  // namespace
 
 Bystanders& Bystanders::here() {
-  static Bystanders& all = *new Bystanders;
-  return all;
+  static NoDestructor<Bystanders> instance;
+  return *instance;
 }
 
 Bystanders::Bystanders()

@@ -2,6 +2,8 @@
 // then checks that every variable is as before, bit for bit, and that the next call works.
 #pragma once
 
+#include "core/types/no_destructor.h"
+
 #include <kiln/k.h>
 
 #include <functional>
@@ -17,13 +19,13 @@ struct ExpectedError {
   Where where;       // unknown: the text ends without a line
 };
 
-/// An E of the line `lines_below` below this call: the one on which the misuse ends.
+/// Expects an E with the line `lines_below` lines below this call: the last line of the misuse.
 template <class E>
 ExpectedError throws(int lines_below = 0, Where here = Where::here()) {
   return {typeid(E).name(), {here.file, here.line + static_cast<unsigned>(lines_below)}};
 }
 
-/// An E of the named line of this file.
+/// Expects an E with that line of this file.
 template <class E>
 ExpectedError throws_at(unsigned line, Where here = Where::here()) {
   return {typeid(E).name(), {here.file, line}};
@@ -39,7 +41,7 @@ struct Misuse {
 /// change. Misuses of variables and functions use them as operands, too.
 class Bystanders {
  public:
-  /// The only instance, on the reference backend. Call it before the first misuse.
+  /// The only instance, on the reference backend, never destroyed. Call it before the first misuse.
   static Bystanders& here();
 
   /// Whether no variable has changed, and a call works, with its updates.
@@ -53,6 +55,7 @@ class Bystanders {
   Function advance;
 
  private:
+  friend class NoDestructor<Bystanders>;
   Bystanders();
   std::vector<Array> values() const;
   int advanced_ = 0;

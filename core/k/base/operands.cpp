@@ -24,16 +24,16 @@ void require_equal_dtypes(const Value& x, const Value& y, const PairNames& names
 }
 
 std::string number_text(const Operand& operand) {
-  const bool is_real = operand.kind() == Operand::Kind::Real;
-  return is_real ? text(operand.real()) : text(operand.integer());
+  const bool is_floating = operand.kind() == Operand::Kind::Float;
+  return is_floating ? text(operand.floating()) : text(operand.integer());
 }
 
 bool fits_integer(const Operand& operand, DType dtype) {
   const bool is_signed = info(dtype).kind == DTypeKind::Signed;
   const int bits = static_cast<int>(dtype_bytes(dtype)) * 8 - (is_signed ? 1 : 0);
-  if (operand.kind() == Operand::Kind::Real) {
+  if (operand.kind() == Operand::Kind::Float) {
     const double end = std::ldexp(1.0, bits);
-    return operand.real() < end && operand.real() >= (is_signed ? -end : 0);
+    return operand.floating() < end && operand.floating() >= (is_signed ? -end : 0);
   }
   const std::int64_t number = operand.integer();
   if (number < 0 && !is_signed) return false;
@@ -42,15 +42,16 @@ bool fits_integer(const Operand& operand, DType dtype) {
 
 /// Throws unless the dtype can hold the number: with integers, x * 0.5 would become x * 0.
 void require_representable(const Operand& operand, DType dtype, const char* argument) {
-  const bool is_real = operand.kind() == Operand::Kind::Real;
+  const double number = operand.floating();
   if (dtype == DType::Bool) {
-    if (operand.real() == 0 || operand.real() == 1) return;
+    if (number == 0 || number == 1) return;
     Call::type_error(argument, text(argument, " ", number_text(operand),
                                     " is not 0 or 1, as dtype bool requires"));
   }
   if (!is_integer(dtype)) return;
-  if (is_real && !(std::trunc(operand.real()) == operand.real() && std::isfinite(operand.real()))) {
-    Call::type_error(argument, text(argument, " ", operand.real(),
+  const bool is_floating = operand.kind() == Operand::Kind::Float;
+  if (is_floating && !(std::trunc(number) == number && std::isfinite(number))) {
+    Call::type_error(argument, text(argument, " ", number,
                                     " is not an integer, as dtype ", dtype, " requires"));
   }
   if (fits_integer(operand, dtype)) return;
@@ -71,7 +72,7 @@ Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Opera
 Value value_of(const Operand& operand, DType dtype, const char* argument) {
   if (operand.is_tensor()) return value_of(operand.tensor(), argument);
   require_representable(operand, dtype, argument);
-  if (operand.kind() == Operand::Kind::Real) return ir::scalar_constant(dtype, operand.real());
+  if (operand.kind() == Operand::Kind::Float) return ir::scalar_constant(dtype, operand.floating());
   return ir::scalar_constant_int(dtype, operand.integer());
 }
 

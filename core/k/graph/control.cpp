@@ -134,7 +134,7 @@ Tensor selected(const Branch& branch, const char* argument) {
 
 /// Whether a number or a constant scalar is not 0; nullopt for other tensors.
 std::optional<bool> static_value(const Operand& training) {
-  if (!training.is_tensor()) return training.real() != 0;
+  if (!training.is_tensor()) return training.floating() != 0;
   const Value value = value_of(training.tensor(), "training");
   if (value.node->op != ir::Op::Constant || value.rank() != 0) return {};
   const std::byte* bytes = value.node->as<ir::ConstantAttrs>().data.bytes->data();

@@ -229,9 +229,9 @@ Value require_kernel_size(const Value& kernel, int axis, const Dim& expected, co
                                    expected, " ", what, " (kernel ", kernel.type(), ")"));
 }
 
-/// Dots of the windows of x (channels last) with kernels, a separate one per position. `positions`:
-/// their number per axis. `channels_before`: the kernel's windows are flattened with the channels
-/// first.
+/// Dots of the windows of x (channels last) with filters, a separate one per position. `positions`:
+/// their number per axis. `channels_before`: the windows of local.kernel are flattened with the
+/// channels first.
 Value local_dot(const Local& local, const Dims& positions, bool channels_before) {
   const std::size_t n = positions.size();
   const Dim &channels = local.x.dims().back(), &filters = local.kernel.dims().back();

@@ -99,7 +99,7 @@ Tensor clip(const Operand& x, const OptionalOperand& min_value,
   Value value = number_of(x);
   // If max_value < min_value, both bounds are min_value, also for the gradient.
   const bool reversed = is_number(min_value) && is_number(max_value) &&
-                        max_value.value().real() < min_value.value().real();
+                        max_value.value().floating() < min_value.value().floating();
   if (reversed) value_of(max_value.value(), value.dtype(), "max_value");
   const OptionalOperand& highest = reversed ? min_value : max_value;
   if (!highest.is_none()) value = bounded(Op::Minimum, value, highest, "max_value");

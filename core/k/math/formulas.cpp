@@ -1,4 +1,4 @@
-// Formulas that several K functions share.
+// Composes each formula from ops whose gradients are finite where the formula is.
 #include "core/k/math/formulas_impl.h"
 
 #include "core/types/at.h"

@@ -1,4 +1,4 @@
-// Outputs that see the new values of updated variables.
+// Rewrites outputs so that they read the new values of updated variables.
 #pragma once
 
 #include "core/ir/graph.h"

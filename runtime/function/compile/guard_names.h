@@ -1,4 +1,4 @@
-// Messages of guards in lambdas, with the size names of one function.
+// Renames sizes in the messages of guards in lambdas, as one function names them.
 #pragma once
 
 #include "core/ir/graph.h"

@@ -35,7 +35,7 @@ TEST_CASE("deep graphs: a million nodes round-trip in both forms in linear time"
   test::check_linear(1'000'000, [](std::size_t length, test::Laps& laps) {
     const module::Module program = chain(length);
     laps.end("build");
-    require(!module::verify(program.graph), "the chain is refused");
+    require(!module::verify(program.graph), "the chain is rejected");
     laps.end("verify");
     const module::Encoded bytes = module::write_module(program);
     laps.end("write");

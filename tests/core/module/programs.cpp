@@ -12,11 +12,15 @@ namespace kiln::test {
 using namespace ir;
 
 Value placeholder(const char* name, Type type) {
-  return make(Op::Placeholder, PlaceholderAttrs{module::fresh_id(), name, std::move(type)}, {});
+  const std::int64_t id = module::fresh_id();
+  return make(Op::Placeholder, PlaceholderAttrs{.id = id, .name = name, .type = std::move(type)},
+              {});
 }
 
 Value variable(const char* name, Type type) {
-  return make(Op::Variable, VariableAttrs{module::fresh_id(), name, std::move(type), {}}, {});
+  const std::int64_t id = module::fresh_id();
+  return make(Op::Variable,
+              VariableAttrs{.id = id, .name = name, .type = std::move(type), .state = {}}, {});
 }
 
 Value constant_of(DType dtype, Dims dims, const std::vector<std::uint64_t>& bits) {
@@ -40,8 +44,12 @@ std::vector<Value> scan(const std::vector<Value>& operands, std::size_t depth) {
   Value next = p[1] + p[2];
   if (depth > 1) next = scan({next, operands[1]}, depth - 1)[0];
   const auto closed = builder.close({next, cast(next, DType::Float64)}, 1);
-  ScanAttrs attrs{{closed.lambda}, static_cast<std::int64_t>(closed.captures.size()), 1, 1,
-                  operands[1].dims()[0], depth % 2 == 0};
+  ScanAttrs attrs{.body = {closed.lambda},
+                  .consts = static_cast<std::int64_t>(closed.captures.size()),
+                  .carry = 1,
+                  .xs = 1,
+                  .length = operands[1].dims()[0],
+                  .reverse = depth % 2 == 0};
   std::vector<Value> all = closed.captures;
   all.insert(all.end(), operands.begin(), operands.end());
   const NodeRef node = make_node(Op::Scan, std::move(attrs), std::move(all));
@@ -50,8 +58,8 @@ std::vector<Value> scan(const std::vector<Value>& operands, std::size_t depth) {
 
 Value cond(const Value& predicate, const Value& x) {
   LambdaBuilder yes({x.type()}), no({x.type()});
-  CondAttrs attrs{{yes.close({unary(Op::Exp, yes.parameters()[0])}, 1).lambda},
-                  {no.close({neg(no.parameters()[0])}, 1).lambda}};
+  CondAttrs attrs{.then_branch = {yes.close({unary(Op::Exp, yes.parameters()[0])}, 1).lambda},
+                  .else_branch = {no.close({neg(no.parameters()[0])}, 1).lambda}};
   return make(Op::Cond, std::move(attrs), {predicate, x});
 }
 
@@ -106,22 +114,39 @@ void add_movement(std::vector<Value>& out, const Value& x, const Value& y) {
 }
 
 void add_windows(std::vector<Value>& out, const Value& x) {
-  out.push_back(window(x, {{1}, {2}, {2}, {2}, {1}}));
-  out.push_back(fold(out.back(), {{1}, {4}, {2}, {1}}));
-  const Value kernel = full(DType::Float32, {2, 1, 3}, 0.5);
-  const ConvAttrs attrs{ConvRole::Output, {1}, {1}, {0}, {1}, {4}, 1};
-  out.push_back(make(Op::Conv, attrs, {reshape(x, {x.dims()[0], 4, 1}), kernel}));
-  const RequireAttrs equal{Guard::Kind::Equal, 4, x.dims()[1], "{left} and {right}"};
-  const RequireAttrs less_equal{Guard::Kind::LessEqual, 2, x.dims()[0], "{left} > {right}"};
+  out.push_back(window(
+      x, {.axes = {1}, .counts = {2}, .sizes = {2}, .strides = {2}, .dilations = {1}}));
+  out.push_back(fold(out.back(), {.axes = {1}, .sizes = {4}, .strides = {2}, .dilations = {1}}));
+  const Value filter = full(DType::Float32, {2, 1, 3}, 0.5);
+  const ConvAttrs attrs{.role = ConvRole::Output,
+                        .strides = {1},
+                        .dilations = {1},
+                        .low = {0},
+                        .high = {1},
+                        .sizes = {4},
+                        .groups = 1};
+  out.push_back(make(Op::Conv, attrs, {reshape(x, {x.dims()[0], 4, 1}), filter}));
+  const RequireAttrs equal{.kind = Guard::Kind::Equal,
+                           .left = 4,
+                           .right = x.dims()[1],
+                           .message = "{left} and {right}"};
+  const RequireAttrs less_equal{.kind = Guard::Kind::LessEqual,
+                                .left = 2,
+                                .right = x.dims()[0],
+                                .message = "{left} > {right}"};
   out.push_back(make(Op::Require, equal, {x}));
   out.push_back(make(Op::Require, less_equal, {x}));
 }
 
 void add_effects(std::vector<Value>& out, const Value& x) {
   const Value position = scalar_constant_int(DType::Int64, 0);
-  out.push_back(make(Op::RandomUniform, RandomAttrs{x.type(), -3, 7}, {position}));
+  const RandomAttrs drawn{.type = x.type(), .seed = -3, .stream = 7};
+  out.push_back(make(Op::RandomUniform, drawn, {position}));
   for (const std::int64_t id : {module::fresh_id(), module::fresh_id()}) {
-    HostCallAttrs attrs{"print", "loss \"is\"\n\x01\xc3\xa9;", id, {x.type()}};
+    HostCallAttrs attrs{.function = "print",
+                        .payload = "loss \"is\"\n\x01\xc3\xa9;",
+                        .id = id,
+                        .results = {x.type()}};
     out.push_back(make(Op::HostCall, std::move(attrs), {position, x}));
   }
   out.push_back(identity(x));
@@ -153,7 +178,11 @@ module::Module every_op_program() {
   }
   graph.updates.push_back({w, w + w});
   std::vector<Guard> guards = collect_guards(graph.roots());
-  guards.push_back({Guard::Kind::LessEqual, k, m + n, "add: \"x\" is too long", {{"a", 1}, "f"}});
+  guards.push_back({.kind = Guard::Kind::LessEqual,
+                    .left = k,
+                    .right = m + n,
+                    .message = "add: \"x\" is too long",
+                    .origin = {{"a", 1}, "f"}});
   return module::make_module(graph, std::move(guards), "every \"op\"");
 }
 

@@ -108,7 +108,8 @@ Values scan_case(const Values& x) {
   const Value c = body.parameters()[1], input = body.parameters()[2];
   const Value next = ir::unary(Op::Tanh, c) * input + x[2];
   const auto closed = body.close({next, next * next}, 1);
-  ir::ScanAttrs attrs{{closed.lambda}, 1, 1, 1, 3, false};
+  const ir::ScanAttrs attrs{
+      .body = {closed.lambda}, .consts = 1, .carry = 1, .xs = 1, .length = 3};
   const ir::NodeRef scan = ir::make_node(Op::Scan, attrs, {closed.captures[0], x[0], x[1]});
   return {{scan, 1}, {scan, 0}};
 }
@@ -123,8 +124,13 @@ Doubles scan_formula(const Lists& x) {
 
 /// Two groups of one channel and one filter; stride 2, one element of padding before.
 Values conv_case(const Values& x) {
-  const ir::ConvAttrs attrs{ir::ConvRole::Output, {2}, {1}, {1}, {0},
-                            {2}, 2};
+  const ir::ConvAttrs attrs{.role = ir::ConvRole::Output,
+                            .strides = {2},
+                            .dilations = {1},
+                            .low = {1},
+                            .high = {0},
+                            .sizes = {2},
+                            .groups = 2};
   return {ir::make(Op::Conv, attrs, {x[0], x[1]})};
 }
 Doubles conv_formula(const Lists& x) {
@@ -342,7 +348,8 @@ std::vector<Case> cases() {
     {Op::Conv, {f64({1, 4, 2}), f64({2, 1, 2})}, conv_case, conv_formula},
     {Op::Require, {f64({3, 2})},
      [](const Values& x) {
-       const ir::RequireAttrs attrs{ir::Guard::Kind::LessEqual, 2, 3, "two"};
+       const ir::RequireAttrs attrs{
+           .kind = ir::Guard::Kind::LessEqual, .left = 2, .right = 3, .message = "two"};
        return Values{ir::make(Op::Require, attrs, {x[0]})};
      },
      MAP1(a)},

@@ -112,9 +112,14 @@ TEST_CASE("convolution: operands that do not fit are rejected") {
   const Value w = placeholder({DType::Float32, {3, 2, 6}});
   const auto conv = [&](const Value& input, const Value& filter, std::int64_t positions,
                         std::int64_t groups) {
-    return ir::make(Op::Conv,
-                    ir::ConvAttrs{ConvRole::Output, {1}, {1}, {0}, {0}, {positions}, groups},
-                    {input, filter});
+    const ir::ConvAttrs attrs{.role = ConvRole::Output,
+                              .strides = {1},
+                              .dilations = {1},
+                              .low = {0},
+                              .high = {0},
+                              .sizes = {positions},
+                              .groups = groups};
+    return ir::make(Op::Conv, attrs, {input, filter});
   };
   CHECK(conv(x, w, 3, 2).dims() == Dims{2, 3, 6});
   CHECK_THROWS_WITH(conv(x, w, 4, 2),

@@ -217,7 +217,8 @@ void check_require() {
       std::mt19937_64 generator(3);
       const Array x =
           random_array(generator, {static_cast<DType>(i), as_dims(dims)}, 0, 3);
-      const ir::RequireAttrs attrs{ir::Guard::Kind::Equal, 2, 2, "equal"};
+      const ir::RequireAttrs attrs{
+          .kind = ir::Guard::Kind::Equal, .left = 2, .right = 2, .message = "equal"};
       CHECK(expanded(Op::Require, attrs, {x}) == x);
     }
   }

@@ -41,7 +41,7 @@ void every_index(const Ints& dims, const Visit& visit) {
   }
 }
 
-std::size_t place(const Ints& index, const Ints& dims) {
+std::size_t linear_index(const Ints& index, const Ints& dims) {
   std::int64_t number = 0;
   for (std::size_t i = 0; i < dims.size(); ++i) number = number * dims[i] + index[i];
   return at(number);
@@ -86,7 +86,7 @@ Doubles pad_by_loops(const Padding& p, const Doubles& x, double value) {
     for (std::size_t i = 0; i < index.size(); ++i) {
       to.push_back(p.low[i] + index[i] * (p.interior[i] + 1));
     }
-    y[place(to, dims)] = x[place(index, p.dims)];
+    y[linear_index(to, dims)] = x[linear_index(index, p.dims)];
   });
   return y;
 }
@@ -141,7 +141,7 @@ Doubles fold_by_loops(const Windows& w, const Doubles& x) {
       std::int64_t& entry = to[at(w.axes[i])];
       entry = entry * w.strides[i] + index[w.dims.size() + i] * w.dilations[i];
     }
-    y[place(to, w.dims)] += x[place(index, view)];
+    y[linear_index(to, w.dims)] += x[linear_index(index, view)];
   });
   return y;
 }

@@ -13,7 +13,8 @@ using namespace kiln::test;
 namespace {
 
 ir::Value draw(DType dtype, const ir::Dims& dims, std::int64_t seed, std::int64_t position = 0) {
-  return ir::make(ir::Op::RandomUniform, ir::RandomAttrs{{dtype, dims}, seed, 0},
+  const ir::RandomAttrs attrs{.type = {dtype, dims}, .seed = seed, .stream = 0};
+  return ir::make(ir::Op::RandomUniform, attrs,
                   {ir::scalar_constant_int(DType::Int64, position)});
 }
 ir::Value draw(DType dtype, std::int64_t count, std::int64_t seed, std::int64_t position = 0) {

@@ -25,9 +25,9 @@ Array row(DType dtype, const std::vector<double>& elements) {
 }
 
 Array of_bits(DType dtype, const std::vector<std::uint16_t>& bits) {
-  Array made = Array::zeros({static_cast<std::int64_t>(bits.size())}, dtype);
-  std::memcpy(made.data(), bits.data(), bits.size() * sizeof bits[0]);
-  return made;
+  Array array = Array::zeros({static_cast<std::int64_t>(bits.size())}, dtype);
+  std::memcpy(array.data(), bits.data(), bits.size() * sizeof bits[0]);
+  return array;
 }
 
 /// Compares bits, with all NaNs equal; subnormals that count as zero are zero.

@@ -118,7 +118,7 @@ TEST_CASE("type rules: constants hold exactly their bytes") {
 TEST_CASE("type rules: leaves reject types that no value has") {
   CHECK(error_text<ValueError>([] { argument({kF32, {-2}}); }) ==
         "placeholder: size -2 is negative");
-  const VariableAttrs unsized{1, "w", {kF32, {n}}, {}};
+  const VariableAttrs unsized{.id = 1, .name = "w", .type = {kF32, {n}}, .state = {}};
   CHECK(error_text<ValueError>([&] { make(Op::Variable, unsized, {}); }) ==
         "variable: size n is not static");
   CHECK(error_text<ValueError>([] { iota({kF32, {3}}, 1); }) ==
@@ -127,7 +127,7 @@ TEST_CASE("type rules: leaves reject types that no value has") {
         "iota: bool is not supported");
   const Value position = scalar_constant_int(DType::Int64, 0);
   const auto random = [](const Type& type, const Value& at) {
-    return make(Op::RandomUniform, RandomAttrs{type, 1, 2}, {at});
+    return make(Op::RandomUniform, RandomAttrs{.type = type, .seed = 1, .stream = 2}, {at});
   };
   CHECK(random({DType::Float16, {n}}, position).dims() == Dims{n});
   CHECK(error_text<TypeError>([&] { random({DType::Int32, {3}}, position); }) ==

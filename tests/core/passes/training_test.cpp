@@ -55,7 +55,7 @@ std::size_t count_scans(const ir::Graph& graph, bool reverse) {
   return count;
 }
 
-TEST_CASE("training an LSTM runs one loop forwards and one backwards") {
+TEST_CASE("passes: an LSTM trains in one loop forwards and one backwards") {
   const ir::Graph before = training_graph();
   CHECK(count_scans(before, false) > 1);
   const ir::Graph after = passes::run_pipeline(before);

@@ -179,9 +179,9 @@ Grid grid_of(DType dtype) {
 
 const std::vector<Grid>& grids() {
   static const std::vector<Grid> all = [] {
-    std::vector<Grid> made;
-    for (int i = 0; i < kDTypeCount; ++i) made.push_back(grid_of(static_cast<DType>(i)));
-    return made;
+    std::vector<Grid> by_dtype;
+    for (int i = 0; i < kDTypeCount; ++i) by_dtype.push_back(grid_of(static_cast<DType>(i)));
+    return by_dtype;
   }();
   return all;
 }

@@ -176,8 +176,8 @@ class Movement {
     for (std::size_t i = dims.size(); i-- > 0;) {
       if (below(2) == 0) std::swap(dims[i], dims[below(i + 1)]);
     }
-    const auto place = static_cast<std::ptrdiff_t>(below(rank() + 1));
-    if (below(2) == 0) dims.insert(dims.begin() + place, 1);
+    const auto position = static_cast<std::ptrdiff_t>(below(rank() + 1));
+    if (below(2) == 0) dims.insert(dims.begin() + position, 1);
     if (dims.size() > 1 && below(2) == 0) {
       dims[1] = dims[0].value() * dims[1].value();
       dims.erase(dims.begin());
@@ -237,7 +237,7 @@ class Movement {
     if (own > 8) return;
     value_ = ir::make(Op::Concat, ir::AxisAttrs{static_cast<std::int64_t>(axis)}, parts());
     const auto count = static_cast<std::size_t>(own == 0 ? 1 : size(axis) / own);
-    ir::SliceAttrs attrs{Dims(rank(), 0), value_.dims(), Ints(rank(), 1)};
+    ir::SliceAttrs attrs = whole();
     std::int64_t start = own * static_cast<std::int64_t>(below(count));
     std::int64_t limit = start + own;
     if (below(3) == 0) limit = std::min(limit + 1, size(axis));
@@ -245,6 +245,10 @@ class Movement {
     attrs.start[axis] = start;
     attrs.limit[axis] = limit;
     apply(Op::Slice, attrs);
+  }
+  /// The slice of all elements.
+  ir::SliceAttrs whole() const {
+    return {.start = Dims(rank(), 0), .limit = value_.dims(), .step = Ints(rank(), 1)};
   }
   /// Adds an op that moves nothing.
   void same() {
@@ -255,8 +259,7 @@ class Movement {
       case 1: return apply(Op::Permute, ir::AxesAttrs{axes});
       case 2: return apply(Op::Broadcast, ir::BroadcastAttrs{value_.dims(), axes});
       default:
-        return apply(Op::Slice,
-                     ir::SliceAttrs{Dims(rank(), 0), value_.dims(), Ints(rank(), 1)});
+        return apply(Op::Slice, whole());
     }
   }
 

@@ -24,14 +24,14 @@ using testing::Scratch;
 const std::string kNoTanh = KILN_BINARY_DIR "/lib/tests/libkiln_no_tanh.so";
 
 /// Checks the error of each call for this backend, at its own line; nothing in use changes.
-void check_rejected(const std::string& backend, const std::string& fact) {
+void check_rejected(const std::string& backend, const std::string& message) {
   const std::string before = kiln::backend();
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
   testing::run({
       {throws<BackendError>(), [&] { function({x}, {x * 2}, {.backend = backend}); },
-       "function: " + fact},
-      {throws<BackendError>(), [&] { set_backend(backend); }, "set_backend: " + fact},
-      {throws<BackendError>(), [&] { load_backend(backend); }, "load_backend: " + fact},
+       "function: " + message},
+      {throws<BackendError>(), [&] { set_backend(backend); }, "set_backend: " + message},
+      {throws<BackendError>(), [&] { load_backend(backend); }, "load_backend: " + message},
   });
   CHECK(kiln::backend() == before);
 }
@@ -117,11 +117,11 @@ TEST_CASE("backends: one that fails in a call") {
   Bystanders& by = Bystanders::here();
   const std::string path = runtime::fake_path("instant");
   const Tensor value = variable(Array{1.f, 2.f});
-  const auto made = [&](const char* name) {
+  const auto build = [&](const char* name) {
     return function({}, {value}, {.updates = {update_add(value, 1), update(by.weights, value)},
                                   .name = name, .backend = path});
   };
-  const Function fails = made("fail");
+  const Function fails = build("fail");
   testing::run({
       {throws<BackendError>(), [&] { fails(); },
        text("fail: instant was told to fail (backend instant, ", path, ")")},
@@ -131,29 +131,29 @@ TEST_CASE("backends: one that fails in a call") {
 
 TEST_CASE("keras.json: one that cannot be used is an error of the call that reads it") {
   Bystanders::here();
-  const auto rejected = [](KerasHome& home, const std::string& fact) {
+  const auto rejected = [](KerasHome& home, const std::string& message) {
     testing::run({
         {throws<ConfigError>(), [&] { placeholder({.shape = {2}}); },
-         "placeholder: " + home.path() + fact},
+         "placeholder: " + home.path() + message},
         {throws<ConfigError>(), [&] { variable(Array(1.f)); },
-         "variable: " + home.path() + fact},
+         "variable: " + home.path() + message},
     });
     std::filesystem::remove(home.path());
     home.write(R"({"floatx": "float64"})");
     CHECK(dtype(placeholder({.shape = {2}})) == "float64");
   };
-  const auto contents_refused = [&](const std::string& contents, const std::string& fact) {
+  const auto check_contents = [&](const std::string& contents, const std::string& message) {
     KerasHome home(contents);
-    rejected(home, fact);
+    rejected(home, message);
   };
-  contents_refused("", " is empty");
-  contents_refused("{\n  \"floatx\": float32\n}",
+  check_contents("", " is empty");
+  check_contents("{\n  \"floatx\": float32\n}",
                    " is malformed at line 2, column 14: invalid value");
-  contents_refused("{\"epsilon\": \"small\"}", " has epsilon as a string, not a number");
-  contents_refused("[]", " holds an array, not an object");
-  contents_refused(std::string(2'000'000, '['),
+  check_contents("{\"epsilon\": \"small\"}", " has epsilon as a string, not a number");
+  check_contents("[]", " holds an array, not an object");
+  check_contents(std::string(2'000'000, '['),
                    " is malformed at line 1, column 65: nesting is deeper than 64");
-  contents_refused(std::string(20'000'000, ' '), " has 20000000 bytes; at most 16777216 are read");
+  check_contents(std::string(20'000'000, ' '), " has 20000000 bytes; at most 16777216 are read");
   KerasHome home;
   ::mkdir(home.path().c_str(), 0700);
   rejected(home, " is a directory");
@@ -179,7 +179,7 @@ TEST_CASE("KILN_DISABLE: the name of no pass is an error of function") {
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
 }
 
-TEST_CASE("KILN_DISABLE accepts a pass that only another backend has") {
+TEST_CASE("KILN_DISABLE: accepts a pass that only another backend has") {
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
   const testing::EnvironmentVariable disable("KILN_DISABLE", "update_rows,simplify");
   for (const char* backend : {"reference", "cpu"}) {

@@ -134,13 +134,14 @@ TEST_CASE("building: tensors of a step that are used outside of its loop") {
   const unsigned map = __LINE__ + 1;
   map_fn([&](const Tensor& in) { return item = in + 1; }, x);
   const Tensor other = rnn(adds, x, {}).outputs;
-  const std::string fact = "a result depends on an argument of the step of rnn, outside of that "
-                           "loop (float32[2,3], made at " + at(loop) + ")";
+  const std::string message = "a result depends on an argument of the step of rnn, outside of that "
+                              "loop (float32[2,3], made at " + at(loop) + ")";
   testing::run({
-      {throws<ValueError>(), [&] { function({x}, {leaked}); }, "function: " + fact},
-      {throws<ValueError>(), [&] { function({x}, {sum(x) + sum(leaked)}); }, "function: " + fact},
-      {throws<ValueError>(), [&] { function({x}, {other}); }, "function: " + fact},
-      {throws<ValueError>(), [&] { eval(leaked); }, "eval: " + fact},
+      {throws<ValueError>(), [&] { function({x}, {leaked}); }, "function: " + message},
+      {throws<ValueError>(), [&] { function({x}, {sum(x) + sum(leaked)}); },
+       "function: " + message},
+      {throws<ValueError>(), [&] { function({x}, {other}); }, "function: " + message},
+      {throws<ValueError>(), [&] { eval(leaked); }, "eval: " + message},
       {throws<ValueError>(), [&] { eval(item); },
        "eval: a result depends on an argument of the step of map_fn, outside of that loop "
        "(float32[4,3], made at " + at(map) + ")"},
@@ -226,7 +227,7 @@ TEST_CASE("building: missing gradients") {
 TEST_CASE("building: invalid functions") {
   Bystanders& by = Bystanders::here();
   const Tensor w = by.weights, x = input({2}, "x");
-  const unsigned made = __LINE__ + 1;
+  const unsigned line = __LINE__ + 1;
   const Tensor stranger = placeholder({.shape = {2}, .name = "stranger"});
   const unsigned first = __LINE__ + 1;
   const std::vector<UpdateOp> twice{update_add(w, x), update_sub(w, x)};
@@ -239,10 +240,10 @@ TEST_CASE("building: invalid functions") {
        "function: updates[1] does not update a variable (x float32[2])"},
       {throws<ValueError>(), [&] { function({x}, {x + stranger}); },
        "function: a result depends on a placeholder that is not fed (stranger float32[2], made at "
-       "" + at(made) + ")"},
+       "" + at(line) + ")"},
       {throws<ValueError>(), [&] { function({}, {}, {.updates = {update(w, stranger)}}); },
        "function: a result depends on a placeholder that is not fed (stranger float32[2], made at "
-       "" + at(made) + ")"},
+       "" + at(line) + ")"},
       {throws<TypeError>(), [&] { function({w}, {w}); },
        "function: inputs[0] is not a placeholder (weights float32[2])"},
       {throws<TypeError>(), [&] { function({x, x * 2}, {x}); },
@@ -255,7 +256,7 @@ TEST_CASE("building: invalid functions") {
        "function: outputs[1] is an empty tensor"},
       {throws<ValueError>(), [&] { eval(stranger * 2); },
        "eval: a result depends on a placeholder that is not fed (stranger float32[2], made at "
-       "" + at(made) + ")"},
+       "" + at(line) + ")"},
       {throws<ValueError>(), [&] { Function()({}); },
        "Function: an empty Function is called: it was not created by K::function"},
   });

@@ -47,7 +47,7 @@ TEST_CASE("KILN_DUMP: a value that cannot be used is an error of function") {
   const auto make = [&](Where where = Where::here()) {
     return function({x}, {x * 2}, {.name = "f"}, where);
   };
-  const auto made = [&](const std::string& setting, Where where = Where::here()) {
+  const auto make_with = [&](const std::string& setting, Where where = Where::here()) {
     const testing::EnvironmentVariable dump("KILN_DUMP", setting);
     make(where);
   };
@@ -55,15 +55,15 @@ TEST_CASE("KILN_DUMP: a value that cannot be used is an error of function") {
       {throws<IoError>(), [&] { function({x}, {x}, {.dump = file}); },
        "function: cannot create the directory " + file +
            ": Not a directory (requested by: dump)"},
-      {throws<IoError>(), [&] { made(file); },
+      {throws<IoError>(), [&] { make_with(file); },
        "function: cannot create the directory " + file +
            "/fn-000-f: Not a directory (requested by: KILN_DUMP)"},
-      {throws<IoError>(), [&] { made("/proc/none"); },
+      {throws<IoError>(), [&] { make_with("/proc/none"); },
        "function: cannot create the directory /proc/none/fn-001-f: No such file or directory "
        "(requested by: KILN_DUMP)"},
-      {throws<ConfigError>(), [&] { made(scratch.path("d") + ":everything"); },
+      {throws<ConfigError>(), [&] { make_with(scratch.path("d") + ":everything"); },
        "function: KILN_DUMP has the unknown stage 'everything'; " + stages},
-      {throws<ConfigError>(), [&] { made(scratch.path("d") + ":graph,pases"); },
+      {throws<ConfigError>(), [&] { make_with(scratch.path("d") + ":graph,pases"); },
        "function: KILN_DUMP has the unknown stage 'pases'; " + stages},
   });
   CHECK(make()({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});

@@ -77,10 +77,10 @@ std::string kiln_error(const std::string& arguments, const std::string& path) {
 
 TEST_CASE("weights: damaged files") {
   const Saved saved;
-  const auto rejected = [&](const std::string& contents, const std::string& fact) {
+  const auto rejected = [&](const std::string& contents, const std::string& message) {
     saved.scratch.write("w.safetensors", contents);
     testing::run({{throws<IoError>(), [&] { saved.load(); },
-                   "load_weights: " + saved.path + fact}});
+                   "load_weights: " + saved.path + message}});
     CHECK(saved.unchanged());
   };
   const std::string& good = saved.contents;

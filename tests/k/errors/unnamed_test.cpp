@@ -63,7 +63,7 @@ TEST_CASE("placeholders of one name: distinguished by their position among the i
 
 TEST_CASE("unnamed placeholders: called unnamed when they are not fed, or fed twice") {
   const Tensor x = unnamed({2}), y = unnamed({2});
-  const unsigned made = __LINE__ - 1;
+  const unsigned line = __LINE__ - 1;
   const Tensor total = x + y;
   testing::run({
       {throws<ValueError>(), [&] { function({x, x}, {total}); },
@@ -73,7 +73,7 @@ TEST_CASE("unnamed placeholders: called unnamed when they are not fed, or fed tw
          function({x}, {total});
        },
        "function: a result depends on a placeholder that is not fed (unnamed float32[2], made at " +
-           std::string(__FILE__) + ":" + std::to_string(made) + ")"},
+           std::string(__FILE__) + ":" + std::to_string(line) + ")"},
   });
 }
 

@@ -21,7 +21,7 @@ std::string type_of(const Tensor& x) {
 
 /// A scenario that builds one tensor from one input.
 Scenario built(const char* name, const Shape& shape, Tensor (*build)(const Tensor&)) {
-  return {name, [shape, build](const Place&) {
+  return {name, [shape, build](const Setup&) {
             const Tensor x = input(shape);
             return Prepared{[x, build] { return Values{.text = type_of(build(x))}; }};
           }};
@@ -29,7 +29,7 @@ Scenario built(const char* name, const Shape& shape, Tensor (*build)(const Tenso
 
 /// A scenario that differentiates such a tensor, whose graph is built before.
 Scenario differentiated(const char* name, const Shape& shape, Tensor (*build)(const Tensor&)) {
-  return {name, [shape, build](const Place&) {
+  return {name, [shape, build](const Setup&) {
             const Tensor x = input(shape), loss = sum(build(x));
             return Prepared{[x, loss] { return Values{.text = type_of(gradients(loss, {x})[0])}; }};
           }};
@@ -37,7 +37,7 @@ Scenario differentiated(const char* name, const Shape& shape, Tensor (*build)(co
 
 /// A scenario whose run without failures is an error that Kiln describes.
 Scenario misused(const char* name, const Shape& shape, void (*misuse)(const Tensor&)) {
-  return {name, [shape, misuse](const Place&) {
+  return {name, [shape, misuse](const Setup&) {
             const Tensor x = input(shape);
             return Prepared{[x, misuse] {
               Values values;

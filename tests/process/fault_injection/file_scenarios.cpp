@@ -22,9 +22,9 @@ std::string problem_of(const std::string& folder, const std::string& file, const
   return "";
 }
 
-Prepared saved(const Place& place) {
+Prepared saved(const Setup& setup) {
   const Variable w = variable(Array::full({64, 4}, 0.25), {.name = "w"});
-  const std::string path = place.folder + "/weights";
+  const std::string path = setup.folder + "/weights";
   set_value(w, Array::full({64, 4}, 2.0));
   save_weights(path, {w});
   const std::string replaced = kiln::testing::contents_of(path);
@@ -37,14 +37,14 @@ Prepared saved(const Place& place) {
             return Values{.text = "saved"};
           },
           {w},
-          [=, folder = place.folder](bool failed) {
+          [=, folder = setup.folder](bool failed) {
             return problem_of(folder, "weights", old, replaced, failed);
           }};
 }
 
-Prepared loaded(const Place& place) {
+Prepared loaded(const Setup& setup) {
   const Variable w = variable(Array::full({64, 4}, 0.25), {.name = "w"});
-  const std::string path = place.folder + "/weights";
+  const std::string path = setup.folder + "/weights";
   save_weights(path, {w});
   set_value(w, Array::full({64, 4}, 9.0));
   return {[w, path] {
@@ -54,17 +54,17 @@ Prepared loaded(const Place& place) {
           {w}};
 }
 
-Prepared dumped(const Place& place) {
+Prepared dumped(const Setup& setup) {
   const Tensor x = placeholder({.shape = {None, 3}, .name = "x"});
-  const Function f = function({x}, {tanh(x) * 2.0}, {.backend = place.backend});
+  const Function f = function({x}, {tanh(x) * 2.0}, {.backend = setup.backend});
   const Stage stages = Stage::Graph | Stage::Module | Stage::Plan;
-  f.dump(place.folder + "/expected", stages);
-  return {[f, stages, folder = place.folder] {
+  f.dump(setup.folder + "/expected", stages);
+  return {[f, stages, folder = setup.folder] {
             f.dump(folder + "/dump", stages);
             return Values{.text = "dumped"};
           },
           {},
-          [folder = place.folder](bool failed) -> std::string {
+          [folder = setup.folder](bool failed) -> std::string {
             for (const char* file : {"/00-user.kir", "/40-module.kir", "/40-module.kirb"}) {
               const auto written = [&](const char* at) {
                 return kiln::testing::contents_of(folder + at + file);
@@ -77,20 +77,20 @@ Prepared dumped(const Place& place) {
           }};
 }
 
-void configure(const Place& place, const std::string& contents) {
-  std::ofstream(place.folder + "/keras.json") << contents;
-  ::setenv("KERAS_HOME", place.folder.c_str(), 1);
+void configure(const Setup& setup, const std::string& contents) {
+  std::ofstream(setup.folder + "/keras.json") << contents;
+  ::setenv("KERAS_HOME", setup.folder.c_str(), 1);
   ::unsetenv("KERAS_BACKEND");
 }
 
-Prepared configured(const Place& place) {
-  configure(place, R"({"floatx": "float64", "epsilon": 1e-05,
+Prepared configured(const Setup& setup) {
+  configure(setup, R"({"floatx": "float64", "epsilon": 1e-05,
                        "kiln": {"backends": {"other": {"device": 1, "level": "a long value"}}}})");
   return {[] { return Values{{Array(epsilon())}, floatx()}; }};
 }
-Prepared plugin_loaded(const Place& place) {
-  configure(place, "{}");
-  return {[name = place.backend] { return Values{.text = load_backend(name)}; }};
+Prepared plugin_loaded(const Setup& setup) {
+  configure(setup, "{}");
+  return {[name = setup.backend] { return Values{.text = load_backend(name)}; }};
 }
 
 }  // namespace

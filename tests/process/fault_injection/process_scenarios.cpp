@@ -10,22 +10,22 @@ namespace fault_injection {
 namespace {
 
 /// Gives the process this keras.json.
-void configure(const Place& place, const std::string& contents) {
-  std::ofstream(place.folder + "/keras.json") << contents;
-  ::setenv("KERAS_HOME", place.folder.c_str(), 1);
+void configure(const Setup& setup, const std::string& contents) {
+  std::ofstream(setup.folder + "/keras.json") << contents;
+  ::setenv("KERAS_HOME", setup.folder.c_str(), 1);
   ::unsetenv("KERAS_BACKEND");
 }
 
-Prepared configured(const Place& place) {
-  configure(place, R"({"floatx": "float64", "epsilon": 1e-05, "backend": "reference",)"
+Prepared configured(const Setup& setup) {
+  configure(setup, R"({"floatx": "float64", "epsilon": 1e-05, "backend": "reference",)"
                    R"( "image_data_format": "channels_first", "unknown": [1, {"a": "b"}]})");
   return {[] {
     return Values{{Array(epsilon())}, floatx() + " " + image_data_format() + " " + backend()};
   }};
 }
 
-Prepared configured_badly(const Place& place) {
-  configure(place, R"({"floatx": "float63"})");
+Prepared configured_badly(const Setup& setup) {
+  configure(setup, R"({"floatx": "float63"})");
   return {[] {
     try {
       return Values{.text = floatx()};
@@ -35,8 +35,8 @@ Prepared configured_badly(const Place& place) {
   }};
 }
 
-Prepared malformed(const Place& place) {
-  configure(place, R"({"floatx": )");
+Prepared malformed(const Setup& setup) {
+  configure(setup, R"({"floatx": )");
   return {[] {
     try {
       return Values{.text = floatx()};
@@ -46,27 +46,27 @@ Prepared malformed(const Place& place) {
   }};
 }
 
-Prepared plugin_loaded(const Place& place) {
-  configure(place, "{}");
-  return {[name = place.backend] { return Values{.text = load_backend(name)}; }};
+Prepared plugin_loaded(const Setup& setup) {
+  configure(setup, "{}");
+  return {[name = setup.backend] { return Values{.text = load_backend(name)}; }};
 }
-Prepared options_set(const Place& place) {
-  configure(place, "{}");
-  return {[name = place.backend] {
+Prepared options_set(const Setup& setup) {
+  configure(setup, "{}");
+  return {[name = setup.backend] {
     set_backend_options(name, {{"an option that is taken back at once", ""}});
     return Values{.text = "set"};
   }};
 }
-Prepared plugin_chosen(const Place& place) {
-  configure(place, "{}");
-  return {[name = place.backend] {
+Prepared plugin_chosen(const Setup& setup) {
+  configure(setup, "{}");
+  return {[name = setup.backend] {
     set_backend(name);
     const BackendChoice choice = backend_choice();
     return Values{.text = choice.name + " by " + choice.reason};
   }};
 }
-Prepared plugin_missing(const Place& place) {
-  configure(place, "{}");
+Prepared plugin_missing(const Setup& setup) {
+  configure(setup, "{}");
   return {[] {
     try {
       return Values{.text = load_backend("refrence")};
@@ -75,16 +75,16 @@ Prepared plugin_missing(const Place& place) {
     }
   }};
 }
-Prepared plugins_listed(const Place& place) {
-  configure(place, "{}");
+Prepared plugins_listed(const Setup& setup) {
+  configure(setup, "{}");
   return {[] {
     Values values;
-    for (const BackendDescription& one : list_backends()) values.text += one.name + one.refusal;
+    for (const BackendDescription& one : list_backends()) values.text += one.name + one.rejection;
     return values;
   }};
 }
-Prepared all_at_once(const Place& place) {
-  configure(place, R"({"backend": "reference"})");
+Prepared all_at_once(const Setup& setup) {
+  configure(setup, R"({"backend": "reference"})");
   return {[] { return Values{{eval(constant({1., 2.}) + 1.0)}}; }};
 }
 

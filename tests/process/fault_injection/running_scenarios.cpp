@@ -12,12 +12,12 @@ namespace {
 
 /// A training step of one layer: returns its loss and updates its weight.
 struct Model {
-  explicit Model(const Place& place)
+  explicit Model(const Setup& setup)
       : x(placeholder({.shape = {None, 3}, .name = "x"})),
         w(variable(Array::full({3, 4}, 0.25), {.name = "w"})),
         loss(mean(square(tanh(dot(x, w) + 1.0)))),
         change(update_sub(w, gradients(loss, {w})[0] * 0.5)),
-        backend(place.backend) {}
+        backend(setup.backend) {}
   Function compile(FunctionOptions options = {}) const {
     options.updates = {change};
     options.name = "step";
@@ -39,34 +39,34 @@ const Array& rows(std::int64_t count) {
 
 std::string name_of(const Function& f) { return f.name() + " on " + f.backend(); }
 
-Prepared compiled(const Place& place) {
-  const Model model(place);
+Prepared compiled(const Setup& setup) {
+  const Model model(setup);
   return {[model] { return Values{.text = name_of(model.compile())}; }, {model.w}};
 }
-Prepared compiled_and_called(const Place& place) {
-  const Model model(place);
+Prepared compiled_and_called(const Setup& setup) {
+  const Model model(setup);
   return {[model] { return Values{model.compile()({rows(2)})}; }, {model.w}};
 }
-Prepared called_first(const Place& place) {
-  const Model model(place);
+Prepared called_first(const Setup& setup) {
+  const Model model(setup);
   const Function f = model.compile();
   return {[model, f] { return Values{f({rows(2)})}; }, {model.w}};
 }
-Prepared called_again(const Place& place) {
-  const Model model(place);
+Prepared called_again(const Setup& setup) {
+  const Model model(setup);
   const Function f = model.compile();
   f({rows(2)});
   f({rows(2)});
   return {[model, f] { return Values{f({rows(2)})}; }, {model.w}};
 }
-Prepared called_with_other_sizes(const Place& place) {
-  const Model model(place);
+Prepared called_with_other_sizes(const Setup& setup) {
+  const Model model(setup);
   const Function f = model.compile();
   f({rows(2)});
   return {[model, f] { return Values{f({rows(7)})}; }, {model.w}};
 }
-Prepared called_with_a_wrong_shape(const Place& place) {
-  const Model model(place);
+Prepared called_with_a_wrong_shape(const Setup& setup) {
+  const Model model(setup);
   const Function f = model.compile();
   return {[f] {
             try {
@@ -82,10 +82,10 @@ Prepared called_with_a_wrong_shape(const Place& place) {
 /// A function of one input, compiled and called.
 Scenario of_one_input(const char* name, const Shape& shape, const Array& fed,
                       Tensor (*build)(const Tensor&)) {
-  return {name, [=](const Place& place) {
+  return {name, [=](const Setup& setup) {
             const Tensor x = placeholder({.shape = shape, .name = "x"});
             const Tensor y = build(x);
-            return Prepared{[x, y, fed, backend = place.backend] {
+            return Prepared{[x, y, fed, backend = setup.backend] {
               set_random_seed(5);  // draws depend on the number of the call
               return Values{function({x}, {y}, {.backend = backend})({fed})};
             }};
@@ -111,20 +111,20 @@ Tensor drawn(const Tensor& x) {
   return x + random_uniform({2, 3}, {.seed = 7}) + random_normal({2, 3}, {.seed = 8});
 }
 
-Prepared evaluated(const Place& place) {
-  set_backend(place.backend);
+Prepared evaluated(const Setup& setup) {
+  set_backend(setup.backend);
   const Tensor y = exp(constant({1., 2., 3.})) + 1.0;
   return {[y] { return Values{{eval(y)}}; }};
 }
-Prepared variable_made(const Place& place) {
-  set_backend(place.backend);
+Prepared variable_made(const Setup& setup) {
+  set_backend(setup.backend);
   return {[] {
     const Variable v = random_normal_variable({3, 2}, 0, 1, {.name = "v", .seed = 3});
     return Values{{get_value(v)}};
   }};
 }
-Prepared values_set(const Place& place) {
-  const Model model(place);
+Prepared values_set(const Setup& setup) {
+  const Model model(setup);
   const Variable b = variable(Array::full({4}, 1.0), {.name = "b"});
   const std::vector<std::pair<Tensor, Array>> values{{model.w, Array::full({3, 4}, 2.0)},
                                                      {b, Array::full({4}, 3.0)}};
@@ -135,13 +135,13 @@ Prepared values_set(const Place& place) {
           },
           variables};
 }
-Prepared values_read(const Place& place) {
-  const Model model(place);
+Prepared values_read(const Setup& setup) {
+  const Model model(setup);
   model.compile()({rows(2)});
   const std::vector<Tensor> variables{model.w};
   return {[variables] { return Values{batch_get_value(variables)}; }, variables};
 }
-Prepared arrays_changed(const Place&) {
+Prepared arrays_changed(const Setup&) {
   return {[] {
     const Array a = rows(2).astype(DType::Int32), b = rows(7).reshape({3, 7});
     std::ostringstream text;
@@ -151,19 +151,19 @@ Prepared arrays_changed(const Place&) {
   }};
 }
 
-Prepared dumped(const Place& place) {
-  const Model model(place);
+Prepared dumped(const Setup& setup) {
+  const Model model(setup);
   const Function f = model.compile();
   f({rows(2)});
-  return {[f, folder = place.folder] {
+  return {[f, folder = setup.folder] {
             f.dump(folder + "/dump", Stage::Graph | Stage::Module | Stage::Plan);
             return Values{.text = "dumped"};
           },
           {model.w}};
 }
-Prepared dumped_while_compiled(const Place& place) {
-  const Model model(place);
-  return {[model, folder = place.folder] {
+Prepared dumped_while_compiled(const Setup& setup) {
+  const Model model(setup);
+  return {[model, folder = setup.folder] {
             const Function f = model.compile(
                 {.dump = folder + "/dump", .dump_stages = Stage::Graph | Stage::Passes});
             return Values{.text = name_of(f)};
@@ -171,17 +171,17 @@ Prepared dumped_while_compiled(const Place& place) {
           {model.w}};
 }
 
-Prepared saved(const Place& place) {
-  const Model model(place);
-  return {[model, path = place.folder + "/weights"] {
+Prepared saved(const Setup& setup) {
+  const Model model(setup);
+  return {[model, path = setup.folder + "/weights"] {
             save_weights(path, {model.w});
             return Values{.text = "saved"};
           },
           {model.w}};
 }
-Prepared loaded(const Place& place) {
-  const Model model(place);
-  const std::string path = place.folder + "/weights";
+Prepared loaded(const Setup& setup) {
+  const Model model(setup);
+  const std::string path = setup.folder + "/weights";
   save_weights(path, {model.w});
   set_value(model.w, Array::full({3, 4}, 9.0));
   return {[model, path] {
@@ -190,10 +190,10 @@ Prepared loaded(const Place& place) {
           },
           {model.w}};
 }
-Prepared loaded_what_does_not_match(const Place& place) {
-  const Model model(place);
+Prepared loaded_what_does_not_match(const Setup& setup) {
+  const Model model(setup);
   const std::string path = "weights-" + std::to_string(::getpid());
-  const std::string in_folder = place.folder + "/" + path;
+  const std::string in_folder = setup.folder + "/" + path;
   save_weights(in_folder, {model.w});
   const Variable other = variable(Array::zeros({2}), {.name = "v"});
   return {[other, in_folder] {

@@ -27,14 +27,14 @@ struct Prepared {
   std::function<std::string(bool failed)> check_files = {};
 };
 
-struct Place {
+struct Setup {
   std::string backend;
   std::string folder;  // private to one try; empty at its start
 };
 
 struct Scenario {
   const char* name;
-  std::function<Prepared(const Place&)> prepare;
+  std::function<Prepared(const Setup&)> prepare;
   bool cold = false;  // needs a process that has not used Kiln yet
 };
 

@@ -159,17 +159,17 @@ TEST_CASE("floating-point state: a failing call restores it, too") {
 TEST_CASE("floating-point state: dumps, timings, prints and draws keep it") {
   const testing::Scratch scratch;
   const Tensor x = placeholder({.shape = {None, 33}, .name = "x"});
-  const auto made = [&](const std::string& dump) {
+  const auto compile = [&](const std::string& dump) {
     return function({x}, {softmax(dot(x, ones({33, 5})) / 3.0)}, {.backend = "cpu", .dump = dump});
   };
-  const Function asked = made("");
+  const Function asked = compile("");
   const Array input = Array::full({7, 33}, 0.3), other = Array::full({9, 33}, 0.3);
   for (const Case& c : kCases) {
     INFO(c.name);
     CHECK(keeps(c, [&] { asked.dump(scratch.path("asked")); }));
     CHECK(keeps(c, [&] { asked({input}); }));
     CHECK(keeps(c, [&] {
-      const Function dumped = made(scratch.path("at once"));
+      const Function dumped = compile(scratch.path("at once"));
       dumped({input});
       dumped({other});
     }));

@@ -23,12 +23,12 @@ std::ptrdiff_t mappings() {
 /// f(x) = exp(x * factor) + factor, with code and constants that no other function has.
 std::vector<Function> functions_from(int first, int count) {
   const Tensor x = placeholder({.shape = {None}});
-  std::vector<Function> made;
+  std::vector<Function> functions;
   for (int i = first; i < first + count; ++i) {
     const double factor = 1.0 / (i + 1);
-    made.push_back(function({x}, {exp(x * factor) + factor}, {.backend = "cpu"}));
+    functions.push_back(function({x}, {exp(x * factor) + factor}, {.backend = "cpu"}));
   }
-  return made;
+  return functions;
 }
 
 bool all_right(const std::vector<Function>& functions, int first) {

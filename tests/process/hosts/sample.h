@@ -16,10 +16,10 @@ struct Sample {
       : w(kiln::variable(kiln::Array::full({8, 16}, weight), {.name = "w"})) {
     const kiln::Tensor x = kiln::placeholder({.shape = {kiln::None, 6, 8}, .name = "x"});
     const kiln::Tensor start = kiln::dot(kiln::sum(x, {.axis = {1}}) * 0.0, w);
-    const kiln::Tensor kernel = w;
-    const auto step = [kernel](const kiln::Tensor& input,
-                               const std::vector<kiln::Tensor>& states) {
-      const kiln::Tensor next = kiln::tanh(kiln::dot(input, kernel) + states[0] * 0.5);
+    const kiln::Tensor weights = w;
+    const auto step = [weights](const kiln::Tensor& input,
+                                const std::vector<kiln::Tensor>& states) {
+      const kiln::Tensor next = kiln::tanh(kiln::dot(input, weights) + states[0] * 0.5);
       return kiln::StepResult{next, {next}};
     };
     const kiln::RnnResult run = kiln::rnn(step, x, {start});

@@ -71,21 +71,21 @@ TEST_CASE("ISA setting: KILN_CPU_ISA is checked when the backend is first needed
   const int best = best_level();
   for (int level = 0; level < 3; ++level) {
     INFO(kLevels[level]);
-    const char* hidden = level <= best ? "[.isa_accepted]" : "[.isa_refused]";
+    const char* hidden = level <= best ? "[.isa_accepted]" : "[.isa_rejected]";
     CHECK(kiln::testing::in_new_process(hidden, "KILN_CPU_ISA", kLevels[level]) == 0);
   }
   for (const char* wrong : {"avx1024", "AVX512", "0"}) {
     INFO(wrong);
-    CHECK(kiln::testing::in_new_process("[.isa_refused]", "KILN_CPU_ISA", wrong) == 0);
+    CHECK(kiln::testing::in_new_process("[.isa_rejected]", "KILN_CPU_ISA", wrong) == 0);
   }
   CHECK(kiln::testing::in_new_process("[.isa_accepted]", "KILN_CPU_ISA", "") == 0);
 }
 
-TEST_CASE("child: the level is accepted", "[.isa_accepted]") {
+TEST_CASE("child: the ISA is accepted", "[.isa_accepted]") {
   CHECK(hosts_test::works_on("cpu"));
 }
 
-TEST_CASE("child: the level is rejected, and the reference backend still works", "[.isa_refused]") {
+TEST_CASE("child: the ISA is rejected, and the reference backend still works", "[.isa_rejected]") {
   const std::string given = std::getenv("KILN_CPU_ISA");
   const std::string text = error_of<BackendError>([] { hosts_test::works_on("cpu"); });
   INFO(text);
@@ -117,20 +117,20 @@ TEST_CASE("thread count: out of range it is an error; in range results do not de
 TEST_CASE("thread count: KILN_THREADS out of range is an error of the first function") {
   for (const char* wrong : {"0", "-2", "10000", "many"}) {
     INFO(wrong);
-    CHECK(kiln::testing::in_new_process("[.threads_refused]", "KILN_THREADS", wrong) == 0);
+    CHECK(kiln::testing::in_new_process("[.threads_rejected]", "KILN_THREADS", wrong) == 0);
   }
   CHECK(kiln::testing::in_new_process("[.threads_accepted]", "KILN_THREADS", "4096") == 0);
 }
 
-TEST_CASE("child: the number of threads is rejected", "[.threads_refused]") {
+TEST_CASE("child: the number of threads is rejected", "[.threads_rejected]") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
-  const auto made = [&] { return function({x}, {tanh(x) * x + 1.0}, {.backend = "cpu"}); };
-  const std::string text = error_of<ConfigError>([&] { made(); });
+  const auto compile = [&] { return function({x}, {tanh(x) * x + 1.0}, {.backend = "cpu"}); };
+  const std::string text = error_of<ConfigError>([&] { compile(); });
   INFO(text);
   CHECK(contains(text, std::string("KILN_THREADS is '") + std::getenv("KILN_THREADS") +
                            "' but must be a number from 1 to 4096"));
   set_threads(2);
-  CHECK(made()({Array::full({1'000'000}, 0.0)})[0].as<float>()[7] == 1.0f);
+  CHECK(compile()({Array::full({1'000'000}, 0.0)})[0].as<float>()[7] == 1.0f);
 }
 
 TEST_CASE("child: the number of threads is accepted", "[.threads_accepted]") {

@@ -14,14 +14,14 @@ using kiln::testing::Scratch;
 
 namespace {
 
-using Read = std::function<Array()>;  // the value that was handed on, as it is now
+using CurrentValue = std::function<Array()>;  // of the copy that the Array was passed to
 
 struct Way {
   const char* name;
-  std::function<Read(const Array& a)> hand_on;  // of float32 [1, 2]
+  std::function<CurrentValue(const Array& a)> pass;  // of float32 [1, 2]
 };
 
-Read holding(Array value) {
+CurrentValue holding(Array value) {
   const auto held = std::make_shared<const Array>(std::move(value));
   return [held] { return *held; };
 }
@@ -31,7 +31,7 @@ Function on_reference(const std::vector<Tensor>& inputs, const std::vector<Tenso
   return function(inputs, outputs, {.updates = updates, .backend = "reference"});
 }
 
-Read reading(const Variable& w) {
+CurrentValue reading(const Variable& w) {
   return [w] {
     const Array value = get_value(w);
     REQUIRE(on_reference({}, {w})()[0] == value);  // the copy at a backend is the same
@@ -71,24 +71,24 @@ const std::vector<Way> kWays = {
      }},
     {"a feed that is kept", [](const Array& a) {
        const Feed feed = a;
-       return Read([feed] { return feed.array(); });
+       return CurrentValue([feed] { return feed.array(); });
      }},
     {"a vector of feeds that is kept", [](const Array& a) {
        const Tensor x = placeholder({.shape = {2}});
        const std::vector<Feed> feeds{a};
-       return Read([feeds, f = on_reference({x}, {x})] { return f(feeds)[0]; });
+       return CurrentValue([feeds, f = on_reference({x}, {x})] { return f(feeds)[0]; });
      }},
     {"values of a sparse matrix", [](const Array& a) {
        const SparseArray m = SparseArray::of(Array{{0, 0}, {0, 1}}, a, {1, 2});
-       return Read([m] { return m.values(); });
+       return CurrentValue([m] { return m.values(); });
      }},
     {"a sparse variable", [](const Array& a) {
        const Tensor x = variable(SparseArray::of(Array{{0, 0}, {0, 1}}, a, {1, 2}));
-       return Read([x] { return eval(x).reshape({2}); });
+       return CurrentValue([x] { return eval(x).reshape({2}); });
      }},
     {"the elements of a matrix that are not 0", [](const Array& a) {
        const SparseArray m = SparseArray::of_dense(a.reshape({1, 2}));
-       return Read([m] { return m.values(); });
+       return CurrentValue([m] { return m.values(); });
      }},
     {"a variable", [](const Array& a) { return reading(variable(a)); }},
     {"a variable of a copy", [](const Array& a) {
@@ -113,7 +113,7 @@ const std::vector<Way> kWays = {
     {"batch_set_value of pairs that are kept", [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f});
        const std::vector<std::pair<Tensor, Array>> pairs{{w, a}};
-       return Read([w, pairs] {
+       return CurrentValue([w, pairs] {
          batch_set_value(pairs);
          return get_value(w);
        });
@@ -126,18 +126,18 @@ const std::vector<Way> kWays = {
     {"an update that is not executed yet", [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f});
        const Function f = on_reference({}, {}, {update(w, a)});
-       return Read([w, f] {
+       return CurrentValue([w, f] {
          f();
          return get_value(w);
        });
      }},
     {"a constant", [](const Array& a) {
        const Tensor c = constant(a);
-       return Read([c] { return eval(c); });
+       return CurrentValue([c] { return eval(c); });
      }},
     {"a constant of another shape", [](const Array& a) {
        const Tensor c = constant(a, {.shape = {2, 1}});
-       return Read([c] { return eval(c).reshape({2}); });
+       return CurrentValue([c] { return eval(c).reshape({2}); });
      }},
     {"the result of a function that gives its input", [](const Array& a) {
        const Tensor x = placeholder({.shape = {2}});
@@ -151,7 +151,7 @@ const std::vector<Way> kWays = {
      }},
     {"saved weights", [](const Array& a) {
        const Variable w = variable(a, {.name = "w"});
-       return Read([w] {
+       return CurrentValue([w] {
          const Scratch scratch;
          save_weights(scratch.path("file"), {w});
          const Variable loaded = variable(Array{5.f, 6.f}, {.name = "w"});
@@ -168,7 +168,7 @@ struct Source {
 };
 
 const std::vector<Source> kSources = {
-    {"made", [] { return Array{1.f, 2.f}; }},
+    {"constructed", [] { return Array{1.f, 2.f}; }},
     {"copied from one that was written", [] {
        Array a{7.f, 2.f};
        a.as<float>()[0] = 1;
@@ -200,14 +200,14 @@ TEST_CASE("kept span: writes do not reach copies") {
     for (const Way& way : kWays) {
       INFO(source.name << ", " << way.name);
       Array a = source.make();
-      const Read before = way.hand_on(a);
+      const CurrentValue before = way.pass(a);
       const std::span<float> span = a.as<float>();
-      const Read after = way.hand_on(a);
+      const CurrentValue after = way.pass(a);
       span[0] = 9;
       CHECK(before() == Array{1.f, 2.f});
       CHECK(after() == Array{1.f, 2.f});
       CHECK(a == Array{9.f, 2.f});
-      const Read later = way.hand_on(a);
+      const CurrentValue later = way.pass(a);
       span[1] = 8;
       CHECK(later() == Array{9.f, 2.f});
       CHECK(a.as<float>().data() == span.data());

@@ -166,11 +166,11 @@ TEST_CASE("call: steady updates allocate nothing and alternate between two buffe
 TEST_CASE("call: failing half-way leaves its variables, and the next call works", "[plugin]") {
   const Tensor value = zeros({4});
   const std::string backend = runtime::fake_path("instant");
-  const auto made = [&](const std::string& name) {
+  const auto compile = [&](const std::string& name) {
     return function({}, {value + 1.0},
                     {.updates = {update_add(value, 1.0)}, .name = name, .backend = backend});
   };
-  const Function fails = made("fail"), works = made("works");
+  const Function fails = compile("fail"), works = compile("works");
   for (int round = 0; round < 3; ++round) {
     works();
     CHECK(runtime::error_text<BackendError>([&] { fails(); }) ==
@@ -225,11 +225,11 @@ TEST_CASE("call: a backend without prepared calls runs through its buffers", "[p
   CHECK(in == std::array<float, 4>{2, 3, 3, 4});
   CHECK(f({Array{{5.f, 6.f}}})[0] == Array{{6.f, 7.f}});
   const Tensor value = zeros({4});
-  const auto made = [&](const std::string& name) {
+  const auto compile = [&](const std::string& name) {
     return function({}, {value + 1.0},
                     {.updates = {update_add(value, 1.0)}, .name = name, .backend = backend});
   };
-  const Function fails = made("fail"), works = made("works");
+  const Function fails = compile("fail"), works = compile("works");
   for (int round = 0; round < 3; ++round) {
     CHECK(works()[0] == Array::full({4}, round + 1));
     CHECK_THROWS_AS(fails(), BackendError);

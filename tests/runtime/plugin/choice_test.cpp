@@ -116,7 +116,7 @@ TEST_CASE("backend list: each backend with what is known about it", "[plugin]") 
     CHECK(description.path == fake_path("adder"));
     CHECK(description.version == "1.2.3");
     CHECK(description.loaded);
-    CHECK(description.refusal.empty());
+    CHECK(description.rejection.empty());
   }
   CHECK(found);
 }

@@ -77,9 +77,9 @@ const std::string kTypeFaults[] = {"dims_null", "dims_negative", "dims_overflow"
                                    "wider",     "size",          "size_zero"};
 
 /// The entry that the message names: buffer_info where the buffer by itself shows the fault.
-std::string entry_of(const std::string& fault, const std::string& made_by) {
+std::string entry_of(const std::string& fault, const std::string& entry) {
   const bool agrees = fault == "rank" || fault == "dims" || fault == "dtype" || fault == "wider";
-  return agrees ? made_by + " violated the plugin ABI: " : "buffer_info violated the plugin ABI: ";
+  return agrees ? entry + " violated the plugin ABI: " : "buffer_info violated the plugin ABI: ";
 }
 
 }  // namespace
@@ -250,7 +250,7 @@ TEST_CASE("hostile plugin: malformed error objects still become BackendErrors", 
 
 TEST_CASE("hostile plugin: a compilation that breaks the rules makes no function", "[plugin]") {
   struct Row {
-    std::string fault, fact;
+    std::string fault, message;
   };
   std::vector<Row> rows = {
       {"throw:check", "check violated the plugin ABI: threw an exception"},
@@ -288,7 +288,7 @@ TEST_CASE("hostile plugin: a compilation that breaks the rules makes no function
       const Spoiled spoiled(row.fault);
       got = test::backend_error([&] { Step step("frames"); });
     }
-    CHECK_THAT(got, Catch::Matchers::ContainsSubstring(row.fact));
+    CHECK_THAT(got, Catch::Matchers::ContainsSubstring(row.message));
     CHECK_THAT(got, Catch::Matchers::ContainsSubstring(test::spoiled_suffix()));
     CHECK(Step("frames").call() == Array{2.f, 3.f});
   }

@@ -144,18 +144,18 @@ TEST_CASE("plugin errors: texts of a plugin are one printable line", "[plugin]")
 TEST_CASE("plugin log: lines of a plugin are printable lines", "[plugin]") {
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // the log counts lines per second
   for (const auto& [way, shown] : kWays) {
-    static std::vector<std::string>& lines = *new std::vector<std::string>;
-    lines.clear();
+    static NoDestructor<std::vector<std::string>> lines;
+    lines->clear();
     runtime::set_log_sink(
-        [](runtime::LogLevel, std::string_view line) { lines.emplace_back(line); });
+        [](runtime::LogLevel, std::string_view line) { lines->emplace_back(line); });
     for (const std::string field : {"component", "message", "key", "value"}) {
       const Step step("frames");
       const Spoiled spoiled("log." + field + ":" + way);
       step.f({Array{1.f, 2.f}});
     }
     runtime::set_log_sink(nullptr);
-    REQUIRE(lines.size() == 4);
-    for (const std::string& line : lines) {
+    REQUIRE(lines->size() == 4);
+    for (const std::string& line : *lines) {
       INFO(line);
       CHECK(is_printable(line));
       CHECK_THAT(line, Catch::Matchers::ContainsSubstring(shown));

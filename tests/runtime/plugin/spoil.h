@@ -47,9 +47,9 @@ inline kiln_string text(std::string_view field, std::string_view good) {
 /// An array of one element, spoiled if the fault is in that field.
 template <class T>
 kiln_array array(std::string_view field, T& element) {
-  static T places[4];  // one for each array of a call
+  static T slots[4];  // one for each array of a call
   static unsigned next = 0;
-  T& wrong = places[next++ % 4];
+  T& wrong = slots[next++ % 4];
   const std::string_view way = how(field);
   kiln_array array{&element, 1, sizeof(T)};
   wrong = element;

@@ -2,6 +2,7 @@
 // spoil.h).
 #pragma once
 
+#include "core/types/no_destructor.h"
 #include "tests/support/environment.h"
 #include "tests/runtime/plugin/fakes.h"
 
@@ -32,16 +33,16 @@ inline std::string spoiled_suffix() {
 
 /// The ways in which spoil::text spoils a text.
 inline const std::vector<std::string>& text_faults() {
-  static const auto& all = *new std::vector<std::string>{
-      "null", "absurd", "long", "utf8", "overlong", "surrogate", "cut"};
-  return all;
+  static const NoDestructor<std::vector<std::string>> all(std::vector<std::string>{
+      "null", "absurd", "long", "utf8", "overlong", "surrogate", "cut"});
+  return *all;
 }
 
 /// The ways in which spoil::array spoils an array.
 inline const std::vector<std::string>& array_faults() {
-  static const auto& all = *new std::vector<std::string>{
-      "null", "absurd", "stride", "wide", "uneven", "odd", "no_size", "size", "overlap", "ring"};
-  return all;
+  static const NoDestructor<std::vector<std::string>> all(std::vector<std::string>{
+      "null", "absurd", "stride", "wide", "uneven", "odd", "no_size", "size", "overlap", "ring"});
+  return *all;
 }
 
 }  // namespace kiln::test

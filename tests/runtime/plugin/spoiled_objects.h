@@ -54,7 +54,8 @@ using spoil::how;
 using spoil::is;
 using spoil::maybe_throw;
 
-kiln_buffer* made(std::string_view origin, std::uint32_t dtype, std::vector<std::int64_t> dims) {
+kiln_buffer* make_buffer(std::string_view origin, std::uint32_t dtype,
+                         std::vector<std::int64_t> dims) {
   const std::uint64_t bytes = kiln::abi::tensor_bytes(dtype, dims).value_or(0);
   return new kiln_buffer(origin, dtype, std::move(dims), bytes);
 }
@@ -93,14 +94,14 @@ kiln_error* failed(std::uint32_t code, std::string message) {
 kiln_error* buffer_allocate(kiln_instance*, const kiln_buffer_spec* spec, kiln_buffer** buffer) {
   maybe_throw("buffer_allocate");
   if (is("null:buffer_allocate")) return nullptr;
-  *buffer = made("allocate", spec->dtype, list(spec->dims));
+  *buffer = make_buffer("allocate", spec->dtype, list(spec->dims));
   return nullptr;
 }
 kiln_error* buffer_import_host(kiln_instance*, const kiln_import_args* args,
                                kiln_buffer** buffer) {
   maybe_throw("buffer_import_host");
   if (is("null:buffer_import_host")) return nullptr;
-  *buffer = made("import", args->dtype, list(args->dims));
+  *buffer = make_buffer("import", args->dtype, list(args->dims));
   if (!(*buffer)->bytes.empty()) {
     std::memcpy((*buffer)->bytes.data(), args->data, (*buffer)->bytes.size());
   }

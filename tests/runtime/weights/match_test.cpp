@@ -26,7 +26,7 @@ WeightSlot slot(const std::string& name, std::vector<std::int64_t> dims,
 }
 
 std::string nearest(const std::string& name, std::vector<std::string> names) {
-  return nearest_name(name, names);
+  return near_name(name, names);
 }
 
 }  // namespace

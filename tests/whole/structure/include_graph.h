@@ -18,7 +18,7 @@ std::string included(const std::string& line);
 /// are included from the folders that hold a folder `kiln`.
 std::string file_of_header(const std::string& header);
 
-/// The graph of all sources in these folders and below them. A node's name is its path without the
+/// The graph of all sources in these folders and below them. A node's name is its path without
 /// the extension; a source whose first include is a public header of its name belongs to that
 /// header's node, wherever it is.
 IncludeGraph include_graph(const std::vector<std::string>& folders);

@@ -17,9 +17,9 @@ class NoTanh final : public sdk::Instance {
     std::vector<sdk::Unsupported> lacking;
     for (const ir::Node* node : ir::topological_order(program.graph.roots())) {
       if (node->op != ir::Op::Tanh) continue;
-      const Where made = node->origin.where;
+      const Where where = node->origin.where;
       lacking.push_back({lacking.size(), "tanh", "no hyperbolic functions here",
-                         text(made.file, ":", made.line)});
+                         text(where.file, ":", where.line)});
     }
     return lacking;
   }

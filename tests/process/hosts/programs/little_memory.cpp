@@ -55,9 +55,9 @@ class LibraryCalls {
     product_ = kiln::function({x}, {kiln::dot(kiln::transpose(x), x)}, {.backend = "cpu"});
     const kiln::Tensor image =
         kiln::placeholder({.shape = {1, kiln::None, 9, 16}, .name = "image"});
-    const kiln::Tensor kernel = kiln::constant(kiln::Array::full({3, 3, 16, 32}, 1));
+    const kiln::Tensor filter = kiln::constant(kiln::Array::full({3, 3, 16, 32}, 1));
     convolution_ =
-        kiln::function({image}, {kiln::conv2d(image, kernel)}, {.backend = "cpu"});
+        kiln::function({image}, {kiln::conv2d(image, filter)}, {.backend = "cpu"});
   }
 
   /// Whether each call with that size is right or throws.

@@ -57,7 +57,7 @@ kiln_error* compile(kiln_instance*, const kiln_compile_args*, kiln_executable** 
 kiln_error* executable_info(const kiln_executable*, kiln_executable_info*) { return nullptr; }
 void executable_destroy(kiln_executable*) {}
 
-kiln_buffer* made(kiln_dims dims) {
+kiln_buffer* make_buffer(kiln_dims dims) {
   auto* buffer = new kiln_buffer{};
   buffer->rank = dims.rank;
   buffer->count = 1;
@@ -69,11 +69,11 @@ kiln_buffer* made(kiln_dims dims) {
   return buffer;
 }
 kiln_error* allocate(kiln_instance*, const kiln_buffer_spec* spec, kiln_buffer** buffer) {
-  *buffer = made(spec->dims);
+  *buffer = make_buffer(spec->dims);
   return nullptr;
 }
 kiln_error* import_host(kiln_instance*, const kiln_import_args* args, kiln_buffer** buffer) {
-  *buffer = made(args->dims);
+  *buffer = make_buffer(args->dims);
   const uint64_t bytes = (*buffer)->count * sizeof(float);
   if (bytes != 0) std::memcpy((*buffer)->data, args->data, bytes);
   return nullptr;
@@ -151,7 +151,7 @@ kiln_error* execute(const kiln_executable*, const kiln_execute_args* args, kiln_
   kiln_frame_io io{};
   io.inputs = {&input, args->input_count, sizeof(input)};
   if (args->output_count != 0) {
-    args->outputs[0] = made({like->dims, like->rank});
+    args->outputs[0] = make_buffer({like->dims, like->rank});
     output = view_of(args->outputs[0]);
   }
   io.outputs = {&output, args->output_count, sizeof(output)};

@@ -120,7 +120,7 @@ void spoil_handles(const kiln_execute_args& args) {
   const std::string_view way = how("handle");
   if (way == "none") args.outputs[0] = nullptr;
   if (way == "update_none") args.state_out[0] = nullptr;
-  if (way == "update_replaced") args.state_out[0] = made("output", KILN_DTYPE_FLOAT32, {2});
+  if (way == "update_replaced") args.state_out[0] = make_buffer("output", KILN_DTYPE_FLOAT32, {2});
   if (way == "input") args.outputs[0] = args.inputs[0];
   if (way == "state") args.outputs[0] = states[0].buffer;
   if (way == "update") args.outputs[0] = args.state_out[0];
@@ -133,10 +133,10 @@ kiln_error* execute(const kiln_executable* program, const kiln_execute_args* arg
   const auto* states = static_cast<const kiln_state_in*>(args->states.data);
   kiln_buffer& from = args->input_count != 0 ? *args->inputs[0] : *states[0].buffer;
   if (args->output_count != 0 && program->has_bools()) {
-    args->outputs[0] = made("output", KILN_DTYPE_BOOL, from.dims);
+    args->outputs[0] = make_buffer("output", KILN_DTYPE_BOOL, from.dims);
     for (std::byte& one : args->outputs[0]->bytes) one = std::byte{255};
   } else if (args->output_count != 0) {
-    args->outputs[0] = made("output", KILN_DTYPE_FLOAT32, from.dims);
+    args->outputs[0] = make_buffer("output", KILN_DTYPE_FLOAT32, from.dims);
     compute(from.floats(), args->outputs[0]->floats(), from.bytes.size() / sizeof(float));
   }
   if (args->update_count != 0) update(*states[0].buffer, *args->state_out[0]);
