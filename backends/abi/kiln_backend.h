@@ -575,8 +575,8 @@ typedef struct kiln_host_info {
   uint32_t sanitizer;          /* KILN_SANITIZER_... */
   kiln_string library_version; /* of the host, for messages */
   kiln_string library_path;
-  char* refusal; /* receives the reason of a rejection, zero-terminated; no error objects yet */
-  uint64_t refusal_capacity;
+  char* reason; /* receives the reason of a rejection, zero-terminated; no error objects yet */
+  uint64_t reason_capacity;
 } kiln_host_info;
 
 typedef struct kiln_backend_header {
@@ -599,7 +599,7 @@ typedef struct kiln_backend_header {
 } kiln_backend_header;
 
 /* The only exported symbol. Sets *header to constant data that is never freed and returns
- * KILN_CODE_OK, or writes a reason to host->refusal and returns another code. Must not use
+ * KILN_CODE_OK, or writes a reason to host->reason and returns another code. Must not use
  * drivers, threads, files or environment variables. A plugin that does not support the host's
  * range of versions sets the header nevertheless and returns OK, so that the host can show both
  * ranges. Both sides then use the highest common minor. */

@@ -174,10 +174,10 @@ class Event {
   virtual bool wait(std::uint64_t timeout_nanoseconds) = 0;
 };
 
-/// A result: execute writes to `given`, or, if that is null, sets `made` to a new buffer.
+/// A result: execute writes to `given`, or, if that is null, sets `allocated` to a new buffer.
 struct Result {
   Buffer* given = nullptr;
-  std::unique_ptr<Buffer> made;
+  std::unique_ptr<Buffer> allocated;
 };
 
 struct StateIn {

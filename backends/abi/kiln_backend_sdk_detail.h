@@ -198,7 +198,7 @@ inline std::vector<Result> results_of(kiln_buffer* const* handles, std::uint64_t
 
 inline void require_made(const std::vector<Result>& results, const char* what) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].given != nullptr || results[i].made != nullptr) continue;
+    if (results[i].given != nullptr || results[i].allocated != nullptr) continue;
     throw Failure(KILN_CODE_INTERNAL,
                   std::string(what) + " " + std::to_string(i) + " was not computed");
   }
@@ -207,7 +207,7 @@ inline void require_made(const std::vector<Result>& results, const char* what) {
 inline void publish(std::vector<Result>& results, kiln_buffer** handles) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].given == nullptr) {
-      handles[i] = handle_of<kiln_buffer>(results[i].made.release());
+      handles[i] = handle_of<kiln_buffer>(results[i].allocated.release());
     }
   }
 }
@@ -359,11 +359,11 @@ inline constexpr kiln_backend_header kHeader = make_header<kPlugin>();
 
 inline std::uint32_t reject(const kiln_host_info* host, std::uint32_t code,
                             std::string_view reason) noexcept {
-  if (host->refusal == nullptr || host->refusal_capacity == 0) return code;
-  const std::uint64_t room = host->refusal_capacity - 1;
-  const std::uint64_t size = reason.size() < room ? reason.size() : room;
-  std::memcpy(host->refusal, reason.data(), size);
-  host->refusal[size] = '\0';
+  if (host->reason == nullptr || host->reason_capacity == 0) return code;
+  const std::uint64_t capacity = host->reason_capacity - 1;
+  const std::uint64_t size = reason.size() < capacity ? reason.size() : capacity;
+  std::memcpy(host->reason, reason.data(), size);
+  host->reason[size] = '\0';
   return code;
 }
 

@@ -271,7 +271,7 @@ constexpr PipelineStep kPipeline[] = {
      "lowers fusion groups to steps over numbered tensors"},
     {"stack_carries", stack_carries, verify_plan, print_program, kOptional, kKeepsBits,
      "stores carries of loops in the stacks of their values, which saves copies"},
-    {"absorb_kernels", fuse_epilogues, verify_plan, print_program, kOptional, kReorders,
+    {"fuse_epilogues", fuse_epilogues, verify_plan, print_program, kOptional, kReorders,
      "fuses bias and relu into the epilogues of library calls"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
@@ -279,11 +279,11 @@ constexpr PipelineStep kPipeline[] = {
      kReorders, "chooses loop order and vector axis for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "records the outcome of each claim for dumps"},
-    {"find_sharding", find_independent_rows, verify_plan, print_program, kOptional, kReorders,
+    {"find_independent_rows", find_independent_rows, verify_plan, print_program, kOptional, kReorders,
      "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
-    {"find_in_place", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,
+    {"find_buffer_aliases", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,
      "finds new values of variables that may share the buffers of the old ones"},
 };
 

@@ -59,7 +59,7 @@ class ResultWriter {
     }
   }
   void write() {
-    if (buffer_) result_.made = std::move(buffer_);
+    if (buffer_) result_.allocated = std::move(buffer_);
     if (!target_ || tensor_.count == 0) return;
     std::memcpy(target_->data(), tensor_.data.get(), tensor_.bytes());
   }

@@ -1,5 +1,5 @@
 // Sums of matmuls, and merging several matmuls of a sum into one, for scan_merge_sums and
-// merge_products.
+// merge_matmuls.
 //
 //   Before: %s = add (add %b (dot %a0 %u0)) (dot %a1 %u1)
 //   After:  %s = add %b (dot (concat %a0 %a1) (concat %u0 %u1)), along the contracted axis

@@ -2,7 +2,7 @@
 #include "core/passes/pipeline.h"
 
 #include "core/module/verify.h"
-#include "core/passes/merge_products.h"
+#include "core/passes/merge_matmuls.h"
 #include "core/passes/scan_batch_inputs.h"
 #include "core/passes/scan_drop_unused.h"
 #include "core/passes/scan_hoist_invariants.h"
@@ -43,7 +43,7 @@ constexpr Pass kPipeline[] = {
     // After dropping: all stacked outputs are then read.
     {"scan_merge_sums", scan_merge_sums, kReorders,
      "merges matmuls whose results are added into one, with the operands concatenated"},
-    {"merge_products", merge_products, kReorders,
+    {"merge_matmuls", merge_matmuls, kReorders,
      "merges matmuls of adjacent slices of one tensor into one"},
     // The scan passes leave slices of concats, reshapes of reshapes and constants.
     {"simplify", simplify, kKeepsBits,

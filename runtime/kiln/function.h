@@ -153,7 +153,7 @@ struct FunctionOptions {
   /// False disables Kiln's graph passes: the backend gets the graph as written and applies only its
   /// own passes, of which `reference` has none. For debugging: if results differ from an optimized
   /// function's, one of the two is wrong. Calls are slower. KILN_DISABLE=all does so for every
-  /// function; KILN_DISABLE=simplify,absorb_kernels disables the passes of those names, including
+  /// function; KILN_DISABLE=simplify,fuse_epilogues disables the passes of those names, including
   /// optional ones of a backend, which functions on other backends ignore.
   /// KILN_DISABLE=executable_cache compiles every program, even one that equals an earlier one or,
   /// in eval, differs from it in sizes, seeds and constants only.

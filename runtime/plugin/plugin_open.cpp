@@ -65,8 +65,8 @@ const kiln_backend_header* query_header(const Reject& reject, kiln_backend_query
   host.sanitizer = abi::this_sanitizer();
   host.library_version = abi::string_of(kVersion);
   host.library_path = abi::string_of(host_file);
-  host.refusal = reason;
-  host.refusal_capacity = sizeof(reason);
+  host.reason = reason;
+  host.reason_capacity = sizeof(reason);
   const kiln_backend_header* header = nullptr;
   std::uint32_t status = KILN_CODE_OK;
   try {

@@ -84,7 +84,7 @@ class CompiledExecutable final : public sdk::Executable {
     context.host_call_context = call.host_call_context;
     run(*memory, context);
     for (std::size_t i = 0; i < results; ++i) {
-      if (buffers[i]) result_of(call, i).made = std::move(buffers[i]);
+      if (buffers[i]) result_of(call, i).allocated = std::move(buffers[i]);
     }
     return nullptr;
   }

@@ -1,5 +1,5 @@
 // Buffer aliasing of results and arguments: the new value of a variable may overwrite the old one
-// (XLA: input-output aliasing). The pass is named find_in_place in KILN_DISABLE and in dumps.
+// (XLA: input-output aliasing).
 //
 // Before: variable %0; kernel %4 = %0 - %3; the new value of %0 is %4
 // After:  the executor may give %4 the buffer of %0

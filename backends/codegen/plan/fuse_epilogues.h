@@ -1,5 +1,4 @@
-// Epilogue fusion: the library call computes bias and ReLU instead of a kernel after it. The pass
-// is named absorb_kernels in KILN_DISABLE and in dumps.
+// Epilogue fusion: the library call computes bias and ReLU instead of a kernel after it.
 //
 // Before: matmul %2 = %0 x %1; kernel %4 = %2 + %3; kernel %5 = relu(%4)
 // After:  matmul %5 = %0 x %1 + %3, relu

@@ -1,6 +1,5 @@
 // Row-independent loops: where row i of every tensor depends on rows i alone, a thread can run all
-// iterations for a group of rows, without a barrier in every iteration. The pass is named
-// find_sharding in KILN_DISABLE and in dumps.
+// iterations for a group of rows, without a barrier in every iteration.
 //
 // Before: loop { matmul %h x %w; kernel tanh } over %h of [32, 8]
 // After:  the same loop, marked: 32 independent rows, and for each step its indices per row

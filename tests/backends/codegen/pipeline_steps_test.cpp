@@ -146,7 +146,7 @@ const Row kRows[] = {
      },
      nullptr, "matmul %"},
     {"stack_carries", loop, "carries in stacks: 0", "carries in stacks: 1"},
-    {"absorb_kernels",
+    {"fuse_epilogues",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8}), b = input({8});
        return Sample{{x, w, b}, {relu(bias_add(dot(x, w), b))}};
@@ -170,14 +170,14 @@ const Row kRows[] = {
        return Sample{{x, w}, {dot(x, w)}};
      },
      "outcomes: 0", "outcomes: 1"},
-    {"find_sharding", loop, "sharded loops: 0", "sharded loops: 1"},
+    {"find_independent_rows", loop, "sharded loops: 0", "sharded loops: 1"},
     {"find_region",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8});
        return Sample{{x, w}, {tanh(x), tanh(dot(x, w))}};
      },
      "region: 0", "region: 2"},
-    {"find_in_place",
+    {"find_buffer_aliases",
      [] {
        const Tensor x = input({4, 8}), v = input({4, 8});
        return Sample{{x, v}, {v - x}, {{0, 1}}};

@@ -168,6 +168,41 @@ TEST_CASE("emitted: small results, partial lines and sums in memory are not stre
   CHECK_FALSE(streams(read));
 }
 
+TEST_CASE("emitted: parts of kernels that mostly store, or fit into the L3 cache, do not stream") {
+  const auto streams_alone = [](std::vector<Dim> strides, int inputs, int rows) {
+    KernelMaker k("rows", {rows, 1024}, 2);
+    int sum = k.number(kF32, 1);
+    for (int i = 0; i < inputs; ++i) {
+      sum = k.apply(Op::Add, {sum, k.load(k.access(k.input(kF32), strides))});
+    }
+    k.map({{k.access(k.output(kF32), {1024, 1}), sum}});
+    k.kernel.vector_axis = 1;
+    const std::string ir = ir_of(k.kernel);
+    CHECK(count_of(ir, "!nontemporal") != 0);
+    return count_of(ir, "is_alone") != 0;
+  };
+  CHECK(streams_alone({0, 1}, 1, 1 << 14));         // an outer product: 64 MiB stored
+  CHECK(streams_alone({1024, 1}, 1, 4096));         // a copy of 16 MiB
+  CHECK_FALSE(streams_alone({1024, 1}, 1, 1 << 13));  // of 32 MiB
+  CHECK_FALSE(streams_alone({1024, 1}, 2, 4096));
+  check_emitted({centred(kF32, 1 << 13, 512, 512)});
+}
+
+TEST_CASE("emitted: a row is prefetched by the loop with the most operations") {
+  KernelMaker k("softmax", {64, 1024}, 1);
+  const int x = k.load(k.access(k.input(kF32), {1024, 1}));
+  const int maximum = k.result(k.reduce(Combiner::Max, x));
+  const int share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, maximum})});
+  const int sum = k.result(k.reduce(Combiner::Sum, share));
+  k.map({{k.access(k.output(kF32), {1024, 1}), k.apply(Op::Div, {share, sum})}});
+  k.kernel.vector_axis = 1;
+  const std::string ir = ir_of(k.kernel);
+  const std::size_t first_maximum = ir.find("shufflevector");
+  REQUIRE(first_maximum != std::string::npos);
+  CHECK(count_of(ir.substr(0, first_maximum), "call void @llvm.prefetch") == 0);
+  CHECK(count_of(ir, "call void @llvm.prefetch") != 0);
+}
+
 TEST_CASE("emitted: each loop over a row prefetches one of its operands") {
   KernelMaker k("deviations", {64, 1024}, 1);
   const int x = k.input(kF32), z = k.input(kF32), y = k.output(kF32);

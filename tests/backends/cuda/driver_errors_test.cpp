@@ -107,7 +107,7 @@ TEST_CASE("driver errors: each call while the backend starts") {
 TEST_CASE("driver errors: each call from the first compilation to the last call") {
   control().reset();
   // Each update has a buffer of its own: an error that lasts loses no variable.
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const FreshBackend backend(KILN_BINARY_DIR);
   const auto life = [&] {
     TrainingStep s(backend.path());
@@ -132,7 +132,7 @@ TEST_CASE("driver errors: each call from the first compilation to the last call"
 TEST_CASE("driver errors: variables after each call of a step that fails") {
   control().reset();
   // Each update has a buffer of its own: an error that lasts loses no variable.
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const FreshBackend backend(KILN_BINARY_DIR);
   const Array fed = TrainingStep::fed(2);
   int errors = 0;
@@ -237,7 +237,7 @@ TEST_CASE("driver errors: each call around a branch and a host function") {
 
 TEST_CASE("driver errors: each call of graphs between branches and host functions") {
   control().reset();
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const FreshBackend backend(KILN_BINARY_DIR);
   const Variable w = variable(Array::full({2, 2}, 0.5), {.name = "w"});
   const Tensor x = placeholder({.shape = {2, 2}, .name = "x"});

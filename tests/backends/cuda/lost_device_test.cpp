@@ -24,7 +24,7 @@ struct Row {
 }  // namespace
 
 TEST_CASE("lost device: the call fails, and later ones say why") {
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const std::string text = ": an error of the fake driver";
   const std::vector<Row> rows{
       {"cuLaunchKernel", 7, 719, "cannot launch a kernel: CUDA_ERROR_LAUNCH_FAILED (719)" + text},
@@ -76,7 +76,7 @@ TEST_CASE("lost device: the call fails, and later ones say why") {
 
 TEST_CASE("lost device: a stream that cannot be waited for ends the device") {
   control().reset();
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const FreshBackend backend(KILN_BINARY_DIR);
   TrainingStep s(backend.path());
   s.step({s.fed(2)});

@@ -43,7 +43,7 @@ std::string error_from(const char* function, int nth, const Action& action) {
 TEST_CASE("memory errors: each allocation of a call") {
   control().reset();
   // Each update has a buffer of its own.
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const FreshBackend backend(KILN_BINARY_DIR);
   { TrainingStep(backend.path()).step({TrainingStep::fed(2)}); }
   const std::size_t alive = objects_alive(control().usage());

@@ -64,7 +64,7 @@ TEST_CASE("memory texts: a variable that does not fit the device") {
 }
 
 TEST_CASE("memory texts: the new value of a variable") {
-  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_in_place");
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const LimitedBackend backend(7 * kMiB);
   const int made_at = __LINE__ + 1;
   const Variable w = variable(mebibytes(4, 1), {.name = "w"});

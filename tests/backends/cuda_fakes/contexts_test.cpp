@@ -97,9 +97,9 @@ TEST_CASE("fake driver: a child after fork() has no driver") {
   REQUIRE(child >= 0);
   if (child == 0) {
     int count = 0;
-    const bool is_refused = gpu->init(0) == Status::NotInitialized &&
+    const bool is_rejected = gpu->init(0) == Status::NotInitialized &&
                             gpu->device_get_count(&count) == Status::NotInitialized;
-    ::_exit(is_refused ? 0 : 1);
+    ::_exit(is_rejected ? 0 : 1);
   }
   int status = -1;
   REQUIRE(::waitpid(child, &status, 0) == child);

@@ -60,7 +60,7 @@ TEST_CASE("backends: plugins that cannot be used are rejected by every call that
   fake("newer_major", text("supports ABI 7.0 to 7.2 but Kiln (", runtime::host_path(),
                            ") supports 0.1 to 0.", KILN_ABI_MINOR, "; upgrade Kiln"));
   fake("throws", "violated the plugin ABI: kiln_backend_query threw an exception (no luck today)");
-  fake("refuses", "rejected the host: no GPU in this machine");
+  fake("rejects", "rejected the host: no GPU in this machine");
   check_rejected("no_such_backend", missing_backend("no_such_backend"));
 }
 
@@ -168,14 +168,14 @@ TEST_CASE("KILN_DISABLE: the name of no pass is an error of function") {
   CHECK(error.starts_with(
       "function: KILN_DISABLE has the unknown pass 'scan_merg'; did you mean 'scan_merge'?; passes "
       "are simplify, scan_merge, scan_hoist_invariants, scan_batch_inputs, scan_merge_gates, "
-      "scan_push_outputs, scan_drop_unused, scan_merge_sums, merge_products"));
+      "scan_push_outputs, scan_drop_unused, scan_merge_sums, merge_matmuls"));
   CHECK(error.find("; all disables every pass but the backend's, executable_cache disables the "
                    "sharing of executables") != error.npos);
   disable.set("simplify,scan_merge");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
   if (backend() == "reference") return;
-  CHECK(error.find("merge_products, sink_permutes, ") != error.npos);
-  disable.set("merge_loop_results,absorb_kernels");
+  CHECK(error.find("merge_matmuls, sink_permutes, ") != error.npos);
+  disable.set("merge_loop_results,fuse_epilogues");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
 }
 

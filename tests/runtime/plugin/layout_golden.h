@@ -239,8 +239,8 @@
   FIELD(kiln_host_info, sanitizer, 36, 4) \
   FIELD(kiln_host_info, library_version, 40, 16) \
   FIELD(kiln_host_info, library_path, 56, 16) \
-  FIELD(kiln_host_info, refusal, 72, 8) \
-  FIELD(kiln_host_info, refusal_capacity, 80, 8) \
+  FIELD(kiln_host_info, reason, 72, 8) \
+  FIELD(kiln_host_info, reason_capacity, 80, 8) \
   STRUCT(kiln_backend_header, 128) \
   FIELD(kiln_backend_header, struct_size, 0, 8) \
   FIELD(kiln_backend_header, next, 8, 8) \

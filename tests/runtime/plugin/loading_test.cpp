@@ -209,8 +209,8 @@ TEST_CASE("loading: an entry that throws, rejects or answers nonsense is rejecte
   check_rejected("throws",
                  "violated the plugin ABI: kiln_backend_query threw an exception (no luck today)");
   check_rejected("throws_number", "violated the plugin ABI: kiln_backend_query threw an exception");
-  check_rejected("refuses", "rejected the host: no GPU in this machine");
-  check_rejected("refuses_silently", "rejected the host with code 14 and without a reason");
+  check_rejected("rejects", "rejected the host: no GPU in this machine");
+  check_rejected("rejects_silently", "rejected the host with code 14 and without a reason");
   check_rejected("no_header", "gave no header");
   check_rejected("bad_magic", "gave a header that is not that of a Kiln backend");
   check_rejected("bad_name", "reports the invalid name '../Bad'");

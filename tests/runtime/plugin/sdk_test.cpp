@@ -256,8 +256,8 @@ TEST_CASE("SDK: the entry rejects hosts that it does not understand", "[plugin]"
   extension.must_understand = 1;
   host.next = &extension;
   char reason[12] = "";
-  host.refusal = reason;
-  host.refusal_capacity = sizeof(reason);
+  host.reason = reason;
+  host.reason_capacity = sizeof(reason);
   CHECK(sdk::detail::answer_query<kNothing>(&host, &header) == KILN_CODE_UNIMPLEMENTED);
   CHECK(std::string(reason) == "the host de");
   CHECK(header == nullptr);

@@ -135,8 +135,8 @@ class Adder final : public Executable {
     const std::int64_t dims[] = {static_cast<std::int64_t>(values.size())};
     Buffer* target = result.given;
     if (target == nullptr) {
-      result.made = std::make_unique<HostBuffer>(KILN_DTYPE_FLOAT32, dims);
-      target = result.made.get();
+      result.allocated = std::make_unique<HostBuffer>(KILN_DTYPE_FLOAT32, dims);
+      target = result.allocated.get();
     }
     std::memcpy(static_cast<HostBuffer*>(target)->data(), values.data(),
                 values.size() * sizeof(float));

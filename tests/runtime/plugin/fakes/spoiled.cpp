@@ -275,7 +275,7 @@ extern "C" std::uint32_t kiln_backend_query(const kiln_host_info* host,
                                             const kiln_backend_header** given) {
   if (is("query.code")) return 4711;
   if (is("query.utf8")) {
-    std::memcpy(host->refusal, "caf\xe9", 5);
+    std::memcpy(host->reason, "caf\xe9", 5);
     return KILN_CODE_UNAVAILABLE;
   }
   static kiln_backend_header header{};

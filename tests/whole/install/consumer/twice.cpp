@@ -13,8 +13,8 @@ struct Twice final : Executable {
     const Buffer& from = *call.inputs[0];
     Buffer* to = call.outputs[0].given;
     if (to == nullptr) {
-      call.outputs[0].made = std::make_unique<HostBuffer>(from.dtype(), from.dims());
-      to = call.outputs[0].made.get();
+      call.outputs[0].allocated = std::make_unique<HostBuffer>(from.dtype(), from.dims());
+      to = call.outputs[0].allocated.get();
     }
     const auto* source = static_cast<const float*>(from.host_data());
     auto* result = static_cast<float*>(static_cast<HostBuffer*>(to)->data());

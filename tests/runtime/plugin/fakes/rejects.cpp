@@ -4,6 +4,6 @@
 #include <cstdio>
 
 extern "C" uint32_t kiln_backend_query(const kiln_host_info* host, const kiln_backend_header**) {
-  std::snprintf(host->refusal, host->refusal_capacity, "no GPU in this machine");
+  std::snprintf(host->reason, host->reason_capacity, "no GPU in this machine");
   return KILN_CODE_UNAVAILABLE;
 }

@@ -1,5 +1,5 @@
-// Tests merge_products: matmuls of neighbouring slices become one.
-#include "core/passes/merge_products.h"
+// Tests merge_matmuls: matmuls of neighbouring slices become one.
+#include "core/passes/merge_matmuls.h"
 #include "tests/support/catch.h"
 #include "tests/core/passes/check_pass.h"
 
@@ -71,16 +71,16 @@ inputs %0 %1 %2 %3 %4 %5
 outputs %7 %9 %11 %16 %15
 )";
 
-TEST_CASE("merge_products joins matmuls that share an operand") {
-  check_pass(passes::merge_products, kSharedBefore, kSharedAfter);
+TEST_CASE("merge_matmuls joins matmuls that share an operand") {
+  check_pass(passes::merge_matmuls, kSharedBefore, kSharedAfter);
 }
 
-TEST_CASE("merge_products joins matmuls that are added") {
-  check_pass(passes::merge_products, kSumBefore, kSumAfter);
+TEST_CASE("merge_matmuls joins matmuls that are added") {
+  check_pass(passes::merge_matmuls, kSumBefore, kSumAfter);
 }
 
-TEST_CASE("merge_products leaves gaps, other tensors and matmuls with other readers") {
-  check_unchanged(passes::merge_products, kUnchanged);
+TEST_CASE("merge_matmuls leaves gaps, other tensors and matmuls with other readers") {
+  check_unchanged(passes::merge_matmuls, kUnchanged);
 }
 
 }  // namespace

@@ -12,6 +12,6 @@ namespace kiln::passes {
 
 /// Includes lambdas. After scan_merge_sums the gradients of a cell's gates are such slices: one
 /// matmul computes all their weight gradients, and one the gradient of the loop's input.
-ir::Graph merge_products(const ir::Graph& graph);
+ir::Graph merge_matmuls(const ir::Graph& graph);
 
 }  // namespace kiln::passes

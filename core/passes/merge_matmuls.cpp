@@ -1,6 +1,6 @@
 // Groups matmuls that differ in the slice of one operand only, and merges runs of adjacent slices
 // into one operand.
-#include "core/passes/merge_products.h"
+#include "core/passes/merge_matmuls.h"
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
@@ -214,7 +214,7 @@ std::vector<Value> merge_level(const std::vector<Value>& given) {
 
 }  // namespace
 
-ir::Graph merge_products(const ir::Graph& graph) {
+ir::Graph merge_matmuls(const ir::Graph& graph) {
   return ir::with_roots(graph, merge_level(graph.roots()));
 }
 

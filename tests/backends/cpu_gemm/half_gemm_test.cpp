@@ -2,7 +2,7 @@
 #include "backends/cpu/gemm/half_gemm.h"
 #include "core/types/at.h"
 #include "tests/support/catch.h"
-#include "tests/backends/cpu_tiled/tiles.h"
+#include "tests/backends/cpu_gemm/tiles.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 // change.
 #include "core/types/at.h"
 #include "tests/support/catch.h"
-#include "tests/backends/cpu_tiled/tiles.h"
+#include "tests/backends/cpu_gemm/tiles.h"
 
 #include <bit>
 #include <cmath>
