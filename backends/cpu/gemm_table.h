@@ -54,7 +54,7 @@ struct GemmRow {
   Range rhs_bytes = {};
   bool contiguous_k = false;  // only where both operands are contiguous along K
   /// M x N x K, GFLOP/s of this implementation / of the best other one that `uses` allows, on one
-  /// core with AVX-512 and the row's lowest ISA unless said; gemm/measurements.md has more. Float32
+  /// core with AVX-512 and the row's lowest ISA unless said; tools/kiln/bench/results has more. Float32
   /// unless said; other dtypes on one core of a Zen 5.
   std::string_view measured = {};
 };

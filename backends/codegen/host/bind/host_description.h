@@ -7,8 +7,8 @@ namespace kiln::codegen {
 
 /// Constants that divide steps into parts for threads. They depend on sizes and on the target that
 /// kernels were lowered for, never on the number of cores: the rows of a matmul's part or of a
-/// loop's group select its implementation, and with it the bits of its sums. README.md has the
-/// measurements of kernel_grain.
+/// loop's group select its implementation, and with it the bits of its sums. Measurements of
+/// kernel_grain: tools/kiln/bench/results/cpu-constants.md.
 struct HostDescription {
   TargetDescription target = {};
 
