@@ -54,8 +54,8 @@ struct GemmRow {
   Range rhs_bytes = {};
   bool contiguous_k = false;  // only where both operands are contiguous along K
   /// M x N x K, GFLOP/s of this implementation / of the best other one that `uses` allows, on one
-  /// core with AVX-512 and the row's lowest ISA unless said; tools/kiln/bench/results has more. Float32
-  /// unless said; other dtypes on one core of a Zen 5.
+  /// core with AVX-512 and the row's lowest ISA unless said. Float32 unless said; other dtypes on
+  /// one core of a Zen 5. tools/kiln/bench/results/cpu-native-gemm.md has more.
   std::string_view measured = {};
 };
 

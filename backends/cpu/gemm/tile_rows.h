@@ -6,8 +6,8 @@ namespace {
 
 /// Up to 14 rows of T in six registers: two bases, and the stride and its multiples that x86
 /// addresses do not scale (they scale by 2, 4 and 8). A compiler that keeps each row's offset in a
-/// register of its own runs out of registers and reloads offsets in the loop along k, which took 4 %
-/// of a bfloat16 matmul of 1024 x 1024 (Zen 4).
+/// register of its own runs out of registers and reloads offsets in the loop along k, which took
+/// 4 % of a bfloat16 matmul of 1024 x 1024 (Zen 4).
 template <class T>
 class TileRows {
  public:
