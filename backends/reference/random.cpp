@@ -29,7 +29,8 @@ Results run_random(const Context& c) {
   ir::load_signed(DType::Int64, c.x[0].data.get(), &position, 1);
   const auto draw = static_cast<std::uint64_t>(position);
   const std::uint64_t seed = static_cast<std::uint64_t>(attrs.seed) ^ c.run.seed;
-  const auto stream = static_cast<std::uint32_t>(attrs.stream);
+  const auto stream = static_cast<std::uint64_t>(attrs.stream);
+  const std::size_t first = stream % 2 == 0 ? 0 : 2;
   r123::Philox4x32 philox;
   const r123::Philox4x32::key_type key = {{low(seed), high(seed)}};
   Tensor y = c.result();
@@ -38,9 +39,9 @@ Results run_random(const Context& c) {
     const auto element = static_cast<std::uint64_t>(i);
     const r123::Philox4x32::ctr_type counter = {{low(element),
                                                  high(element) ^ low(c.run.call_counter),
-                                                 low(draw), high(draw) ^ stream}};
+                                                 low(draw), high(draw) ^ low(stream >> 1)}};
     const auto drawn = philox(counter, key);
-    values[element] = uniform(y.dtype, drawn[0], drawn[1]);
+    values[element] = uniform(y.dtype, drawn[first], drawn[first + 1]);
   }
   ir::store_floating(y.dtype, values.data(), y.data.get(), y.count);
   return {y};

@@ -101,9 +101,10 @@ inline constexpr OpDef kLeaves[] = {
      .doc = "U[0, 1) by Philox 4x32-10 (Salmon et al. 2011). `position` is an int64 scalar. "
             "Element e: key = (low, high word of seed xor the call's seed); counter = (low word of "
             "e, high word of e xor low word of the call counter, low word of position, high word "
-            "of position xor low word of stream). From the 32-bit results r0, r1: float64 is "
-            "((r0 2^32 + r1) >> 11) 2^-53, float32 (r0 >> 8) 2^-24, float16 (r0 >> 21) 2^-11, "
-            "bfloat16 (r0 >> 24) 2^-8.",
+            "of position xor low word of stream >> 1). The 32-bit results r0, r1 are the first two "
+            "for an even stream, the last two for an odd one, so that two streams share a block: "
+            "float64 is ((r0 2^32 + r1) >> 11) 2^-53, float32 (r0 >> 8) 2^-24, float16 (r0 >> 21) "
+            "2^-11, bfloat16 (r0 >> 24) 2^-8.",
      .infer = [](Inference& in) -> std::vector<Type> {
        require_dtype(in, kFloats, in.as<RandomAttrs>().type.dtype);
        require_sizes(in, in.as<RandomAttrs>().type);

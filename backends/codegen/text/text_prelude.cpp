@@ -181,7 +181,7 @@ struct Drawn {
 inline Drawn drawn(u64 seed, u64 call_counter, s64 position, s64 element, u64 stream) {
   u32 key0 = u32(seed), key1 = u32(seed >> 32);
   u32 c0 = u32(element), c1 = u32(u64(element) >> 32) ^ u32(call_counter);
-  u32 c2 = u32(position), c3 = u32(u64(position) >> 32) ^ u32(stream);
+  u32 c2 = u32(position), c3 = u32(u64(position) >> 32) ^ u32(stream >> 1);
   for (int round = 0; round < 10; ++round) {
     const u64 left = u64(0xd2511f53u) * c0, right = u64(0xcd9e8d57u) * c2;
     c0 = u32(right >> 32) ^ c1 ^ key0;
@@ -191,7 +191,7 @@ inline Drawn drawn(u64 seed, u64 call_counter, s64 position, s64 element, u64 st
     key0 += 0x9e3779b9u;
     key1 += 0xbb67ae85u;
   }
-  return {c0, c1};
+  return stream % 2 == 0 ? Drawn{c0, c1} : Drawn{c2, c3};
 }
 inline float uniform_f16(Drawn d) { return float(d.first >> 21) * 0x1p-11f; }
 inline float uniform_bf16(Drawn d) { return float(d.first >> 24) * 0x1p-8f; }

@@ -376,7 +376,7 @@ Value* KernelEmitter::random(const Expression& x) {
                                     .position = shaped(position),
                                     .element = shaped(element),
                                     .element_is_narrow = levels_.is_narrow(x.arguments[1]),
-                                    .stream = static_cast<std::uint32_t>(x.stream)});
+                                    .stream = static_cast<std::uint64_t>(x.stream)});
 }
 
 }  // namespace kiln::cpu

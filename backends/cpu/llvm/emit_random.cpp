@@ -37,7 +37,8 @@ Value* low_product(const Emit& e, Value* x, std::uint32_t factor) {
 }  // namespace
 
 // 32-bit words are the low halves of 64-bit lanes, in which products are computed. High halves are
-// undefined: only a shift of a whole product moves a high half down.
+// undefined: only a shift of a whole product moves a high half down. Streams 2 n and 2 n + 1 emit
+// the same rounds, which LLVM merges.
 Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   llvm::Type* wide = keys.element->getType();
   const auto high = [&](Value* v) { return e.b.CreateLShr(v, 32); };
@@ -48,7 +49,7 @@ Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   Value* high_element = keys.element_is_narrow ? e.integer(wide, 0) : high(keys.element);
   std::array<Value*, 4> c = {
       keys.element, e.b.CreateXor(high_element, keys.call_counter),
-      keys.position, e.b.CreateXor(high(keys.position), e.integer(wide, keys.stream))};
+      keys.position, e.b.CreateXor(high(keys.position), e.integer(wide, (keys.stream >> 1) & 0xFFFFFFFFu))};
   Value *k0 = keys.seed, *k1 = high(keys.seed);
   for (int round = 0; round < kRounds; ++round) {
     Value* p0 = low_product(e, c[0], 0xD2511F53u);
@@ -58,7 +59,9 @@ Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
     k1 = e.b.CreateAdd(k1, e.integer(wide, 0xBB67AE85u));
   }
   llvm::Type* narrow = e.with_lanes_of(e.b.getInt32Ty(), wide);
-  return to_unit(e, dtype, e.b.CreateTrunc(c[0], narrow), e.b.CreateTrunc(c[1], narrow));
+  const std::size_t first = keys.stream % 2 == 0 ? 0 : 2;
+  return to_unit(e, dtype, e.b.CreateTrunc(c[first], narrow),
+                 e.b.CreateTrunc(c[first + 1], narrow));
 }
 
 }  // namespace kiln::cpu

@@ -12,7 +12,7 @@ struct DrawKeys {
   llvm::Value* position = nullptr;
   llvm::Value* element = nullptr;
   bool element_is_narrow = false;  // below 2^32
-  std::uint32_t stream = 0;
+  std::uint64_t stream = 0;
 };
 
 /// Uniform in [0, 1), as Op::RandomUniform defines it.

@@ -254,7 +254,9 @@ TEST_CASE("draws: every float dtype follows the documented layout") {
   };
   const Floats plain = drawn(0, 0, 0, 0, 0);
   CHECK(drawn(std::int64_t{1} << 40, 0, 0, 0, 0) != plain);
-  CHECK(drawn(0, 3, 0, 0, 0) != plain);
+  CHECK(drawn(0, 1, 0, 0, 0)[0] == static_cast<float>(0xbc57ac) * 0x1p-24f);
+  CHECK(drawn(0, 2, 0, 0, 0) != plain);
+  CHECK(drawn(0, std::int64_t{1} << 32, 0, 0, 0) != plain);
   CHECK(drawn(0, 0, 0x1p33, 0, 0) != plain);
   CHECK(drawn(0, 0, 0, 5, 0) != plain);
   CHECK(drawn(0, 0, 0, 0, 6) != plain);

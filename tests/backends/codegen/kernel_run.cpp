@@ -7,6 +7,7 @@
 #include <Random123/philox.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -336,8 +337,10 @@ KernelRun::Bits KernelRun::random(const Expression& e) const {
   const r123::Philox4x32::key_type key = {{low(seed), high(seed)}};
   const r123::Philox4x32::ctr_type counter = {
       {low(element), high(element) ^ low(arguments_.call_counter), low(position),
-       high(position) ^ static_cast<std::uint32_t>(e.stream)}};
-  const auto drawn = philox(counter, key);
+       high(position) ^ low(static_cast<Bits>(e.stream) >> 1)}};
+  const auto words = philox(counter, key);
+  const bool is_odd = e.stream % 2 != 0;
+  const std::array<std::uint32_t, 2> drawn{words[is_odd ? 2 : 0], words[is_odd ? 3 : 1]};
   double value = (drawn[0] >> 8) * 0x1p-24;
   if (e.dtype == DType::Float16) value = (drawn[0] >> 21) * 0x1p-11;
   if (e.dtype == DType::BFloat16) value = (drawn[0] >> 24) * 0x1p-8;

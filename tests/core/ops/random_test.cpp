@@ -12,8 +12,9 @@ using namespace kiln::test;
 
 namespace {
 
-ir::Value draw(DType dtype, const ir::Dims& dims, std::int64_t seed, std::int64_t position = 0) {
-  const ir::RandomAttrs attrs{.type = {dtype, dims}, .seed = seed, .stream = 0};
+ir::Value draw(DType dtype, const ir::Dims& dims, std::int64_t seed, std::int64_t position = 0,
+               std::int64_t stream = 0) {
+  const ir::RandomAttrs attrs{.type = {dtype, dims}, .seed = seed, .stream = stream};
   return ir::make(ir::Op::RandomUniform, attrs,
                   {ir::scalar_constant_int(DType::Int64, position)});
 }
@@ -29,6 +30,23 @@ TEST_CASE("draws: the documented layout") {
   CHECK(x.item<float>() == static_cast<float>(0x6627e8) * 0x1p-24f);
   const Array wide = evaluate({}, {draw(DType::Float64, 1, 0)}, {})[0];
   CHECK(wide.item<double>() == static_cast<double>(0x6627e8d5e169c58dull >> 11) * 0x1p-53);
+  // The next stream has the other two words of the block; the one after it has another block.
+  const ir::Dims one{1};
+  const Array odd = evaluate({}, {draw(DType::Float32, one, 0, 0, 1)}, {})[0];
+  CHECK(odd.item<float>() == static_cast<float>(0xbc57ac) * 0x1p-24f);
+  const Array odd_wide = evaluate({}, {draw(DType::Float64, one, 0, 0, 1)}, {})[0];
+  CHECK(odd_wide.item<double>() == static_cast<double>(0xbc57ac4c9b00dbd8ull >> 11) * 0x1p-53);
+  const Array next = evaluate({}, {draw(DType::Float32, one, 0, 0, 2)}, {})[0];
+  CHECK(next.item<float>() != x.item<float>());
+}
+
+TEST_CASE("draws: streams of one block are independent") {
+  const std::int64_t n = 20000;
+  const auto x = doubles(evaluate({}, {draw(DType::Float32, ir::Dims{n}, 1)}, {})[0]);
+  const auto y = doubles(evaluate({}, {draw(DType::Float32, ir::Dims{n}, 1, 0, 1)}, {})[0]);
+  double products = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) products += (x[i] - 0.5) * (y[i] - 0.5);
+  CHECK(products / static_cast<double>(n) * 12 == Approx(0).margin(0.03));
 }
 
 TEST_CASE("draws: uniform, repeatable, and different by seed and position") {

@@ -31,14 +31,14 @@ Row cumsum_row(const std::string& name, const Ints& dims) {
 
 Row random_normal_row(const std::string& name, std::int64_t size) {
   const Ints dims{size};
-  Limit limit = copy_limit("1 array written, 4 B; + 60 operations (two draws, log, cos) an element",
+  Limit limit = copy_limit("1 array written, 4 B; + 60 operations (a draw, log, cos) an element",
                            bytes_of(dims));
   limit.operations = 60.0 * static_cast<double>(size);
   return {name, text(size, " normal draws"), limit, [=] {
             WorkBuilder builder(Memory::Host);
             return builder.work({random_normal(Shape({size}))});
           },
-          Timing::Steady, "perf, AVX2: 73 % is Philox (two blocks a draw), log and sqrt, 16 % cos"};
+          Timing::Steady, "perf, AVX2: most of it is Philox, log and sqrt, 16 % cos"};
 }
 
 Row concatenate_row(const std::string& name, std::int64_t count, const Ints& dims) {
