@@ -266,7 +266,7 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
   tensors.host_call_context = call.host_call_context;
   run(*sized, tensors);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i]) result_of(i).made = std::move(buffers[i]);
+    if (buffers[i]) result_of(i).allocated = std::move(buffers[i]);
   }
   return nullptr;
 }
