@@ -182,7 +182,7 @@ TEST_CASE("driver errors: each call of reading a variable") {
   CHECK(errors >= 3);
 }
 
-TEST_CASE("driver errors: each call of a function whose sizes are data") {
+TEST_CASE("driver errors: each call of a function with data-dependent shapes") {
   control().reset();
   const FreshBackend backend(KILN_BINARY_DIR);
   const Variable n = variable(3, {.dtype = "int32", .name = "n"});

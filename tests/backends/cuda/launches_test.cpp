@@ -139,7 +139,7 @@ TEST_CASE("launches: names with any characters") {
   CHECK(has(text, "input a \\\"b\\\""));
 }
 
-TEST_CASE("launches: each part of a function whose sizes are data") {
+TEST_CASE("launches: each part of a function with data-dependent shapes") {
   control().reset();
   const Scratch scratch;
   const Variable n = variable(3, {.dtype = "int32", .name = "n"});

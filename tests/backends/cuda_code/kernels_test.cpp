@@ -2,7 +2,7 @@
 // fakes interpret the comments above each function: these tests compile the functions.
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/machines_compiler.h"
-#include "tests/backends/cuda_code/cubin_facts.h"
+#include "tests/backends/cuda_code/kernel_resources.h"
 #include "tests/backends/cuda_code/recorded_kernels.h"
 
 #include "backends/codegen/text/grid_text.h"
@@ -40,20 +40,20 @@ struct Totals {
   int kernels = 0, registers = 0, with_stack = 0, stack_bytes = 0;
 };
 
-void check_facts(const ParsedKernel& parsed, const KernelFacts& facts, Totals& totals) {
+void check_resources(const ParsedKernel& parsed, const KernelResources& resources, Totals& totals) {
   const codegen::GridDescription device;
-  INFO(print(parsed.kernel) << print(parsed.schedule) << "\nregisters " << facts.registers
-                            << ", stack " << facts.stack_bytes);
-  CHECK(facts.registers > 0);
-  CHECK(facts.registers * parsed.schedule.threads <= device.registers);
-  CHECK(facts.stack_bytes <= max_stack_bytes(parsed));
+  INFO(print(parsed.kernel) << print(parsed.schedule) << "\nregisters " << resources.registers
+                            << ", stack " << resources.stack_bytes);
+  CHECK(resources.registers > 0);
+  CHECK(resources.registers * parsed.schedule.threads <= device.registers);
+  CHECK(resources.stack_bytes <= max_stack_bytes(parsed));
   const std::int64_t shared = shared_bytes(parsed.kernel, parsed.schedule);
   CHECK(shared <= device.shared_bytes);
-  CHECK(facts.shared_bytes <= (shared == 0 ? 0 : shared + kReservedBytes));
+  CHECK(resources.shared_bytes <= (shared == 0 ? 0 : shared + kReservedBytes));
   ++totals.kernels;
-  totals.registers = std::max(totals.registers, facts.registers);
-  totals.stack_bytes = std::max(totals.stack_bytes, facts.stack_bytes);
-  totals.with_stack += facts.stack_bytes > 0 ? 1 : 0;
+  totals.registers = std::max(totals.registers, resources.registers);
+  totals.stack_bytes = std::max(totals.stack_bytes, resources.stack_bytes);
+  totals.with_stack += resources.stack_bytes > 0 ? 1 : 0;
 }
 
 void compile(const cuda::api::Compiler& compiler, int architecture,
@@ -61,8 +61,10 @@ void compile(const cuda::api::Compiler& compiler, int architecture,
   std::vector<codegen::ScheduledKernel> scheduled;
   for (const ParsedKernel& one : kernels) scheduled.push_back({one.kernel, one.schedule});
   const auto compiled = compiler.compile(grid_text(scheduled), architecture, "kernels.cu");
-  const auto facts = read_cubin_facts(compiled.cubin);
-  for (const ParsedKernel& one : kernels) check_facts(one, facts.at(one.kernel.name), totals);
+  const auto resources = read_kernel_resources(compiled.cubin);
+  for (const ParsedKernel& one : kernels) {
+    check_resources(one, resources.at(one.kernel.name), totals);
+  }
 }
 
 void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKernel> kernels) {

@@ -12,7 +12,7 @@ using namespace kiln::ir;
 
 namespace {
 
-std::string fault_of(const Graph& graph) {
+std::string error_of(const Graph& graph) {
   return module::verify(graph).value_or("none");
 }
 
@@ -40,50 +40,50 @@ TEST_CASE("verifier: valid programs pass") {
 
 TEST_CASE("verifier: inputs, updates and outputs") {
   const Value x = test::placeholder("x", kPair), w = test::variable("w", kPair);
-  CHECK(fault_of({{}, {x + x}, {}}) == "placeholder x is not an input");
-  CHECK(fault_of({{x, x}, {x}, {}}) == "an input occurs twice");
-  CHECK(fault_of({{w}, {w}, {}}) == "an input is not a placeholder");
-  CHECK(fault_of({{x}, {Value{}}, {}}) == "an output is empty");
-  CHECK(fault_of({{x}, {}, {{x, x}}}) == "an update is not of a variable");
-  CHECK(fault_of({{x}, {}, {{w, x}, {w, w}}}) == "a variable has two updates");
-  CHECK(fault_of({{x}, {}, {{w, reduce_sum(x, {0})}}}) ==
+  CHECK(error_of({{}, {x + x}, {}}) == "placeholder x is not an input");
+  CHECK(error_of({{x, x}, {x}, {}}) == "an input occurs twice");
+  CHECK(error_of({{w}, {w}, {}}) == "an input is not a placeholder");
+  CHECK(error_of({{x}, {Value{}}, {}}) == "an output is empty");
+  CHECK(error_of({{x}, {}, {{x, x}}}) == "an update is not of a variable");
+  CHECK(error_of({{x}, {}, {{w, x}, {w, w}}}) == "a variable has two updates");
+  CHECK(error_of({{x}, {}, {{w, reduce_sum(x, {0})}}}) ==
         "an update assigns float32[] to a variable of type float32[2]");
-  CHECK(fault_of({{x}, {}, {{Value{}, x}}}) == "an update is not of a variable");
+  CHECK(error_of({{x}, {}, {{Value{}, x}}}) == "an update is not of a variable");
 }
 
 TEST_CASE("verifier: lambdas are closed, and no parameter is outside") {
   const Value start = test::variable("w", kPair), x = test::placeholder("x", kPair);
   const Type step{DType::Int64, {}};
   const Value p = parameter(1, 0, kPair);
-  CHECK(fault_of({{}, {scan_giving(p, {step, kPair}, start)}, {}}) == "none");
-  CHECK(fault_of({{}, {p}, {}}) == "a parameter is outside of a lambda");
-  CHECK(fault_of({{x}, {scan_giving(x, {step, kPair}, start)}, {}}) ==
+  CHECK(error_of({{}, {scan_giving(p, {step, kPair}, start)}, {}}) == "none");
+  CHECK(error_of({{}, {p}, {}}) == "a parameter is outside of a lambda");
+  CHECK(error_of({{x}, {scan_giving(x, {step, kPair}, start)}, {}}) ==
         "a lambda is not closed (placeholder)");
-  CHECK(fault_of({{}, {scan_giving(start + p, {step, kPair}, start)}, {}}) ==
+  CHECK(error_of({{}, {scan_giving(start + p, {step, kPair}, start)}, {}}) ==
         "a lambda is not closed (variable)");
-  CHECK(fault_of({{}, {scan_giving(parameter(1, 5, kPair), {step, kPair}, start)}, {}}) ==
+  CHECK(error_of({{}, {scan_giving(parameter(1, 5, kPair), {step, kPair}, start)}, {}}) ==
         "a parameter is not one of its lambda's (parameter)");
-  CHECK(fault_of({{}, {scan_giving(parameter(2, 0, kPair), {step, kPair}, start)}, {}}) ==
+  CHECK(error_of({{}, {scan_giving(parameter(2, 0, kPair), {step, kPair}, start)}, {}}) ==
         "a parameter is not one of its lambda's (parameter)");
   const Value other = parameter(0, 0, kPair);
-  CHECK(fault_of({{}, {scan_giving(other, {step, kPair}, start)}, {}}) ==
+  CHECK(error_of({{}, {scan_giving(other, {step, kPair}, start)}, {}}) ==
         "a parameter is not one of its lambda's (parameter)");
 }
 
 TEST_CASE("verifier: every size has a source") {
   const Dim n = Dim::fresh("n"), m = Dim::fresh("m");
   const Value x = test::placeholder("x", {DType::Float32, {n}});
-  CHECK(fault_of({{x}, {reshape(x, {n, 1})}, {}}) == "none");
-  CHECK(fault_of({{x}, {dim_size(m)}, {}}) == "size m has no source (dim_size)");
-  CHECK(fault_of({{x}, {slice(x, {m}, {n})}, {}}).find("size m has no source") == 0);
-  CHECK(fault_of({{}, {iota({DType::Int32, {m}}, 0)}, {}}) == "size m has no source (iota)");
+  CHECK(error_of({{x}, {reshape(x, {n, 1})}, {}}) == "none");
+  CHECK(error_of({{x}, {dim_size(m)}, {}}) == "size m has no source (dim_size)");
+  CHECK(error_of({{x}, {slice(x, {m}, {n})}, {}}).find("size m has no source") == 0);
+  CHECK(error_of({{}, {iota({DType::Int32, {m}}, 0)}, {}}) == "size m has no source (iota)");
 }
 
 TEST_CASE("verifier: types are inferred again") {
   const Value x = test::placeholder("x", kPair);
   // Interned without the type rule.
   const NodeRef wrong = intern(Op::Neg, NoAttrs{}, {x}, {{DType::Float32, {3}}}, {});
-  CHECK(fault_of({{x}, {{wrong, 0}}, {}}) == "types differ (neg)");
+  CHECK(error_of({{x}, {{wrong, 0}}, {}}) == "types differ (neg)");
 }
 
 TEST_CASE("verifier: the state is the set of variables that the graph reads and updates") {

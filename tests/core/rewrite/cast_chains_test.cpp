@@ -242,7 +242,7 @@ bool same(long double a, long double b) {
 }
 
 /// Empty, or the first element of the chain that differs from one cast at a time.
-std::string fault_of(const Chain& chain, const Array& found) {
+std::string mismatch_of(const Chain& chain, const Array& found) {
   const std::vector<long double>& values = grids()[static_cast<std::size_t>(chain[0])].values;
   if (found.dtype() != chain.back()) return name_of(chain) + ": another dtype";
   if (static_cast<std::size_t>(found.size()) != values.size()) return name_of(chain) + ": size";
@@ -274,7 +274,7 @@ void check_chains(const std::vector<Chain>& chains) {
   }
   const std::vector<Array> found =
       evaluate({x}, results, {grid.elements}, tested_backend(), /*optimise=*/true);
-  for (std::size_t i = 0; i < chains.size(); ++i) CHECK(fault_of(chains[i], found[i]) == "");
+  for (std::size_t i = 0; i < chains.size(); ++i) CHECK(mismatch_of(chains[i], found[i]) == "");
 }
 
 std::vector<DType> all_dtypes() {

@@ -1,6 +1,6 @@
 // The attributes are those that `cuobjdump -elf` of the CUDA toolkit shows as EIATTR_*: each has a
 // format byte, a kind, and a length or a value of 16 bits.
-#include "tests/backends/cuda_code/cubin_facts.h"
+#include "tests/backends/cuda_code/kernel_resources.h"
 
 #include <elf.h>
 
@@ -29,8 +29,8 @@ class Cubin {
     names_ = contents(sections_.at(header.e_shstrndx));
   }
 
-  std::map<std::string, KernelFacts> facts() const {
-    std::map<std::string, KernelFacts> result;
+  std::map<std::string, KernelResources> resources() const {
+    std::map<std::string, KernelResources> result;
     for (const Elf64_Shdr& section : sections_) {
       const std::string name = text_at(names_, section.sh_name);
       if (name == ".nv.info") add_attributes(contents(section), result);
@@ -74,15 +74,15 @@ class Cubin {
     throw std::runtime_error("a cubin without symbols");
   }
 
-  void add_attributes(std::string_view info, std::map<std::string, KernelFacts>& result) const {
+  void add_attributes(std::string_view info, std::map<std::string, KernelResources>& result) const {
     for (std::size_t at = 0; at + 4 <= info.size();) {
       const auto format = read<std::uint8_t>(at, info), kind = read<std::uint8_t>(at + 1, info);
       const auto size = read<std::uint16_t>(at + 2, info);
       const bool has_value = format == kSized && (kind == kFrameSize || kind == kRegisters);
       if (has_value) {
-        KernelFacts& facts = result[symbol(read<std::uint32_t>(at + 4, info))];
+        KernelResources& resources = result[symbol(read<std::uint32_t>(at + 4, info))];
         const auto value = static_cast<int>(read<std::uint32_t>(at + 8, info));
-        (kind == kRegisters ? facts.registers : facts.stack_bytes) = value;
+        (kind == kRegisters ? resources.registers : resources.stack_bytes) = value;
       }
       at += 4 + (format == kSized ? size : 0u);
     }
@@ -94,8 +94,8 @@ class Cubin {
 
 }  // namespace
 
-std::map<std::string, KernelFacts> read_cubin_facts(const std::string& cubin) {
-  return Cubin(cubin).facts();
+std::map<std::string, KernelResources> read_kernel_resources(const std::string& cubin) {
+  return Cubin(cubin).resources();
 }
 
 }  // namespace kiln::testing
