@@ -18,7 +18,7 @@ class TileRows {
         five_(5 * stride_),
         low_(reinterpret_cast<const char*>(first)),
         high_(low_ + 7 * stride_) {
-    // Hides how the values depend on each other, or the compiler derives its own ones.
+    // Makes the values opaque: the compiler would compute an offset per row from the stride again.
     asm("" : "+r"(three_), "+r"(five_), "+r"(high_));
   }
 
