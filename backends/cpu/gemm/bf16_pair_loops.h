@@ -161,6 +161,7 @@ inline void store_rounded(__m512 sums, BFloat16Bits* to, __mmask16 lanes) {
 /// Computes one tile. REQUIRES: kVectors * kLanes - kLanes < a.n <= kVectors * kLanes.
 template <int kRows, int kVectors>
 void multiply_pairs(const HalfArguments& a) {
+  static_assert(kRows <= TileRows<unsigned>::kMaxRows);
   __m512 sums[kRows][kVectors];
   const int last = static_cast<int>(a.n) - (kVectors - 1) * kHalfLanes;
   const auto lanes = [&](int v) {
