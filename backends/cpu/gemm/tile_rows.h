@@ -4,10 +4,10 @@
 namespace kiln::cpu {
 namespace {
 
-/// Up to 14 rows of T in five registers: two bases, the stride, and three and five times the stride,
-/// since x86 addresses scale by 2, 4 and 8 only. A compiler that keeps each row's offset in a
-/// register of its own runs out of registers and reloads offsets in the loop along k, which took
-/// 4 % of a bfloat16 matmul of 1024 x 1024 (Zen 4).
+/// Up to 14 rows of T in five registers: two bases, and the stride, times 1, 3 and 5, since x86
+/// addresses scale by 2, 4 and 8 only. A compiler that keeps each row's offset in a register of its
+/// own runs out of registers and reloads offsets in the loop along k, which took 4 % of a bfloat16
+/// matmul of 1024 x 1024 (Zen 4).
 template <class T>
 class TileRows {
  public:
