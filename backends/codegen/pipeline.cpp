@@ -241,8 +241,7 @@ std::string print_program(const Compilation& c) { return print(c.program); }
 constexpr bool kRequired = false, kOptional = true;  // PipelineStep::is_optional
 constexpr bool kKeepsBits = true, kReorders = false;  // PipelineStep::keeps_bits
 
-/// Names are stable: KILN_DISABLE lists them and dumps have files of these names. Three functions
-/// have other names than their step.
+/// Names are stable: KILN_DISABLE lists them and dumps have files of these names.
 constexpr PipelineStep kPipeline[] = {
     {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
      "rejects static sizes that overflow; gives sizes that guards equate one name"},
