@@ -241,8 +241,7 @@ std::string print_program(const Compilation& c) { return print(c.program); }
 constexpr bool kRequired = false, kOptional = true;  // PipelineStep::is_optional
 constexpr bool kKeepsBits = true, kReorders = false;  // PipelineStep::keeps_bits
 
-/// Names are stable: KILN_DISABLE lists them and dumps have files of these names. Three functions
-/// have other names than their step.
+/// Names are stable: KILN_DISABLE lists them and dumps have files of these names.
 constexpr PipelineStep kPipeline[] = {
     {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
      "rejects static sizes that overflow; gives sizes that guards equate one name"},
@@ -279,8 +278,8 @@ constexpr PipelineStep kPipeline[] = {
      kReorders, "chooses loop order and vector axis for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "records the outcome of each claim for dumps"},
-    {"find_independent_rows", find_independent_rows, verify_plan, print_program, kOptional, kReorders,
-     "finds row-independent loops, which run in parallel over rows"},
+    {"find_independent_rows", find_independent_rows, verify_plan, print_program, kOptional,
+     kReorders, "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
     {"find_buffer_aliases", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,

@@ -244,9 +244,10 @@ std::vector<Value> expand_softmax(const Node& node, std::span<const Value> opera
   const std::int64_t axis = node.as<AxisAttrs>().axis;
   const Value e = unary(Op::Exp, shifted(operands[0], axis));
   const Value sum = reduce_sum(e, {axis});
-  // A reciprocal of 16 bits would double the error of a quotient.
+  // Divides each element in 16 bits, in which rounding 1 / sum would double the error.
   if (dtype_bytes(e.dtype()) < 4) return {e / keep_axis(sum, e, axis)};
-  return {e * keep_axis(1.0 / sum, e, axis)};  // one division a row; at most 1
+  // Divides once per row. The sum is at least 1, so neither 1 / sum nor a result exceeds 1.
+  return {e * keep_axis(1.0 / sum, e, axis)};
 }
 
 std::vector<Value> expand_log_softmax(const Node& node, std::span<const Value> operands) {

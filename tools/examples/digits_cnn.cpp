@@ -194,7 +194,7 @@ int main(int argc, char** argv) {
   app.add_option("--batch", o.batch, "digits per batch")
       ->check(in_range(1, INT_MAX))->type_name("N");
   app.add_option("--rate", o.rate, "learning rate")
-      ->check(in_range(DBL_MIN, DBL_MAX))->type_name("X");
+      ->check(in_range(DBL_MIN, DBL_MAX, "a finite number above 0"))->type_name("X");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
   app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");

@@ -52,17 +52,20 @@ inline void set_help_format(CLI::App& app) {
   app.option_defaults()->always_capture_default();
 }
 
-/// Accepts numbers from `min` to `max`, but not NaN, which compares false with both.
+/// Accepts numbers from `min` to `max`, but not NaN, which compares false with both. `wanted`:
+/// describes them in the error; empty: "a number from MIN to MAX".
 template <class T>
-CLI::Validator in_range(T min, T max) {
+CLI::Validator in_range(T min, T max, std::string wanted = "") {
+  if (wanted.empty()) {
+    std::ostringstream text;
+    text << (std::is_integral_v<T> ? "an integer" : "a number") << " from " << min << " to " << max;
+    wanted = text.str();
+  }
   const CLI::Range range(min, max);
-  const char* kind = std::is_integral_v<T> ? "an integer" : "a number";
   const auto reason = [=](std::string& given) {
     const bool is_nan = std::isnan(std::strtod(given.c_str(), nullptr));
     if (!is_nan && range(given).empty()) return std::string();
-    std::ostringstream text;
-    text << "Value " << given << " is not " << kind << " from " << min << " to " << max;
-    return text.str();
+    return "Value " + given + " is not " + wanted;
   };
   return CLI::Validator(reason, "");
 }

@@ -131,7 +131,7 @@ void add_compare(CLI::App& app, int& status) {
                     "--backends [default: reference,cpu]");
   command->add_option("--tolerance", compared->tolerance,
                       "largest accepted difference, relative to max(1, |element|)")
-      ->check(in_range(0.0, DBL_MAX))->type_name("X");
+      ->check(in_range(0.0, DBL_MAX, "a finite number of at least 0"))->type_name("X");
   options->add_to(command);
   command->callback([options, compared, &status] {
     const auto module = kiln::tool::load_module(options->file);

@@ -1,7 +1,7 @@
 // Expands composite ops into primitives.
 //
 // Before: %1 = softmax %0
-// After:  %1 = max %0; %2 = exp (%0 - %1); %3 = sum %2; %4 = %2 / %3
+// After:  %1 = max %0; %2 = exp (%0 - %1); %3 = sum %2; %4 = 1 / %3; %5 = %2 * %4
 #pragma once
 
 #include "backends/codegen/graph/graph_pass.h"

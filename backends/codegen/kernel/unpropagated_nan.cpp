@@ -1,7 +1,7 @@
 // NaN: finds which expressions depend on a maximum m, and which are NaN where the sum of exp(x - m)
-// is. Zeros: a row with zeros of both signs and none above them gives x - m a zero of either sign.
-// exp(x - m) is 1 for both, the sum is then at least 2, and x - m - log(sum) is not 0. Other uses of
-// x - m or m are rejected.
+// is. Zeros: if the maximum of a row is 0 and the row has zeros of both signs, m may be either, and
+// so may zeros of x - m. exp(x - m) is 1 for both; the sum is then at least 2, so x - m - log(sum)
+// is not 0. Any other use of m or of x - m is rejected.
 #include "backends/codegen/kernel/unpropagated_nan.h"
 
 #include "backends/codegen/kernel/signs.h"
@@ -58,11 +58,14 @@ class MaximumUses {
     return x.kind == ExpressionKind::StageResult && at(x.number) == stage;
   }
 
-  /// Whether it is x - maximum.
+  /// Whether it is x - maximum, for the x of the maximum. (Where NaN is ignored, another operand
+  /// may exceed the maximum, though never_positive() of signs.h may say that it does not.)
+  bool is_difference(const Expression& e) const {
+    return e.kind == ExpressionKind::Apply && e.op == Op::Sub &&
+           e.arguments[0] == kernel_.stages[maximum_].value && is_result(e.arguments[1], maximum_);
+  }
   bool is_difference(int expression) const {
-    const Expression& x = kernel_.expressions[at(expression)];
-    return x.kind == ExpressionKind::Apply && x.op == Op::Sub &&
-           is_result(x.arguments[1], maximum_) && !is_result(x.arguments[0], maximum_);
+    return is_difference(kernel_.expressions[at(expression)]);
   }
 
   bool is_log_of_sum(int expression) const {
@@ -70,15 +73,16 @@ class MaximumUses {
     return x.kind == ExpressionKind::Apply && x.op == Op::Log && is_result(x.arguments[0], sum_);
   }
 
-  /// Whether the maximum is used in x - maximum alone, and that in exp and x - maximum - log(sum).
+  /// Whether `user` uses the maximum, if at all, as x - maximum, and x - maximum in exp or in
+  /// x - maximum - log(sum).
   bool allows_any_zero(const Expression& user) const {
     for (std::size_t i = 0; i < user.arguments.size(); ++i) {
       const int argument = user.arguments[i];
       if (argument < 0) continue;
-      const bool is_sub = user.kind == ExpressionKind::Apply && user.op == Op::Sub;
-      if (is_result(argument, maximum_) && !(is_sub && i == 1)) return false;
+      if (is_result(argument, maximum_) && !is_difference(user)) return false;
       if (!is_difference(argument)) continue;
       const bool is_exp = user.kind == ExpressionKind::Apply && user.op == Op::Exp;
+      const bool is_sub = user.kind == ExpressionKind::Apply && user.op == Op::Sub;
       if (!is_exp && !(is_sub && i == 0 && is_log_of_sum(user.arguments[1]))) return false;
     }
     return true;

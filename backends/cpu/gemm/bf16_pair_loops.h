@@ -161,6 +161,7 @@ inline void store_rounded(__m512 sums, BFloat16Bits* to, __mmask16 lanes) {
 /// Computes one tile. REQUIRES: kVectors * kLanes - kLanes < a.n <= kVectors * kLanes.
 template <int kRows, int kVectors>
 void multiply_pairs(const HalfArguments& a) {
+  static_assert(kRows <= TileRows<unsigned>::kMaxRows);
   __m512 sums[kRows][kVectors];
   const int last = static_cast<int>(a.n) - (kVectors - 1) * kHalfLanes;
   const auto lanes = [&](int v) {
@@ -190,8 +191,7 @@ void multiply_pairs(const HalfArguments& a) {
   }
   KILN_EACH_SUM {
     if (a.rounded) {
-      BFloat16Bits* to = a.rounded + r * a.rounded_m + v * kHalfLanes;
-      store_rounded(sums[r][v], to, lanes(v));
+      store_rounded(sums[r][v], a.rounded + r * a.rounded_m + v * kHalfLanes, lanes(v));
     } else {
       _mm512_mask_storeu_ps(a.sums + r * a.sums_m + v * kHalfLanes, lanes(v), sums[r][v]);
     }
@@ -206,14 +206,6 @@ void multiply_pair_rows(const HalfArguments& a) {
   }
   if (a.n <= kHalfLanes) return multiply_pairs<kRows, 1>(a);
   multiply_pairs<kRows, 2>(a);
-}
-
-void narrow_pairs(const float* from, BFloat16Bits* to, long long count) {
-  for (long long i = 0; i < count; i += kHalfLanes) {
-    const long long lanes = smaller(kHalfLanes, count - i);
-    const auto mask = static_cast<__mmask16>((1u << lanes) - 1);
-    store_rounded(_mm512_maskz_loadu_ps(mask, from + i), to + i, mask);
-  }
 }
 
 /// Multiplies by one panel of rhs, in tiles of nearly equal height.

@@ -118,7 +118,7 @@ void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
       const std::int64_t columns = std::min(kGroupN, shape_.n - column);
       Half* to = result + row * shape_.result_m + column;
       add_group(own, rows, rhs, column, columns, to);
-      if (kernel_.rounds) continue;
+      if (!kernel_.narrow) continue;
       for (std::int64_t r = 0; r < rows; ++r) {
         kernel_.narrow(own.sums + r * columns, to + r * shape_.result_m, columns);
       }
@@ -139,7 +139,7 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
   a.sums_m = columns;
   a.rounded_m = shape_.result_m;
   BFloat16Bits* rounded = nullptr;
-  if constexpr (std::is_same_v<Half, BFloat16Bits>) rounded = kernel_.rounds ? result : nullptr;
+  if constexpr (std::is_same_v<Half, BFloat16Bits>) rounded = kernel_.narrow ? nullptr : result;
   if (form_ == RhsForm::Prepacked) {
     a.k = words(shape_.k);
     a.rounded = rounded;

@@ -42,8 +42,8 @@ class HalfGemm {
   std::int64_t group_columns() const;
   std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }
   Scratch parts_of(PackedWord* scratch) const;
-  /// Computes the sums of one group of rows and columns from converted rows of lhs; rounds them to
-  /// `result` if the kernel `rounds`.
+  /// Computes the sums of one group of rows and columns from converted rows of lhs. A kernel
+  /// without `narrow` rounds them to `result`.
   void add_group(const Scratch& own, std::int64_t rows, const void* rhs, std::int64_t column,
                  std::int64_t columns, Half* result) const;
   /// Packs `depth` rows of rhs, block after block, and adds their products to the group's sums.

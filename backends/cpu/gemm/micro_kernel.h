@@ -85,12 +85,12 @@ struct HalfArguments {
   long long m, n, k;
   long long lhs_m, lhs_k, sums_m;
   bool accumulate;  // add to the values of sums
-  /// Where to store the rounded sums instead of `sums`, for kernels with `rounds`; else null.
+  /// Where a kernel without `narrow` stores the sums, rounded, instead of in `sums`; else null.
   BFloat16Bits* rounded = nullptr;
   long long rounded_m = 0;
 };
 
-/// The loops of half-precision matmuls with float32 sums. `narrow` rounds once, to nearest even.
+/// The loops of half-precision matmuls with float32 sums, which are rounded once, to nearest even.
 template <class Half>
 struct HalfKernel {
   int panel_columns;
@@ -99,8 +99,8 @@ struct HalfKernel {
   void (*pack)(const PackArguments<Half, PackedWord>&);
   void (*prepare_lhs)(const HalfLhsArguments<Half>&);
   void (*run)(const HalfArguments&);
+  /// Rounds sums. Null: `run` rounds them, to HalfArguments::rounded.
   void (*narrow)(const float* from, Half* to, long long count);
-  bool rounds = false;  // whether `run` takes HalfArguments::rounded
 };
 
 /// The loops of one ISA. Signed integers are computed as unsigned ones, which wrap around.

@@ -10,7 +10,6 @@ const HalfKernel<BFloat16Bits> kBf16KernelAvx512 = {
     .pack = &pack_pairs,
     .prepare_lhs = &pair_lhs,
     .run = &run_pairs,
-    .narrow = &narrow_pairs,
-    .rounds = true};
+    .narrow = nullptr};
 
 }  // namespace kiln::cpu

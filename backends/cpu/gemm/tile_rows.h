@@ -4,13 +4,15 @@
 namespace kiln::cpu {
 namespace {
 
-/// Up to 14 rows of T in six registers: two bases, and the stride and its multiples that x86
-/// addresses do not scale (they scale by 2, 4 and 8). A compiler that keeps each row's offset in a
-/// register of its own runs out of registers and reloads offsets in the loop along k, which took
-/// 4 % of a bfloat16 matmul of 1024 x 1024 (Zen 4).
+/// Up to 14 rows of T in five registers: two bases, and the stride, times 1, 3 and 5, since x86
+/// addresses scale by 2, 4 and 8 only. A compiler that keeps each row's offset in a register of its
+/// own runs out of registers and reloads offsets in the loop along k, which took 4 % of a bfloat16
+/// matmul of 1024 x 1024 (Zen 4).
 template <class T>
 class TileRows {
  public:
+  static constexpr int kMaxRows = 14;
+
   /// `stride`: elements from row to row.
   TileRows(const T* first, long long stride)
       : stride_(stride * static_cast<long long>(sizeof(T))),
@@ -18,11 +20,11 @@ class TileRows {
         five_(5 * stride_),
         low_(reinterpret_cast<const char*>(first)),
         high_(low_ + 7 * stride_) {
-    // Hides how the values depend on each other, or the compiler derives its own ones.
+    // Makes the values opaque: the compiler would compute an offset per row from the stride again.
     asm("" : "+r"(three_), "+r"(five_), "+r"(high_));
   }
 
-  /// The current element of row `r`. REQUIRES: 0 <= r < 14, a constant.
+  /// The current element of row `r`. REQUIRES: 0 <= r < kMaxRows, a constant.
   T operator[](int r) const {
     const char* base = r < 7 ? low_ : high_;
     return *reinterpret_cast<const T*>(base + offset(r % 7));

@@ -47,9 +47,9 @@ Value* emit_uniform(const Emit& e, DType dtype, const DrawKeys& keys) {
   };
   // Without high words of elements, the first two rounds compute much that all lanes share.
   Value* high_element = keys.element_is_narrow ? e.integer(wide, 0) : high(keys.element);
-  std::array<Value*, 4> c = {
-      keys.element, e.b.CreateXor(high_element, keys.call_counter),
-      keys.position, e.b.CreateXor(high(keys.position), e.integer(wide, (keys.stream >> 1) & 0xFFFFFFFFu))};
+  Value* block = e.integer(wide, keys.stream >> 1 & 0xFFFFFFFFu);
+  std::array<Value*, 4> c = {keys.element, e.b.CreateXor(high_element, keys.call_counter),
+                             keys.position, e.b.CreateXor(high(keys.position), block)};
   Value *k0 = keys.seed, *k1 = high(keys.seed);
   for (int round = 0; round < kRounds; ++round) {
     Value* p0 = low_product(e, c[0], 0xD2511F53u);

@@ -184,7 +184,7 @@ class KernelEmitter {
   /// Whether the expression is an exp that is_exp_of_nonpositive, or one that an earlier stage
   /// stored at this point.
   bool is_share(int expression) const;
-  /// Whether the quotient is that of a share and a sum of shares, as softmax has it.
+  /// Whether it divides a share by a sum of shares: exp(x - m) / sum of exp(x - m).
   bool divides_share(const codegen::Expression& x) const;
 
   // ---- memory ----

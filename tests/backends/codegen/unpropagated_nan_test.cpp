@@ -91,6 +91,13 @@ TEST_CASE("unpropagated NaN: uses in which the sign of a zero would be lost") {
   CHECK_FALSE(less_sum.drops_nan({less_sum.k.apply(Op::Sub, {less_sum.shifted, less_sum.sum})}));
 }
 
+TEST_CASE("unpropagated NaN: another operand, which may exceed a maximum that ignores NaN") {
+  Rows other;
+  const int y = other.k.load(other.k.access(other.k.input(kF32), {10, 1}));
+  const int share = other.k.apply(Op::Exp, {other.k.apply(Op::Sub, {y, other.maximum})});
+  CHECK_FALSE(other.drops_nan({other.k.apply(Op::Div, {share, other.sum})}));
+}
+
 TEST_CASE("unpropagated NaN: kernels without the sum") {
   KernelMaker k("maxima", {4, 10}, 1);
   const int x = k.load(k.access(k.input(kF32), {10, 1}));

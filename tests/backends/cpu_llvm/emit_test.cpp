@@ -360,3 +360,41 @@ TEST_CASE("emitted: softmax whose results are quotients of small numbers, NaN an
   }
   check_emitted(cases);
 }
+
+TEST_CASE("emitted: softmax and log-softmax of rows with a NaN, an infinity, or both zeros") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<EmitCase> cases;
+  for (const int n : {1, 7, 33, 70, 131}) {
+    std::vector<double> values;  // exp(x - maximum) is 0, 1 or NaN
+    const auto add_row = [&](double first, double second) {
+      for (int i = 0; i < n; ++i) values.push_back(i % 3 == 0 ? first : i % 3 == 1 ? second : -200);
+      return values.end() - n;
+    };
+    for (const int place : {0, n / 2, n - 1}) {
+      for (const double special : {kNan, kInfinity}) add_row(3, -200)[place] = special;
+    }
+    add_row(0.0, -0.0);
+    add_row(-0.0, 0.0);
+    const int rows = static_cast<int>(values.size()) / n;
+    for (const char* form : {"quotient", "product", "logarithm"}) {
+      KernelMaker k(form, {rows, n}, 1);
+      const int x = k.load(k.access(k.input(DType::Float32), {n, 1}));
+      const int to = k.access(k.output(DType::Float32), {n, 1});
+      const int less = k.apply(Op::Sub, {x, k.result(k.reduce(Combiner::Max, x))});
+      const int share = k.apply(Op::Exp, {less});
+      const int sum = k.result(k.reduce(Combiner::Sum, share));
+      const int one = k.number(DType::Float32, 1);
+      const bool is_logarithm = form == std::string("logarithm");
+      const int y = is_logarithm ? k.apply(Op::Sub, {less, k.apply(Op::Log, {sum})})
+                    : form == std::string("quotient")
+                        ? k.apply(Op::Div, {share, sum})
+                        : k.apply(Op::Mul, {share, k.apply(Op::Div, {one, sum})});
+      k.map({{to, y}});
+      k.kernel.vector_axis = 1;
+      const Memory out = filled(DType::Float32, std::vector<double>(values.size(), 9));
+      cases.push_back({k.kernel, {{{filled(DType::Float32, values), out}, {}, 0, rows}},
+                       /*units=*/is_logarithm ? 4 : 0});
+    }
+  }
+  check_emitted(cases);
+}
