@@ -22,7 +22,7 @@ class Draws {
   explicit Draws(const std::optional<std::int64_t>& seed)
       : seed_(seed ? *seed : static_cast<std::int64_t>(next_seed())) {}
 
-  /// U[0, 1).
+  /// U[0, 1). Streams begin at 0, so that the first two draws share a Philox block.
   Value uniform(DType dtype, const Dims& dims) {
     const ir::RandomAttrs attrs{.type = {dtype, dims}, .seed = seed_, .stream = stream_++};
     return ir::make(ir::Op::RandomUniform, attrs, {ir::current_position()});
