@@ -54,7 +54,8 @@ class NativeGemm {
   /// The number of parts of the packed rhs, groups of columns, which pack_part() packs.
   std::int64_t packing_parts() const noexcept;
   void pack_part(std::int64_t part, const T* rhs, T* packed) const noexcept;
-  /// The scratch of each run, aligned to 64 bytes; 0 but for PackBlocks.
+  /// The scratch of each run, aligned to 64 bytes; 0 but for PackBlocks, where it has a block of
+  /// rhs, and rows of lhs whose stride is a multiple of 4096 bytes.
   std::size_t scratch_bytes() const;
   /// `rhs`: in the form of the constructor. `bias`: n numbers that the sums begin with, or null
   /// for 0.
@@ -69,9 +70,19 @@ class NativeGemm {
     const T* bias;
     T* result;
     T* scratch;
-    std::int64_t m;
+    std::int64_t m, lhs_m;
   };
   void run_blocks(const T* lhs, const T* rhs, const T* bias, T* result, T* scratch) const noexcept;
+  /// The elements of the scratch for a packed block of rhs.
+  std::int64_t block_elements() const;
+  /// Whether run_blocks copies lhs, whose rows share a set of the L1 cache, to a stride at which
+  /// they do not.
+  bool copies_lhs() const;
+  /// The rows of a group that shares a packed block, and its rows of lhs if they are copied.
+  std::int64_t rows_of_group() const;
+  std::int64_t copied_stride() const;
+  /// The group's lhs: its rows, or their copy in `scratch`.
+  const T* lhs_of_group(const T* rows, std::int64_t count, T* scratch) const noexcept;
   /// Packs and multiplies the blocks of columns [begin, end) at offset d of k, prefetching the next
   /// block while one is multiplied.
   void run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
