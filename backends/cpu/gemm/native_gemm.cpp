@@ -20,7 +20,7 @@ constexpr std::int64_t kLineBytes = 64;
 /// float32 matmuls of 1024 x 1024 x 1024 (Zen 4).
 constexpr std::int64_t kSetStride = 4096;
 /// Copies of lhs are worth it from so many rows and columns on, and are at most so large.
-constexpr std::int64_t kMinCopiedRows = 56, kMinCopiedColumns = 128;
+constexpr std::int64_t kMinCopiedRows = 128, kMinCopiedColumns = 128;
 constexpr std::int64_t kMaxCopiedBytes = std::int64_t{8} << 20;
 
 const MicroKernel<float>& kernel_of(const IsaKernels& k, float) { return k.float32; }
