@@ -38,7 +38,8 @@ Row random_normal_row(const std::string& name, std::int64_t size) {
             WorkBuilder builder(Memory::Host);
             return builder.work({random_normal(Shape({size}))});
           },
-          Timing::Steady, "perf, AVX2: most of it is Philox, log and sqrt, 16 % cos"};
+          Timing::Steady,
+          "Zen 4, AVX2, parts timed alone: 36 % Philox, 30 % log and sqrt, 21 % cos"};
 }
 
 Row concatenate_row(const std::string& name, std::int64_t count, const Ints& dims) {

@@ -89,7 +89,8 @@ Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns
             return builder.work({softmax(builder.input(drawn(dims)))});
           },
           Timing::Steady,
-          "ONNX Runtime has no option for an ISA: with AVX2, Kiln has half of its lanes"};
+          "on 2 threads, entering and leaving a parallel loop takes 0.6 to 1 us; with "
+          "KILN_CPU_ISA=avx2, ONNX Runtime keeps AVX-512"};
 }
 
 Row layernorm_train(std::int64_t rows, std::int64_t columns, Memory memory) {
