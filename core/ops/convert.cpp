@@ -268,6 +268,13 @@ std::vector<std::byte> scalar_bytes(DType dtype, double value) {
   return bytes;
 }
 
+bool is_finite_in(DType dtype, double value) {
+  const std::vector<std::byte> bytes = scalar_bytes(dtype, value);
+  double rounded = 0;
+  load_floating(dtype, bytes.data(), &rounded, 1);
+  return std::isfinite(rounded);
+}
+
 std::vector<std::byte> scalar_bytes_int(DType dtype, std::int64_t value) {
   std::vector<std::byte> bytes(dtype_bytes(dtype));
   convert_elements(DType::Int64, reinterpret_cast<const std::byte*>(&value), dtype, bytes.data(),

@@ -14,6 +14,8 @@ namespace kiln::ir {
 double flushed(double value, DType dtype);
 /// The bytes of one element, converted as by a Cast from float64 (from int64).
 std::vector<std::byte> scalar_bytes(DType dtype, double value);
+/// Whether the value, rounded to the floating dtype, is finite.
+bool is_finite_in(DType dtype, double value);
 std::vector<std::byte> scalar_bytes_int(DType dtype, std::int64_t value);
 
 /// Converts n elements to or from the widest type of their kind: double for floats, int64 for bool

@@ -240,33 +240,38 @@ Grads grad_host_call(const Grad& g) {
   return dx;
 }
 
+/// x in the dtype in which composites compute: float32 for a narrower x, so that they round once.
+Value widened(const Value& x) {
+  return dtype_bytes(x.dtype()) < 4 ? cast(x, DType::Float32) : x;
+}
+
 std::vector<Value> expand_softmax(const Node& node, std::span<const Value> operands) {
   const std::int64_t axis = node.as<AxisAttrs>().axis;
-  const Value e = unary(Op::Exp, shifted(operands[0], axis));
+  const Value e = unary(Op::Exp, shifted(widened(operands[0]), axis));
   const Value sum = reduce_sum(e, {axis});
-  // Divides each element in 16 bits, in which rounding 1 / sum would double the error.
-  if (dtype_bytes(e.dtype()) < 4) return {e / keep_axis(sum, e, axis)};
   // Divides once per row. The sum is at least 1, so neither 1 / sum nor a result exceeds 1.
-  return {e * keep_axis(1.0 / sum, e, axis)};
+  return {cast(e * keep_axis(1.0 / sum, e, axis), operands[0].dtype())};
 }
 
 std::vector<Value> expand_log_softmax(const Node& node, std::span<const Value> operands) {
   const std::int64_t axis = node.as<AxisAttrs>().axis;
-  const Value z = shifted(operands[0], axis);
+  const Value z = shifted(widened(operands[0]), axis);
   const Value sum = reduce_sum(unary(Op::Exp, z), {axis});
-  return {z - keep_axis(unary(Op::Log, sum), z, axis)};
+  return {cast(z - keep_axis(unary(Op::Log, sum), z, axis), operands[0].dtype())};
 }
 
 Grads grad_softmax(const Grad& g) {
   const std::int64_t axis = g.node.as<AxisAttrs>().axis;
-  const Value inner = reduce_sum(g.y[0] * g.dy[0], {axis});
-  return {g.y[0] * (g.dy[0] - keep_axis(inner, g.y[0], axis))};
+  const Value y = widened(g.y[0]), dy = widened(g.dy[0]);
+  const Value inner = reduce_sum(y * dy, {axis});
+  return {cast(y * (dy - keep_axis(inner, y, axis)), g.y[0].dtype())};
 }
 
 Grads grad_log_softmax(const Grad& g) {
   const std::int64_t axis = g.node.as<AxisAttrs>().axis;
-  const Value total = keep_axis(reduce_sum(g.dy[0], {axis}), g.dy[0], axis);
-  return {g.dy[0] - unary(Op::Exp, g.y[0]) * total};
+  const Value y = widened(g.y[0]), dy = widened(g.dy[0]);
+  const Value total = keep_axis(reduce_sum(dy, {axis}), dy, axis);
+  return {cast(dy - unary(Op::Exp, y) * total, g.y[0].dtype())};
 }
 
 }  // namespace kiln::ir

@@ -277,6 +277,12 @@ Variable random_uniform_variable(const Shape& shape, double low, double high,
   if (!(low <= high)) {
     Call::value_error("low", text("low ", low, " is not at most high ", high));
   }
+  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  if (is_float(dtype) && !(ir::is_finite_in(dtype, low) && ir::is_finite_in(dtype, high) &&
+                           std::isfinite(high - low))) {
+    Call::value_error("high", text("low ", low, ", high ", high,
+                                   " or their difference is not finite in ", dtype));
+  }
   return random_variable<uniform>(shape, options, low, high - low, Interval{low, high});
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("random_uniform_variable", where);

@@ -75,6 +75,11 @@ TEST_CASE("draws: the distribution in every floating point dtype", "[k]") {
 TEST_CASE("draws: certain results", "[k]") {
   CHECK(value(random_normal({2}, {.mean = 5, .stddev = 0})) == Array{5.f, 5.f});
   CHECK(value(random_uniform({2}, {.minval = 5, .maxval = 5})) == Array{5.f, 5.f});
+  // The difference of the bounds is not finite in float16.
+  const Moments halves = moments(
+      random_uniform({kMany}, {.minval = -40000, .maxval = 40000, .dtype = "float16", .seed = 2}));
+  CHECK(halves.mean == Approx(0).margin(1000));
+  CHECK(halves.deviation == Approx(80000 / std::sqrt(12.0)).epsilon(0.02));
   CHECK(moments(random_binomial({kMany})).highest == 0);
   CHECK(moments(random_binomial({kMany}, {.p = 1})).lowest == 1);
   CHECK(value(random_binomial({3}, {.p = 1, .dtype = "int32"})) == Array{1, 1, 1});
@@ -207,6 +212,15 @@ TEST_CASE("random functions: misuse", "[k]") {
        "random_uniform: minval -inf is not finite"},
       {throws<ValueError>(), [] { random_uniform({2}, {.maxval = NAN}); },
        "random_uniform: maxval nan is not finite"},
+      {throws<ValueError>(),
+       [] { random_uniform({2}, {.maxval = 70000, .dtype = "float16"}); },
+       "random_uniform: maxval 70000 is not finite in float16"},
+      {throws<ValueError>(), [] { random_uniform({2}, {.minval = -2e38, .maxval = 2e38}); },
+       "random_uniform: maxval 2e+38 - minval -2e+38 is not finite in float32"},
+      {throws<ValueError>(),
+       [] { random_uniform_variable({2}, -1e308, 1e308, {.dtype = "float64"}); },
+       "random_uniform_variable: low -1e+308, high 1e+308 or their difference is not finite in "
+       "float64"},
       {throws<ValueError>(), [] { random_binomial({2}, {.p = 1.5}); },
        "random_binomial: p 1.5 is outside [0, 1]"},
       {throws<ValueError>(), [] { random_binomial({2}, {.p = -0.5}); },

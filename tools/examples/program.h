@@ -45,7 +45,7 @@ int run_program(CLI::App& app, int argc, char** argv, const Run& run) {
       app.parse(argc, argv);
       run();
     } catch (const CLI::ParseError& error) {  // --help, too
-      status = app.exit(error);
+      status = app.exit(error) == 0 ? 0 : 1;
     }
     flush_output();
   } catch (const std::exception& error) {

@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <system_error>
+#include <utility>
 
 namespace kiln::tool {
 namespace {
@@ -97,9 +99,28 @@ void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::o
   return;
 }
 
-/// Prints the selected backend and why it is selected, or why it cannot be used.
-bool print_selection(std::ostream& out) try {
+void print(const runtime::PluginFile& file, const Diagnosis& found, std::ostream& out) {
+  out << file.name << ": " << found.verdict << "\n"
+      << "  path: " << file.path << "\n";
+  if (!found.build.empty()) out << "  version: " << found.build << "\n";
+  for (const std::string& detail : found.details) out << "  " << detail << "\n";
+}
+
+/// Prints the selected backend and why it is selected, or why it cannot be used. `verdicts`: of the
+/// backends that were printed; a backend selected by its path is printed first.
+bool print_selection(std::map<std::string, std::string> verdicts, std::ostream& out) try {
   const BackendChoice choice = backend_choice();
+  if (choice.name.starts_with('/') && verdicts.count(choice.name) == 0) {
+    const runtime::PluginFile file{.name = choice.name, .path = choice.name, .rejection = ""};
+    const Diagnosis found = diagnose(file);
+    print(file, found, out);
+    verdicts[choice.name] = found.verdict;
+  }
+  const std::string verdict = verdicts[choice.name];
+  if (verdict.starts_with("not usable")) {
+    out << "selected backend cannot be used: " << choice.name << " (" << choice.reason << ")\n";
+    return false;
+  }
   out << "selected: " << choice.name << " (" << choice.reason << ")\n";
   return true;
 } catch (const Error& error) {
@@ -112,15 +133,14 @@ bool print_selection(std::ostream& out) try {
 bool print_backends(std::ostream& out) {
   const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
   if (files.empty()) out << "no backend in " << join_text(runtime::plugin_directories()) << "\n";
+  std::map<std::string, std::string> verdicts;
   for (const runtime::PluginFile& file : files) {
     const Diagnosis found = diagnose(file);
-    out << file.name << ": " << found.verdict << "\n"
-        << "  path: " << file.path << "\n";
-    if (!found.build.empty()) out << "  version: " << found.build << "\n";
-    for (const std::string& detail : found.details) out << "  " << detail << "\n";
+    print(file, found, out);
+    verdicts[file.name] = found.verdict;
   }
   print_unused_sections(files, out);
-  return print_selection(out);
+  return print_selection(std::move(verdicts), out);
 }
 
 }  // namespace kiln::tool

@@ -189,7 +189,7 @@ void add_bench(CLI::App& app) {
       "  tools/bench_peers softmax adam               # beside PyTorch, JAX and others");
   bench->add_option("ROW", options->rows, "rows to run [default: all]");
   bench->add_option("--threads", options->threads, "thread counts to measure")
-      ->delimiter(',')->type_name("LIST")->default_str("1,2");
+      ->delimiter(',')->allow_extra_args(false)->type_name("LIST")->default_str("1,2");
   bench->add_option("--backend", options->backend, "name or absolute path of a backend")
       ->type_name("NAME");
   bench->add_option("--json", options->json, "write the medians to FILE as JSON")
@@ -254,7 +254,7 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // --help and --version, too
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : 1;
   }
   return status;
 }

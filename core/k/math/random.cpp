@@ -4,10 +4,12 @@
 
 #include "core/k/base/context_impl.h"
 #include "core/k/base/tensor_impl.h"
+#include "core/ops/convert.h"
 #include "core/ops/lambda_builder.h"
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -53,17 +55,25 @@ void require_normal(const RandomNormalOptions& options) {
   }
 }
 
-/// Rejects bounds that are not finite or not in order.
-void require_interval(double minval, double maxval) {
-  require_finite("minval", minval);
-  require_finite("maxval", maxval);
+/// The dtype in which a formula is computed: float16 and bfloat16 are storage types.
+DType wide(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
+
+/// Rejects bounds that are not finite in the dtype, whose difference is not finite in the wide
+/// dtype, or that are not in order.
+void require_interval(double minval, double maxval, DType dtype) {
+  for (const auto& [argument, bound] : {std::pair{"minval", minval}, {"maxval", maxval}}) {
+    require_finite(argument, bound);
+    if (ir::is_finite_in(dtype, bound)) continue;
+    Call::value_error(argument, text(argument, " ", bound, " is not finite in ", dtype));
+  }
+  if (!ir::is_finite_in(wide(dtype), maxval - minval)) {
+    Call::value_error("maxval", text("maxval ", maxval, " - minval ", minval,
+                                     " is not finite in ", wide(dtype)));
+  }
   if (minval > maxval) {
     Call::value_error("minval", text("minval ", minval, " is greater than maxval ", maxval));
   }
 }
-
-/// The dtype in which a formula is computed: float16 and bfloat16 are storage types.
-DType wide(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
 
 /// sqrt(2) erfinv(x) for |x| <= erf(sqrt(2)), by Giles' polynomial (2012).
 Value normal_quantile(const Value& x) {
@@ -121,12 +131,14 @@ Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Whe
 
 Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) try {
   const Call call("random_uniform", where);
-  require_interval(options.minval, options.maxval);
   const DType dtype = float_dtype(options.dtype);
+  require_interval(options.minval, options.maxval, dtype);
   const Dims dims = dims_of(shape);
   const Value u = Draws(options.seed).uniform(dtype, dims);
   if (options.minval == 0 && options.maxval == 1) return wrap(u);
-  const Value scaled = u * (options.maxval - options.minval) + options.minval;
+  const double length = options.maxval - options.minval;
+  const Value scaled =
+      ir::cast(ir::cast(u, wide(dtype)) * length + options.minval, dtype);
   if (!(options.minval < options.maxval)) return wrap(scaled);
   // Rounding can give maxval: such a draw becomes minval, so that the interval is half open.
   const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));

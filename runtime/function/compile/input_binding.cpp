@@ -143,6 +143,9 @@ void InputBinding::check_guard(const GuardSizes& sizes, std::span<const std::int
 std::vector<std::int64_t> InputBinding::check_dims(DimSpans dims) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (dims[i].size() != inputs_[i].sizes.size()) fail(i, dims[i], "");
+    for (const std::int64_t dim : dims[i]) {
+      if (dim < 0) fail(i, dims[i], text("; dim ", dim, " is negative"));
+    }
   }
   std::vector<std::int64_t> values;
   for (const SymbolAxis& symbol : symbol_axes_) {

@@ -102,6 +102,9 @@ TEST_CASE("views: another shape, dtype or number") {
   const ArrayView good[] = {{DType::Float32, in.data(), dims}};
   const ArrayView wide[] = {{DType::Float32, in.data(), odd}};
   const ArrayView whole[] = {{DType::Int32, in.data(), dims}};
+  const std::vector<std::int64_t> below{-1, 2};
+  const ArrayView negative[] = {{DType::Float32, in.data(), below}};
+  const MutableArrayView negative_to[] = {{DType::Float32, out.data(), below}};
   const MutableArrayView to[] = {{DType::Float32, out.data(), dims}};
   const MutableArrayView wide_to[] = {{DType::Float32, out.data(), odd}};
   const MutableArrayView half_to[] = {{DType::Float16, out.data(), dims}};
@@ -111,6 +114,8 @@ TEST_CASE("views: another shape, dtype or number") {
        "f: gives 1 output but 0 views were given"},
       {throws<ValueError>(), [&] { f.call_into(wide, to); },
        "f: inputs[0] (x float32[x.0,2]) was fed an array of shape [2,3]"},
+      {throws<ValueError>(), [&] { f.call_into(negative, negative_to); },
+       "f: inputs[0] (x float32[x.0,2]) was fed an array of shape [-1,2]; dim -1 is negative"},
       {throws<TypeError>(), [&] { f.call_into(whole, to); },
        "f: inputs[0] (x float32[x.0,2]) was fed a view of dtype int32"},
       {throws<ValueError>(), [&] { f.call_into(good, wide_to); },

@@ -88,7 +88,7 @@ TEST_CASE("kiln bench: the head names the processor, the memory, the versions an
 
 TEST_CASE("kiln bench: --operator measures operator() in addition to call_into") {
   const Scratch scratch;
-  const Outcome outcome = bench("call outer compile_1000 --threads 1 --operator --json " +
+  const Outcome outcome = bench("--threads 1 call outer compile_1000 --operator --json " +
                                 scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);

@@ -109,4 +109,13 @@ TEST_CASE("kiln doctor: the selected backend decides the status") {
   CHECK(unknown.status == 1);
   CHECK(has(unknown.text, "reference: usable\n"));
   CHECK(has(unknown.text, "\nselected backend cannot be used: "));
+  const Outcome unusable = run_shell("KILN_CPU_ISA=nonsense KERAS_BACKEND=cpu " + doctor);
+  INFO(unusable.text);
+  CHECK(unusable.status == 1);
+  CHECK(has(unusable.text, "\nselected backend cannot be used: cpu (KERAS_BACKEND=cpu)\n"));
+  const std::string path = kBuild + "/lib/libkiln_reference.so";
+  const Outcome by_path = run_shell("KERAS_BACKEND='" + path + "' " + doctor);
+  INFO(by_path.text);
+  CHECK(by_path.status == 0);
+  CHECK(has(by_path.text, path + ": usable\n"));
 }
