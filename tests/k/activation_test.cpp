@@ -179,11 +179,12 @@ std::vector<Row> activation_rows() {
 
 TEST_CASE("softmax: computes 16-bit elements in float32 and rounds once", "[k]") {
   const Array ones = Array::full({70000}, 1, DType::Float16);
-  const Array shares = eval(softmax(constant(ones)));
+  const Array shares = eval(softmax(constant(ones, {.dtype = "float16"})));
   CHECK(shares == Array::full({70000}, 1.0 / 70000, DType::Float16));
   const Array logits = f32({3}, {0, 1, 2}).astype(DType::BFloat16);
   const Array wide = eval(softmax(constant(logits.astype(DType::Float32))));
-  CHECK(eval(softmax(constant(logits))) == wide.astype(DType::BFloat16));
+  const Tensor narrow = constant(logits, {.dtype = "bfloat16"});
+  CHECK(eval(softmax(narrow)) == wide.astype(DType::BFloat16));
 }
 
 TEST_CASE("activations", "[k]") { run(activation_rows()); }

@@ -13,8 +13,8 @@ struct KernelResources {
 };
 
 /// The resources of each kernel by its name, from the attributes in section .nv.info and from the
-/// sizes of sections .nv.shared.<kernel>. Throws std::runtime_error for anything but a 64-bit ELF file
-/// with these attributes.
+/// sizes of sections .nv.shared.<kernel>. Throws std::runtime_error for anything but a 64-bit ELF
+/// file with these attributes.
 std::map<std::string, KernelResources> read_kernel_resources(const std::string& cubin);
 
 }  // namespace kiln::testing
