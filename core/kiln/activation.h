@@ -35,6 +35,7 @@ KILN_API Tensor relu(const Operand& x, const ReluOptions& options = {});
 ///     K::eval(K::elu(x));  // [-0.63212055 2. ]
 KILN_API Tensor elu(const Operand& x, const EluOptions& options = {});
 /// Returns the softmax e^x / sum(e^x) along an axis, computed without overflow from x - max(x).
+/// float16 and bfloat16 are computed in float32 and rounded once.
 /// Errors: ValueError for a scalar or an axis out of range.
 ///     const auto x = K::constant({{1., 1.}, {0., 100.}});
 ///     K::eval(K::softmax(x));  // [[0.5 0.5] [0. 1. ]]

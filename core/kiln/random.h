@@ -1,8 +1,9 @@
 // Random draws, and dropout. Every evaluation draws anew. Draws depend only on the seed, the number
-// of the call, the step of the loop and the element, on every backend alike (Philox 4x32-10, Salmon
-// et al. 2011). shape: sizes, any of which may be integer scalar tensors, or an integer vector
-// tensor of known length; ValueError for None, other tensors and negative sizes (at the call if
-// data-dependent). Draws have no gradient.
+// of the call, the step of the loop and the element (Philox 4x32-10, Salmon et al. 2011). Uniform
+// draws are equal on all backends, formulas of them within the accuracy of log and cos. shape:
+// sizes, any of which may be integer scalar tensors, or an integer vector tensor of known length;
+// ValueError for None, other tensors and negative sizes (at the call if data-dependent). Draws have
+// no gradient.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -42,8 +43,10 @@ struct DropoutOptions {
 KILN_API Tensor random_normal(const Shape& shape, const RandomNormalOptions& options = {},
                               Where where = Where::here());
 /// Draws from the uniform distribution over [minval, maxval); minval if both are equal.
+/// float16 and bfloat16 are computed in float32.
 /// Errors: TypeError for a dtype that is not floating point; ValueError for an invalid shape, for
-/// bounds that are not finite, or a minval greater than maxval.
+/// bounds that are not finite in the dtype, for a difference of the bounds that is not finite where
+/// it is computed, or a minval greater than maxval.
 ///     const auto x = K::random_uniform({100}, {.minval = 2, .maxval = 3});
 ///     K::eval(K::all(x >= 2)) == K::eval(K::all(x < 3));  // true
 KILN_API Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options = {},

@@ -87,7 +87,8 @@ KILN_API Variable eye(std::pair<std::int64_t, std::int64_t> size,
                       const CreateOptions& options = {}, Where where = Where::here());
 
 /// Creates a variable of a floating dtype with values drawn once from U[low, high). Errors:
-/// ValueError unless low <= high; TypeError for another dtype.
+/// ValueError unless low <= high, and for bounds that are not finite in the dtype or have no finite
+/// difference; TypeError for another dtype.
 ///     const auto x = K::random_uniform_variable({2, 3}, -1, 1);
 ///     K::eval(K::all(K::abs(x) <= 1));  // True
 KILN_API Variable random_uniform_variable(const Shape& shape, double low, double high,
