@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/codegen/host/prepared/convolution.h"
+#include "backends/cpu/direct_convolution/window_axis.h"
 
 namespace kiln::cpu {
 
@@ -19,6 +20,18 @@ inline Axis axis_of(const codegen::Convolution& c, std::size_t from_last) {
           .stride = c.strides[i],
           .dilation = c.dilations[i],
           .low = c.low[i]};
+}
+
+/// Returns the axis as the inner loops of a forward convolution take it. `tap`: stride from tap to
+/// tap of the filter.
+inline WindowAxis window_axis(const Axis& axis, std::int64_t tap) {
+  return {.size = axis.size,
+          .outputs = axis.outputs,
+          .taps = axis.window,
+          .stride = axis.stride,
+          .dilation = axis.dilation,
+          .low = axis.low,
+          .tap = tap};
 }
 
 }  // namespace kiln::cpu

@@ -25,17 +25,6 @@ RunDepthwiseBlock loops_of(GemmIsa isa) {
   return kDepthwiseBlockBaseline;
 }
 
-/// `tap`: stride from tap to tap of the filter.
-WindowAxis forward(const Axis& axis, std::int64_t tap) {
-  return {.size = axis.size,
-          .outputs = axis.outputs,
-          .taps = axis.window,
-          .stride = axis.stride,
-          .dilation = axis.dilation,
-          .low = axis.low,
-          .tap = tap};
-}
-
 /// The axis of backward data, from the output's gradient to the input's. REQUIRES: a stride of 1.
 WindowAxis backward(const Axis& axis, std::int64_t tap) {
   return {.size = axis.outputs,
@@ -52,7 +41,7 @@ class Depthwise final : public codegen::PreparedConvolution {
   Depthwise(const Convolution& c, GemmIsa isa)
       : is_gradient_(c.role == ConvRole::Input), has_bias_(c.bias), run_block_(loops_of(isa)) {
     const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
-    const auto axis = is_gradient_ ? backward : forward;
+    const auto axis = is_gradient_ ? backward : window_axis;
     block_.rows = axis(rows, columns.window * c.groups);
     block_.columns = axis(columns, c.groups);
     block_.channels = c.groups;

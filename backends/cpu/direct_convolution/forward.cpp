@@ -28,17 +28,6 @@ RunForwardBlock loops_of(GemmIsa isa) {
   return kForwardBlockBaseline;
 }
 
-/// `tap`: stride from tap to tap of the filter.
-WindowAxis window_axis(const Axis& axis, std::int64_t tap) {
-  return {.size = axis.size,
-          .outputs = axis.outputs,
-          .taps = axis.window,
-          .stride = axis.stride,
-          .dilation = axis.dilation,
-          .low = axis.low,
-          .tap = tap};
-}
-
 class Forward final : public codegen::PreparedConvolution {
  public:
   Forward(const Convolution& c, GemmIsa isa) : has_bias_(c.bias), run_block_(loops_of(isa)) {
