@@ -5,18 +5,35 @@
 #include "backends/codegen/bind/slot_sizes.h"
 #include "backends/codegen/plan/plan_memory.h"
 
+#include <array>
+#include <span>
 #include <string>
+#include <variant>
 
 namespace kiln::codegen {
 
+/// Temporaries that share memory: each overwrites the one before.
+struct TensorsBlock {
+  std::vector<int> slots;
+};
+/// The two stacks of a carry: the second begins a slice later.
+struct CarryStacksBlock {
+  std::array<int, 2> slots;
+};
+/// Memory that a step uses while it runs: scratch, the second buffer of a carry, the arena of a
+/// body.
+struct StepBlock {
+  enum class Kind : std::uint8_t { Scratch, SpareCarry, Body } kind = Kind::Scratch;
+  int step = 0;
+};
+
 /// A range of an arena, and what uses it.
 struct ArenaBlock {
-  enum class Kind : std::uint8_t { Tensors, CarryStacks, Scratch, SpareCarry, Body };
-  Kind kind = Kind::Tensors;
   MemoryBlock memory;
-  /// Of Tensors: each overwrites the one before. Of CarryStacks: the second begins a slice later.
-  std::vector<int> slots;
-  int step = 0;  // of the other kinds: the step that uses the memory
+  std::variant<TensorsBlock, CarryStacksBlock, StepBlock> contents;
+
+  /// Empty for a StepBlock.
+  std::span<const int> slots() const;
 };
 
 struct Arena {
@@ -26,11 +43,9 @@ struct Arena {
   std::int64_t live_bytes = 0;  // maximum over all steps of the bytes that are live
 };
 
-/// Memory that a step uses while it runs: scratch, the second buffer of a carry, the arena of a
-/// body.
+/// A request for a StepBlock.
 struct StepMemory {
-  ArenaBlock::Kind kind = ArenaBlock::Kind::Scratch;
-  int step = 0;
+  StepBlock use;
   std::int64_t bytes = 0;
   std::int64_t* offset = nullptr;  // set by build_arena
 };

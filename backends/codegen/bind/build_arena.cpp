@@ -26,7 +26,7 @@ class ArenaBuilder {
       add_tensors(s, lives);
     }
     for (const StepMemory& one : own) {
-      arena_.blocks.push_back({one.kind, {one.bytes, one.step, one.step}, {}, one.step});
+      arena_.blocks.push_back({{one.bytes, one.use.step, one.use.step}, one.use});
     }
     require_countable(bodies);
     assign_offsets();
@@ -48,13 +48,11 @@ class ArenaBuilder {
       const std::int64_t slice = sizes_.bytes[static_cast<std::size_t>(slot(stacks.carry))];
       offset_in_block_[h] = sizes_.bytes[h] == 0 ? 0 : slice;
       block_of_[l] = block_of_[h] = static_cast<int>(arena_.blocks.size());
-      ArenaBlock block;
-      block.kind = ArenaBlock::Kind::CarryStacks;
-      block.memory = {0, lives[l].first, std::max(lives[l].last, lives[h].last)};
+      ArenaBlock block{.memory = {0, lives[l].first, std::max(lives[l].last, lives[h].last)},
+                       .contents = CarryStacksBlock{{low, high}}};
       if (__builtin_add_overflow(sizes_.bytes[l], offset_in_block_[h], &block.memory.bytes)) {
         block.memory.bytes = INT64_MAX;  // require_countable rejects it
       }
-      block.slots = {low, high};
       arena_.blocks.push_back(std::move(block));
     }
   }
@@ -64,18 +62,16 @@ class ArenaBuilder {
     const StepEffects effects = effects_of(plan_.steps[s], kernels_);
     for (const int slot : effects.written) {
       const auto i = static_cast<std::size_t>(slot);
-      if (plan_.slots[i].kind != Slot::Kind::Temporary || block_of_[i] >= 0) continue;
+      if (!plan_.slots[i].is<TemporarySlot>() || block_of_[i] >= 0) continue;
       if (!has_own_memory_.empty() && has_own_memory_[i]) continue;
       block_of_[i] = reused_block(s, slot, effects, lives);
       if (block_of_[i] < 0) {
         block_of_[i] = static_cast<int>(arena_.blocks.size());
-        ArenaBlock block;
-        block.memory = {sizes_.bytes[i], lives[i].first, lives[i].last};
-        arena_.blocks.push_back(std::move(block));
+        arena_.blocks.push_back({{sizes_.bytes[i], lives[i].first, lives[i].last}, TensorsBlock{}});
       }
       ArenaBlock& block = arena_.blocks[static_cast<std::size_t>(block_of_[i])];
       block.memory.last = std::max(block.memory.last, lives[i].last);
-      block.slots.push_back(slot);
+      std::get<TensorsBlock>(block.contents).slots.push_back(slot);
     }
   }
 
@@ -127,7 +123,8 @@ class ArenaBuilder {
   }
 
   bool is_stack_of_carry(int block) const {
-    return arena_.blocks[static_cast<std::size_t>(block)].kind == ArenaBlock::Kind::CarryStacks;
+    const ArenaBlock& one = arena_.blocks[static_cast<std::size_t>(block)];
+    return std::holds_alternative<CarryStacksBlock>(one.contents);
   }
 
   const Plan& plan_;
@@ -140,6 +137,12 @@ class ArenaBuilder {
 };
 
 }  // namespace
+
+std::span<const int> ArenaBlock::slots() const {
+  if (const auto* tensors = std::get_if<TensorsBlock>(&contents)) return tensors->slots;
+  if (const auto* stacks = std::get_if<CarryStacksBlock>(&contents)) return stacks->slots;
+  return {};
+}
 
 Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const SlotSizes& sizes,
                   const std::vector<std::uint8_t>& has_own_memory,

@@ -29,9 +29,8 @@ class CacheFinder {
 
  private:
   bool is_unchanged_argument(int slot) const {
-    const Slot& described = plan_.slots[at(slot)];
-    return described.kind == Slot::Kind::Argument && at(described.number) < unchanged_.size() &&
-           unchanged_[at(described.number)];
+    const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[at(slot)].kind);
+    return argument && at(argument->number) < unchanged_.size() && unchanged_[at(argument->number)];
   }
 
   bool is_candidate(std::size_t s) const {
@@ -51,7 +50,7 @@ class CacheFinder {
     std::vector<std::uint8_t> cacheable(plan_.slots.size(), 0), spoiled = cacheable;
     for (std::size_t s = 0; s < effects_.size(); ++s) {
       for (const int slot : effects_[s].written) {
-        const bool temporary = plan_.slots[at(slot)].kind == Slot::Kind::Temporary;
+        const bool temporary = plan_.slots[at(slot)].is<TemporarySlot>();
         (found_.is_cached_step[s] && temporary ? cacheable : spoiled)[at(slot)] = 1;
       }
     }
@@ -63,7 +62,7 @@ class CacheFinder {
     const std::vector<std::uint8_t> cacheable = slots_of_candidates();
     const auto is_cacheable = [&](int slot) {
       return cacheable[at(slot)] || is_unchanged_argument(slot) ||
-             plan_.slots[at(slot)].kind == Slot::Kind::Constant;
+             plan_.slots[at(slot)].is<ConstantSlot>();
     };
     bool dropped = false;
     for (std::size_t s = 0; s < effects_.size(); ++s) {

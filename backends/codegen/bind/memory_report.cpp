@@ -49,7 +49,7 @@ void print_symbolic(const Program& program, const Plan& plan, const std::string&
   const std::vector<Lifetime> lives = lifetimes(plan, program.kernels);
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
-    if (slot.kind != Slot::Kind::Temporary || lives[i].first < 0) continue;
+    if (!slot.is<TemporarySlot>() || lives[i].first < 0) continue;
     out +=
         text(indent, "%", i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot), " bytes, ",
              steps_text(lives[i].first, lives[i].last), "  # ", source_of_slot(slot), "\n");
@@ -71,23 +71,34 @@ void print_symbolic(const Program& program, const Plan& plan, const std::string&
 
 // ---- With sizes ----
 
-std::string contents_of(const PlanMemory& memory, const ArenaBlock& block) {
-  const bool stacks = block.kind == ArenaBlock::Kind::CarryStacks;
-  if (stacks || block.kind == ArenaBlock::Kind::Tensors) {
-    const char* const next = stacks ? ", one slice later " : ", then ";
-    std::string all, sources;
-    for (const int slot : block.slots) {
-      all += text(all.empty() ? "" : next, "%", slot, " ", type_of(memory, slot));
-      sources += (sources.empty() ? "" : ", ") + source_of_slot(memory.plan->slots[at(slot)]);
-    }
-    return all + "  # " + sources;
+std::string tensors_text(const PlanMemory& memory, std::span<const int> slots, const char* next) {
+  std::string all, sources;
+  for (const int slot : slots) {
+    all += text(all.empty() ? "" : next, "%", slot, " ", type_of(memory, slot));
+    sources += (sources.empty() ? "" : ", ") + source_of_slot(memory.plan->slots[at(slot)]);
   }
-  constexpr const char* kNames[] = {"", "", "scratch", "second buffer of a loop carry", "body"};
-  std::string all = text(kNames[static_cast<int>(block.kind)], " of step ", block.step);
-  if (const ir::Node* node = node_of(memory.plan->steps[at(block.step)])) {
-    all += "  # " + source_of(*node);
+  return all + "  # " + sources;
+}
+
+const char* name_of(StepBlock::Kind kind) {
+  switch (kind) {
+    case StepBlock::Kind::Scratch: return "scratch";
+    case StepBlock::Kind::SpareCarry: return "second buffer of a loop carry";
+    case StepBlock::Kind::Body: return "body";
   }
-  return all;
+  return "";
+}
+
+std::string text_of(const PlanMemory& memory, const TensorsBlock& block) {
+  return tensors_text(memory, block.slots, ", then ");
+}
+std::string text_of(const PlanMemory& memory, const CarryStacksBlock& block) {
+  return tensors_text(memory, block.slots, ", one slice later ");
+}
+std::string text_of(const PlanMemory& memory, const StepBlock& block) {
+  const ir::Node* node = node_of(memory.plan->steps[at(block.step)]);
+  return text(name_of(block.kind), " of step ", block.step,
+              node ? "  # " + source_of(*node) : std::string());
 }
 
 void print_blocks(const PlanMemory& memory, const std::string& indent, std::string& out) {
@@ -100,8 +111,10 @@ void print_blocks(const PlanMemory& memory, const std::string& indent, std::stri
   });
   for (const ArenaBlock* block : blocks) {
     const MemoryBlock& range = block->memory;
+    const std::string contents =
+        std::visit([&](const auto& one) { return text_of(memory, one); }, block->contents);
     out += text(indent, "at ", range.offset, ": ", range.bytes, " bytes, ",
-                steps_text(range.first, range.last), ", ", contents_of(memory, *block), "\n");
+                steps_text(range.first, range.last), ", ", contents, "\n");
   }
   for (const PlanMemory::Body& body : memory.bodies) {
     out += text(indent, "step ", body.step, ", ", body.name, ", ", body.memory.arena->bytes,
@@ -133,8 +146,8 @@ void add_large(const PlanMemory& memory, int slot, std::int64_t bytes, std::vect
 
 void collect_large(const PlanMemory& memory, std::vector<Large>& found) {
   for (const ArenaBlock& block : memory.arena->blocks) {
-    if (block.slots.empty()) continue;
-    add_large(memory, block.slots.front(), block.memory.bytes, found);
+    if (block.slots().empty()) continue;
+    add_large(memory, block.slots().front(), block.memory.bytes, found);
   }
   for (const PlanMemory::Body& body : memory.bodies) collect_large(body.memory, found);
 }

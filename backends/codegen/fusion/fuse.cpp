@@ -136,11 +136,11 @@ class Fuser {
   // ---- groups other than kernels ----
 
   /// Adds a group whose operands are all tensors in memory.
-  void add_call(const Node& node, GroupKind kind) {
-    const int index = builder_.add_group(kind, &node);
+  void add_call(const Node& node, NodeGroup::Kind kind) {
+    const int index = builder_.add_group(NodeGroup{kind, &node});
     for (const Value& operand : node.operands) {
       const View view = trace(operand, identity_map(names_(operand.dims())), names_, builder_.plan);
-      const Value source = kind == GroupKind::LibraryCall ? view.source : operand;
+      const Value source = kind == NodeGroup::Kind::LibraryCall ? view.source : operand;
       builder_.store(source);
       builder_.add_edge(builder_.group_of(source), index);
     }
@@ -150,10 +150,10 @@ class Fuser {
     }
   }
 
-  void add_loop(const Node& node) { add_call(node, GroupKind::Loop); }
-  void add_branch(const Node& node) { add_call(node, GroupKind::Branch); }
-  void add_host_call(const Node& node) { add_call(node, GroupKind::HostCall); }
-  void add_row_update(const Node& node) { add_call(node, GroupKind::RowUpdate); }
+  void add_loop(const Node& node) { add_call(node, NodeGroup::Kind::Loop); }
+  void add_branch(const Node& node) { add_call(node, NodeGroup::Kind::Branch); }
+  void add_host_call(const Node& node) { add_call(node, NodeGroup::Kind::HostCall); }
+  void add_row_update(const Node& node) { add_call(node, NodeGroup::Kind::RowUpdate); }
 
   // ---- kernels ----
 
@@ -174,8 +174,10 @@ class Fuser {
       list.insert(list.end(), readers.rbegin(), readers.rend());
     }
     const int phase = phases_->of(node);
-    std::stable_partition(list.begin(), list.end(),
-                          [&](int index) { return phases_->of(builder_.group(index)) <= phase; });
+    std::stable_partition(list.begin(), list.end(), [&](int index) {
+      const KernelGroup* kernel = builder_.kernel_if(index);
+      return !kernel || phases_->of(*kernel) <= phase;
+    });
     return list;
   }
 
@@ -193,7 +195,8 @@ class Fuser {
     const std::vector<int> others = candidates(node, space, views);
     preferred.insert(preferred.end(), others.begin(), others.end());
     for (int candidate : preferred) {
-      if (only_reducing && !builder_.group(candidate).has_reduced_axes) continue;
+      const KernelGroup* kernel = builder_.kernel_if(candidate);
+      if (!kernel || (only_reducing && !kernel->has_reduced_axes)) continue;
       const auto role = role_in(builder_, candidate, space, views);
       if (role) return Choice{candidate, *role};
     }
@@ -201,9 +204,8 @@ class Fuser {
   }
 
   Choice new_kernel(const IterationSpace& space) {
-    const int index = builder_.add_group(GroupKind::Kernel);
-    builder_.group(index).domain = space.domain;
-    builder_.group(index).reduced = space.reduced;
+    const int index =
+        builder_.add_group(KernelGroup{.domain = space.domain, .reduced = space.reduced});
     if (space.domain.empty()) scalar_kernel_ = index;
     return {index, space.role};
   }
@@ -255,7 +257,7 @@ class Fuser {
     const Choice chosen = found ? *found : new_kernel(space);
     merge_producers(chosen, space, views);
     const int level = level_of(builder_, chosen.group, views);
-    FusionGroup& group = builder_.group(chosen.group);
+    KernelGroup& group = builder_.kernel(chosen.group);
     if (space.role == Role::Reduce || space.role == Role::Running) {
       group.has_reduced_axes = true;
       group.reduced = space.reduced;
@@ -285,7 +287,7 @@ class Fuser {
   // ---- dispatch ----
 
   void add_contraction(const Node& node) {
-    if (options_.claims(node)) return add_call(node, GroupKind::LibraryCall);
+    if (options_.claims(node)) return add_call(node, NodeGroup::Kind::LibraryCall);
     add_to_kernel(node);
   }
 
@@ -296,8 +298,8 @@ class Fuser {
     const std::vector<View> views = follow(space.reads);
     add_deferred(views);
     const int index = builder_.add_closed_kernel(space.domain);
-    builder_.group(index).reduced = space.reduced;
-    builder_.group(index).has_reduced_axes = space.reduces();
+    builder_.kernel(index).reduced = space.reduced;
+    builder_.kernel(index).has_reduced_axes = space.reduces();
     builder_.add_member(index, node, space.role, /*level=*/0);
     for (const View& view : views) builder_.note_read(index, view.source);
   }

@@ -22,7 +22,7 @@ int FusionBuilder::group_of(const Value& value) const {
 const Member* FusionBuilder::member_of(const Node& node) const {
   const auto found = member_of_.find(&node);
   if (found == member_of_.end()) return nullptr;
-  return &group(group_of_.at(&node)).members[found->second];
+  return &kernel(group_of_.at(&node)).members[found->second];
 }
 
 const std::vector<int>& FusionBuilder::readers_of(const Value& source) const {
@@ -35,25 +35,19 @@ bool FusionBuilder::may_precede(int first, int second) const {
   return order_.may_come_before(first, second);
 }
 
-int FusionBuilder::add_group(GroupKind kind, const Node* node) {
-  FusionGroup added;
-  added.kind = kind;
-  added.node = node;
-  plan.groups.push_back(std::move(added));
+int FusionBuilder::add_group(FusionGroup group) {
+  plan.groups.push_back(std::move(group));
   return order_.add();
 }
 
 int FusionBuilder::add_closed_kernel(const ir::Dims& domain) {
-  const int index = add_group(GroupKind::Kernel);
-  group(index).domain = domain;
-  group(index).reduced.assign(domain.size(), false);
-  group(index).is_closed = true;
-  return index;
+  return add_group(KernelGroup{
+      .domain = domain, .reduced = std::vector<bool>(domain.size(), false), .is_closed = true});
 }
 
 void FusionBuilder::add_member(int index, const Node& node, Role role, int level) {
-  member_of_[&node] = group(index).members.size();
-  group(index).members.push_back({&node, role, level});
+  member_of_[&node] = kernel(index).members.size();
+  kernel(index).members.push_back({&node, role, level});
   group_of_[&node] = index;
 }
 
@@ -79,16 +73,15 @@ void FusionBuilder::note_read(int index, const Value& source) {
 }
 
 void FusionBuilder::merge(int into, int from) {
-  FusionGroup &a = group(into), &b = group(from);
+  KernelGroup& a = kernel(into);
+  const KernelGroup b = std::move(kernel(from));
+  group(from) = MergedGroup{};
   if (b.has_reduced_axes) a.reduced = b.reduced;
   a.has_reduced_axes = a.has_reduced_axes || b.has_reduced_axes;
   for (const Member& member : b.members) add_member(into, *member.node, member.role, member.level);
   a.partial_writes.insert(a.partial_writes.end(), b.partial_writes.begin(), b.partial_writes.end());
-  b.kind = GroupKind::Empty;
-  b.members.clear();
-  b.partial_writes.clear();
-  // `from` stays as an empty group, so that its edges to later groups need not be moved. `into`
-  // inherits its predecessors and precedes it, and with it all its successors.
+  // `from` stays as a group without work, so that its edges to later groups need not be moved.
+  // `into` inherits its predecessors and precedes it, and with it all its successors.
   for (const int earlier : order_.earlier_of(from)) add_edge(earlier, into);
   add_edge(into, from);
 }

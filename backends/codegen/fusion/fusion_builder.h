@@ -19,8 +19,11 @@ class FusionBuilder {
   const bool is_body;
   FusionPlan plan;
 
-  FusionGroup& group(int index) { return plan.groups[static_cast<std::size_t>(index)]; }
-  const FusionGroup& group(int index) const { return plan.groups[static_cast<std::size_t>(index)]; }
+  /// REQUIRES: the group is a kernel.
+  KernelGroup& kernel(int index) { return std::get<KernelGroup>(group(index)); }
+  const KernelGroup& kernel(int index) const { return std::get<KernelGroup>(group(index)); }
+  /// Null for a group that is no kernel.
+  const KernelGroup* kernel_if(int index) const { return std::get_if<KernelGroup>(&group(index)); }
 
   /// The group that computes the value; -1 for leaves and for rematerialised values.
   int group_of(const ir::Value& value) const;
@@ -32,7 +35,7 @@ class FusionBuilder {
   /// long answers "yes", which only prevents a fusion.
   bool may_precede(int first, int second) const;
 
-  int add_group(GroupKind kind, const ir::Node* node = nullptr);
+  int add_group(FusionGroup group);
   /// Adds a kernel over that domain that takes no members from outside.
   int add_closed_kernel(const ir::Dims& domain);
   void add_member(int index, const ir::Node& node, Role role, int level);
@@ -51,6 +54,9 @@ class FusionBuilder {
   FusionPlan finish();
 
  private:
+  FusionGroup& group(int index) { return plan.groups[static_cast<std::size_t>(index)]; }
+  const FusionGroup& group(int index) const { return plan.groups[static_cast<std::size_t>(index)]; }
+
   GroupOrder order_;
   std::unordered_map<const ir::Node*, int> group_of_;
   std::unordered_map<const ir::Node*, std::size_t> member_of_;  // index in its group

@@ -11,19 +11,10 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 namespace kiln::codegen {
-
-enum class GroupKind : std::uint8_t {
-  Kernel,
-  LibraryCall,  // a Dot or a Conv
-  Loop,         // a Scan
-  Branch,       // a Cond
-  HostCall,
-  RowUpdate,  // a ScatterSub
-  Empty,  // no work: ordered after all partial writes of `node`, or emptied by a merge (no node)
-};
 
 /// A node of a kernel group.
 struct Member {
@@ -46,20 +37,36 @@ struct PartialWrite {
   bool adds = false;
 };
 
-struct FusionGroup {
-  GroupKind kind = GroupKind::Kernel;
-  // Of a kernel: its domain, which axes of the domain are reduced, and the nodes.
+/// The nodes that one kernel computes over one domain.
+struct KernelGroup {
   ir::Dims domain;
-  std::vector<bool> reduced;      // meaningful once `has_reduced_axes`
+  std::vector<bool> reduced;      // of each axis; meaningful once `has_reduced_axes`
   bool has_reduced_axes = false;  // a member reduces, so outer and inner axes differ
   bool is_closed = false;         // takes no further members
-  std::vector<Member> members;
-  std::vector<PartialWrite> partial_writes;
-  const ir::Node* node = nullptr;  // of every other kind
+  std::vector<Member> members = {};
+  std::vector<PartialWrite> partial_writes = {};
 
   /// The axes of the domain that are reduced, or are not.
   std::vector<int> axes(bool of_reduced) const;
 };
+
+/// A group of one node that does not become a kernel.
+struct NodeGroup {
+  enum class Kind : std::uint8_t {
+    LibraryCall,  // a Dot or a Conv
+    Loop,         // a Scan
+    Branch,       // a Cond
+    HostCall,
+    RowUpdate,     // a ScatterSub
+    WrittenTensor  // no work: ordered after all partial writes of the node
+  } kind;
+  const ir::Node* node = nullptr;
+};
+
+/// No work: its members were merged into another group.
+struct MergedGroup {};
+
+using FusionGroup = std::variant<KernelGroup, NodeGroup, MergedGroup>;
 
 /// The groups of a graph or of a body, in an executable order, and which values are materialised.
 struct FusionPlan : Storage {
@@ -74,7 +81,7 @@ struct FusionPlan : Storage {
 /// The readable form, as dumps show it.
 std::string print(const FusionPlan& plan);
 /// Throws InternalError, naming the group and the rule, unless each node is in at most one group,
-/// the reduced axes of a kernel are axes of its domain, and calls, loops and branches have a node.
+/// the reduced axes of a kernel are axes of its domain, and each NodeGroup has a node.
 void verify(const FusionPlan& plan);
 
 /// Whether the target's library computes the Dot or Conv (claim.h); a kernel computes the others.

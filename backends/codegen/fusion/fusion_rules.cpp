@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxMembers = 192;
 
-ir::Dims outer_dims(const FusionGroup& group) {
+ir::Dims outer_dims(const KernelGroup& group) {
   ir::Dims dims;
   for (int axis : group.axes(/*of_reduced=*/false)) {
     dims.push_back(group.domain[static_cast<std::size_t>(axis)]);
@@ -31,7 +31,7 @@ bool can_run_in_parts(const FusionBuilder& builder, bool is_arg_max) {
   return !is_arg_max || builder.target.divides_reductions;
 }
 
-bool runs_in_parts(const FusionBuilder& builder, const FusionGroup& group) {
+bool runs_in_parts(const FusionBuilder& builder, const KernelGroup& group) {
   const bool has_arg_max = std::any_of(group.members.begin(), group.members.end(), is_arg_max);
   return group.has_reduced_axes && can_run_in_parts(builder, has_arg_max) &&
          runs_in_parts(group.domain, group.reduced, builder.target, builder.is_body);
@@ -58,19 +58,19 @@ bool has_enough_points(const FusionBuilder& builder, const ir::Dims& domain,
 
 /// Whether a kernel without reductions may take one: its domain is then divided into outer and
 /// inner axes, and only outer points run in parallel.
-bool may_reduce(const FusionBuilder& builder, const FusionGroup& group,
+bool may_reduce(const FusionBuilder& builder, const KernelGroup& group,
                 const IterationSpace& space) {
   return group.members.empty() || has_enough_points(builder, space.domain, space.reduced) ||
          runs_in_parts(builder, space);
 }
 
 /// Whether merging two kernels over one domain loses no parallelism.
-bool keeps_parallelism(const FusionBuilder& builder, const FusionGroup& a, const FusionGroup& b) {
+bool keeps_parallelism(const FusionBuilder& builder, const KernelGroup& a, const KernelGroup& b) {
   if (a.has_reduced_axes && b.has_reduced_axes) {
     return runs_in_parts(builder, a) == runs_in_parts(builder, b);
   }
   if (!a.has_reduced_axes && !b.has_reduced_axes) return true;
-  const FusionGroup& reducing = a.has_reduced_axes ? a : b;
+  const KernelGroup& reducing = a.has_reduced_axes ? a : b;
   return has_enough_points(builder, reducing.domain, reducing.reduced) ||
          runs_in_parts(builder, reducing);
 }
@@ -84,7 +84,7 @@ bool follows_reduction(const Member& member) {
 /// total at every point: the total exists only after all parts have run.
 bool needs_total(const FusionBuilder& builder, int into, int from, const IterationSpace& space,
                  Role role, const std::vector<View>& views) {
-  const FusionGroup &a = builder.group(into), &b = builder.group(from);
+  const KernelGroup &a = builder.kernel(into), &b = builder.kernel(from);
   const bool reduces = space.role == Role::Reduce;
   const std::vector<bool>& reduced = a.has_reduced_axes   ? a.reduced
                                      : b.has_reduced_axes ? b.reduced
@@ -102,7 +102,7 @@ bool needs_total(const FusionBuilder& builder, int into, int from, const Iterati
 bool is_read_in_register(const FusionBuilder& builder, int index, const IterationSpace& space,
                          Role role, const OperandRead& read, const View& view) {
   if (read.memory) return false;
-  const FusionGroup& group = builder.group(index);
+  const KernelGroup& group = builder.kernel(index);
   const Member* member = builder.member_of(*view.source.node);
   if (member == nullptr || member->role == Role::Running) return false;
   std::vector<int> axes(space.domain.size());
@@ -129,9 +129,9 @@ bool is_readable(const FusionBuilder& builder, int index, const IterationSpace& 
 
 std::optional<Role> role_in(const FusionBuilder& builder, int index, const IterationSpace& space,
                             const std::vector<View>& views) {
-  const FusionGroup& group = builder.group(index);
-  const bool is_open = group.kind == GroupKind::Kernel && !group.is_closed;
-  if (!is_open || group.members.size() >= kMaxMembers) return std::nullopt;
+  const KernelGroup* const found = builder.kernel_if(index);
+  if (!found || found->is_closed || found->members.size() >= kMaxMembers) return std::nullopt;
+  const KernelGroup& group = *found;
   Role role = space.role;
   if (role == Role::Running) return std::nullopt;
   if (role == Role::Full && space.domain != group.domain) {
@@ -155,8 +155,9 @@ std::optional<Role> role_in(const FusionBuilder& builder, int index, const Itera
 }
 
 bool can_sum_columns(const FusionBuilder& builder, int index, const IterationSpace& space) {
-  const FusionGroup& group = builder.group(index);
-  if (group.kind != GroupKind::Kernel || group.is_closed || !group.has_reduced_axes) return false;
+  const KernelGroup* const found = builder.kernel_if(index);
+  if (!found || found->is_closed || !found->has_reduced_axes) return false;
+  const KernelGroup& group = *found;
   if (group.domain != space.domain || runs_in_parts(builder, group)) return false;
   for (std::size_t i = 0; i < group.domain.size(); ++i) {
     if (group.reduced[i] == space.reduced[i]) return false;
@@ -167,9 +168,9 @@ bool can_sum_columns(const FusionBuilder& builder, int index, const IterationSpa
 
 bool can_merge(const FusionBuilder& builder, int into, int from, const IterationSpace& space,
                Role role, const std::vector<View>& views) {
-  if (from < 0 || from == into) return false;
+  if (from < 0 || from == into || !builder.kernel_if(from)) return false;
   if (builder.may_precede(into, from) || builder.may_precede(from, into)) return false;
-  const FusionGroup &a = builder.group(into), &b = builder.group(from);
+  const KernelGroup &a = builder.kernel(into), &b = builder.kernel(from);
   if (space.role == Role::Running) return false;
   if (space.role == Role::Reduce && b.has_reduced_axes && b.reduced != space.reduced) return false;
   for (std::size_t i = 0; i < views.size(); ++i) {
@@ -180,7 +181,7 @@ bool can_merge(const FusionBuilder& builder, int into, int from, const Iteration
     // A producer ordered after `from` would have to run both before and after the merged group.
     if (producer >= 0 && builder.may_precede(from, producer)) return false;
   }
-  return b.kind == GroupKind::Kernel && !a.is_closed && !b.is_closed && a.domain == b.domain &&
+  return !a.is_closed && !b.is_closed && a.domain == b.domain &&
          (!a.has_reduced_axes || !b.has_reduced_axes || a.reduced == b.reduced) &&
          a.members.size() + b.members.size() < kMaxMembers && keeps_parallelism(builder, a, b) &&
          !needs_total(builder, into, from, space, role, views);

@@ -35,10 +35,10 @@ int add_partial_write(FusionBuilder& builder, PartialWrite write, const ir::Dims
   std::vector<int> axes(domain.size());
   std::iota(axes.begin(), axes.end(), 0);
   const bool here = member != nullptr && member->role == Role::Full &&
-                    builder.group(producer).domain == domain && is_identity(view.map, axes);
+                    builder.kernel(producer).domain == domain && is_identity(view.map, axes);
   const int index = here ? producer : builder.add_closed_kernel(domain);
   note_read(builder, index, write.value, write.from);
-  builder.group(index).partial_writes.push_back(std::move(write));
+  builder.kernel(index).partial_writes.push_back(std::move(write));
   return index;
 }
 
@@ -48,13 +48,13 @@ int fill(FusionBuilder& builder, const Value& scalar, const Value& target) {
   const ir::Dims dims = builder.names(target.dims());
   const int index = builder.add_closed_kernel(domain_of(dims));
   PartialWrite write{.value = scalar, .from = {}, .target = target, .to = identity_map(dims)};
-  builder.group(index).partial_writes.push_back(std::move(write));
+  builder.kernel(index).partial_writes.push_back(std::move(write));
   note_read(builder, index, scalar, {});
   return index;
 }
 
 void add_written_tensor(FusionBuilder& builder, const Node& node, const std::vector<int>& writers) {
-  const int index = builder.add_group(GroupKind::Empty, &node);
+  const int index = builder.add_group(NodeGroup{NodeGroup::Kind::WrittenTensor, &node});
   for (const int writer : writers) builder.add_edge(writer, index);
   builder.set_group(node, index);
   builder.plan.stored.insert(node.result());
@@ -97,14 +97,14 @@ void write_scatter_add(FusionBuilder& builder, const Node& node) {
   write.to.push_back({});
   write.to.insert(write.to.end(), last, here.end());
   const int index = builder.add_closed_kernel(domain_of(dims));
-  FusionGroup& group = builder.group(index);
+  KernelGroup& group = builder.kernel(index);
   group.has_reduced_axes = true;
   for (auto entry = first; entry != last; ++entry) {
     if (entry->axis >= 0) group.reduced[static_cast<std::size_t>(entry->axis)] = true;
   }
   note_read(builder, index, updates, here);
   note_read(builder, index, indices, write.indices_from);
-  builder.group(index).partial_writes.push_back(std::move(write));
+  builder.kernel(index).partial_writes.push_back(std::move(write));
   builder.add_edge(filled, index);
   add_written_tensor(builder, node, {filled, index});
 }
@@ -114,7 +114,7 @@ void write_column_sum(FusionBuilder& builder, const Node& node, int index, const
   const Value zero = ir::scalar_constant(node.types[0].dtype, 0);
   builder.plan.created_values.push_back(zero);
   const int filled = fill(builder, zero, node.result());
-  const std::vector<int> columns = builder.group(index).axes(/*of_reduced=*/true);
+  const std::vector<int> columns = builder.kernel(index).axes(/*of_reduced=*/true);
   PartialWrite write{.value = read.value,
                      .from = read.map,
                      .target = node.result(),
@@ -123,7 +123,7 @@ void write_column_sum(FusionBuilder& builder, const Node& node, int index, const
   for (AffineIndex& entry : write.to) {
     if (entry.axis >= 0) entry.axis = columns[static_cast<std::size_t>(entry.axis)];
   }
-  builder.group(index).partial_writes.push_back(std::move(write));
+  builder.kernel(index).partial_writes.push_back(std::move(write));
   builder.note_read(index, view.source);
   builder.add_edge(filled, index);
   add_written_tensor(builder, node, {filled, index});

@@ -27,7 +27,7 @@ Phases::Phases(const std::vector<const ir::Node*>& order, const SizeNames& names
 
 int Phases::of(const ir::Node& node) const { return reads_.at(&node); }
 
-int Phases::of(const FusionGroup& group) const {
+int Phases::of(const KernelGroup& group) const {
   int phase = 0;
   for (const Member& member : group.members) {
     if (member.role != Role::Outer) phase = std::max(phase, of(*member.node));

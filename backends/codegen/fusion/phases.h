@@ -18,7 +18,7 @@ class Phases {
   /// The phase in which the node reads its operands.
   int of(const ir::Node& node) const;
   /// The last phase in which a member of the group reads operands at points.
-  int of(const FusionGroup& group) const;
+  int of(const KernelGroup& group) const;
 
  private:
   std::unordered_map<const ir::Node*, int> reads_, results_;

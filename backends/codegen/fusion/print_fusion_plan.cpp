@@ -8,15 +8,14 @@
 namespace kiln::codegen {
 namespace {
 
-const char* name_of(const FusionGroup& group) {
-  switch (group.kind) {
-    case GroupKind::Kernel: return "kernel";
-    case GroupKind::LibraryCall: return "library call";
-    case GroupKind::Loop: return "loop";
-    case GroupKind::Branch: return "branch";
-    case GroupKind::HostCall: return "host call";
-    case GroupKind::RowUpdate: return "row update";
-    case GroupKind::Empty: return group.node ? "complete after partial writes" : "merged away";
+const char* name_of(NodeGroup::Kind kind) {
+  switch (kind) {
+    case NodeGroup::Kind::LibraryCall: return "library call";
+    case NodeGroup::Kind::Loop: return "loop";
+    case NodeGroup::Kind::Branch: return "branch";
+    case NodeGroup::Kind::HostCall: return "host call";
+    case NodeGroup::Kind::RowUpdate: return "row update";
+    case NodeGroup::Kind::WrittenTensor: return "complete after partial writes";
   }
   return "";
 }
@@ -31,7 +30,7 @@ const char* name_of(Role role) {
   return "";
 }
 
-std::string axes_of(const FusionGroup& group) {
+std::string axes_of(const KernelGroup& group) {
   std::string out;
   for (std::size_t i = 0; i < group.domain.size(); ++i) {
     const bool reduced = group.has_reduced_axes && group.reduced[i];
@@ -40,23 +39,30 @@ std::string axes_of(const FusionGroup& group) {
   return out;
 }
 
+std::string text_of(const KernelGroup& group) {
+  std::string out = text("kernel over ", axes_of(group), "\n");
+  for (const Member& member : group.members) {
+    out += text("  ", ir::def(member.node->op).name, " ", name_of(member.role), ", level ",
+                member.level, ": ", source_of(*member.node), "\n");
+  }
+  for (const PartialWrite& write : group.partial_writes) {
+    out += text("  ", write.adds ? "adds to" : "writes", " a part of ", write.target.type(), ": ",
+                source_of(*write.target.node), "\n");
+  }
+  return out;
+}
+std::string text_of(const NodeGroup& group) {
+  return text(name_of(group.kind), " ", source_of(*group.node), "\n");
+}
+std::string text_of(const MergedGroup&) { return "merged away\n"; }
+
 }  // namespace
 
 std::string print(const FusionPlan& plan) {
   std::string out;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const FusionGroup& group = plan.groups[i];
-    out += text("group ", i, ": ", name_of(group));
-    if (group.kind == GroupKind::Kernel) out += text(" over ", axes_of(group));
-    out += group.node ? text(" ", source_of(*group.node), "\n") : "\n";
-    for (const Member& member : group.members) {
-      out += text("  ", ir::def(member.node->op).name, " ", name_of(member.role), ", level ",
-                  member.level, ": ", source_of(*member.node), "\n");
-    }
-    for (const PartialWrite& write : group.partial_writes) {
-      out += text("  ", write.adds ? "adds to" : "writes", " a part of ", write.target.type(), ": ",
-                  source_of(*write.target.node), "\n");
-    }
+    out += text("group ", i, ": ");
+    out += std::visit([](const auto& group) { return text_of(group); }, plan.groups[i]);
   }
   return out;
 }

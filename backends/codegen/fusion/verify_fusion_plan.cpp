@@ -13,7 +13,7 @@ namespace {
   throw InternalError("verify", "", text("the fusion plan is broken: group ", group, " ", what));
 }
 
-void verify_kernel(const FusionGroup& group, std::size_t number,
+void verify_kernel(const KernelGroup& group, std::size_t number,
                    std::unordered_map<const ir::Node*, std::size_t>& group_of) {
   if (group.has_reduced_axes && group.reduced.size() != group.domain.size()) {
     broken(number, text("reduces ", group.reduced.size(), " axes of ", group.domain.size()));
@@ -31,12 +31,10 @@ void verify_kernel(const FusionGroup& group, std::size_t number,
 void verify(const FusionPlan& plan) {
   std::unordered_map<const ir::Node*, std::size_t> group_of;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const FusionGroup& group = plan.groups[i];
-    if (group.kind == GroupKind::Kernel) {
-      verify_kernel(group, i, group_of);
-    } else if (group.kind != GroupKind::Empty && group.node == nullptr) {
-      broken(i, "has no node");
-    }
+    const auto* kernel = std::get_if<KernelGroup>(&plan.groups[i]);
+    if (kernel) verify_kernel(*kernel, i, group_of);
+    const auto* other = std::get_if<NodeGroup>(&plan.groups[i]);
+    if (other && other->node == nullptr) broken(i, "has no node");
   }
 }
 

@@ -18,13 +18,14 @@ bool has_work(const Other&) {
 
 /// The address of a slot that is fixed for the life of the list; empty_tensor() for the others.
 std::byte* fixed_address(const BoundPlan& bound, std::size_t slot, std::byte* arena,
-                       std::byte* packed) {
+                         std::byte* packed) {
   if (bound.cached_offsets[slot] >= 0) return packed + bound.cached_offsets[slot];
   const Slot& described = bound.plan->slots[slot];
-  if (described.kind == Slot::Kind::Constant && bound.sizes.bytes[slot] != 0) {
-    return const_cast<std::byte*>(described.bytes->data());  // never written
+  const auto* constant = std::get_if<ConstantSlot>(&described.kind);
+  if (constant && bound.sizes.bytes[slot] != 0) {
+    return const_cast<std::byte*>(constant->bytes->data());  // never written
   }
-  if (described.kind == Slot::Kind::Temporary && bound.arena.offsets[slot] >= 0) {
+  if (described.is<TemporarySlot>() && bound.arena.offsets[slot] >= 0) {
     return arena + bound.arena.offsets[slot];
   }
   return empty_tensor();
@@ -100,7 +101,7 @@ ExecutionList::ExecutionList(const BoundPlan& bound, std::byte* arena_memory,
     if (const BoundBodies* bodies = bodies_of(bound_step)) {
       for (std::size_t b = 0; b < bodies->plans.size(); ++b) {
         instruction.bodies.emplace_back(*bodies->plans[b], arena + bodies->offsets[b],
-                                 packed + bodies->packed_offset);
+                                        packed + bodies->packed_offset);
       }
       instruction.packed_versions.resize(bodies->plans[0]->packings.size(), 0);
     }

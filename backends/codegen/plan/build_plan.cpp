@@ -37,14 +37,11 @@ class PlanBuilder {
   }
 
  private:
-  int new_slot(Slot::Kind kind, const Value& value, int number = 0) {
-    Slot slot;
-    slot.kind = kind;
-    slot.dtype = value.dtype();
-    slot.dims = names_(value.dims());
-    slot.number = number;
-    slot.node = value.node.get();
-    plan_.slots.push_back(std::move(slot));
+  int new_slot(decltype(Slot::kind) kind, const Value& value) {
+    plan_.slots.push_back({.kind = std::move(kind),
+                           .dtype = value.dtype(),
+                           .dims = names_(value.dims()),
+                           .node = value.node.get()});
     return static_cast<int>(plan_.slots.size()) - 1;
   }
 
@@ -52,7 +49,7 @@ class PlanBuilder {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       plan_.arguments.push_back(-1);
       if (!arguments[i]) continue;
-      const int slot = new_slot(Slot::Kind::Argument, arguments[i], static_cast<int>(i));
+      const int slot = new_slot(ArgumentSlot{static_cast<int>(i)}, arguments[i]);
       plan_.arguments.back() = slot;
       slots_.emplace(arguments[i], slot);
     }
@@ -64,7 +61,7 @@ class PlanBuilder {
     std::unordered_set<Value, ir::ValueHash> assigned;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Value storage = storage_of(results[i], fusion_plan_);
-      const int slot = new_slot(Slot::Kind::Result, results[i], static_cast<int>(i));
+      const int slot = new_slot(ResultSlot{static_cast<int>(i)}, results[i]);
       plan_.results.push_back(slot);
       const bool is_computed = !is_leaf(*storage.node) && assigned.insert(storage).second;
       if (is_computed) {
@@ -79,10 +76,9 @@ class PlanBuilder {
     const Value storage = storage_of(value, fusion_plan_);
     const auto found = slots_.find(storage);
     if (found != slots_.end()) return found->second;
-    const bool constant = storage.node->op == ir::Op::Constant;
-    const int slot = new_slot(constant ? Slot::Kind::Constant : Slot::Kind::Temporary, storage);
-    if (constant) {
-      plan_.slots.back().bytes = storage.node->as<ir::ConstantAttrs>().data.bytes;
+    const int slot = new_slot(TemporarySlot{}, storage);
+    if (storage.node->op == ir::Op::Constant) {
+      plan_.slots.back().kind = ConstantSlot{storage.node->as<ir::ConstantAttrs>().data.bytes};
     }
     slots_.emplace(storage, slot);
     return slot;
@@ -122,41 +118,37 @@ class PlanBuilder {
     plan_.steps.push_back(std::move(step));
   }
 
-  void add_library_call(const FusionGroup& group) {
-    if (group.node->op == ir::Op::Conv) return add_convolution(*group.node);
+  void add_library_call(const Node& node) {
+    if (node.op == ir::Op::Conv) return add_convolution(node);
     MatmulStep step;
-    step.node = group.node;
-    const ClaimDecision& decision = *computation_.decision(*group.node);
+    step.node = &node;
+    const ClaimDecision& decision = *computation_.decision(node);
     step.dtype = decision.dtype;
     bool views[2];
     for (std::size_t i = 0; i < 2; ++i) {
       // Fusion may have stored the operand dense for another reader; the claim is asked again.
-      views[i] =
-          decision.takes_view[i] &&
-          accepted_matmul(*group.node, names_, fusion_plan_, library_, kOneView[i]).has_value();
+      views[i] = decision.takes_view[i] &&
+                 accepted_matmul(node, names_, fusion_plan_, library_, kOneView[i]).has_value();
     }
-    step.form = *batched_matmul(*group.node, names_, fusion_plan_, views);
+    step.form = *batched_matmul(node, names_, fusion_plan_, views);
     step.lhs = slot_of(step.form.lhs);
     step.rhs = slot_of(step.form.rhs);
-    step.result = slot_of(group.node->result());
+    step.result = slot_of(node.result());
     plan_.steps.push_back(std::move(step));
   }
 
-  void add_loop(const FusionGroup& group) {
-    plan_.steps.push_back(LoopStep{group.node, slots_of(group.node->operands),
-                                   results_of(*group.node), body(*group.node, 0)});
-  }
-
-  void add_branch(const FusionGroup& group) {
-    plan_.steps.push_back(BranchStep{group.node,
-                                     slots_of(group.node->operands),
-                                     results_of(*group.node),
-                                     {body(*group.node, 0), body(*group.node, 1)}});
-  }
-
-  void add_host_call(const FusionGroup& group) {
+  void add_loop(const Node& node) {
     plan_.steps.push_back(
-        HostCallStep{group.node, slots_of(group.node->operands), results_of(*group.node)});
+        LoopStep{&node, slots_of(node.operands), results_of(node), body(node, 0)});
+  }
+
+  void add_branch(const Node& node) {
+    plan_.steps.push_back(BranchStep{
+        &node, slots_of(node.operands), results_of(node), {body(node, 0), body(node, 1)}});
+  }
+
+  void add_host_call(const Node& node) {
+    plan_.steps.push_back(HostCallStep{&node, slots_of(node.operands), results_of(node)});
   }
 
   void add_row_update(const Node& node) {
@@ -167,14 +159,15 @@ class PlanBuilder {
 
   void add_steps(const FusionGroup& group, const std::vector<int>& kernels) {
     for (const int kernel : kernels) add_kernel(kernel);
-    switch (group.kind) {
-      case GroupKind::LibraryCall: return add_library_call(group);
-      case GroupKind::Loop: return add_loop(group);
-      case GroupKind::Branch: return add_branch(group);
-      case GroupKind::HostCall: return add_host_call(group);
-      case GroupKind::RowUpdate: return add_row_update(*group.node);
-      case GroupKind::Kernel:
-      case GroupKind::Empty: return;
+    const auto* other = std::get_if<NodeGroup>(&group);
+    if (!other) return;
+    switch (other->kind) {
+      case NodeGroup::Kind::LibraryCall: return add_library_call(*other->node);
+      case NodeGroup::Kind::Loop: return add_loop(*other->node);
+      case NodeGroup::Kind::Branch: return add_branch(*other->node);
+      case NodeGroup::Kind::HostCall: return add_host_call(*other->node);
+      case NodeGroup::Kind::RowUpdate: return add_row_update(*other->node);
+      case NodeGroup::Kind::WrittenTensor: return;
     }
   }
 

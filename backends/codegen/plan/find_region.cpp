@@ -25,7 +25,7 @@ Uses count_uses(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
 }
 
 bool is_only_result(int slot, const Plan& plan, const Uses& uses) {
-  return plan.slots[at(slot)].kind == Slot::Kind::Result && uses.reads[at(slot)] == 0 &&
+  return plan.slots[at(slot)].is<ResultSlot>() && uses.reads[at(slot)] == 0 &&
          uses.writes[at(slot)] == 1;
 }
 

@@ -177,7 +177,7 @@ class EpilogueFuser {
   /// position, because a step between the two may compute the bias.
   void fuse(std::size_t s, const KernelStep& step, const Kernel& kernel, const Epilogue& epilogue) {
     const int source = step.slots[at(epilogue.source)];
-    if (readers_[at(source)] != 1 || plan_.slots[at(source)].kind != Slot::Kind::Temporary) return;
+    if (readers_[at(source)] != 1 || !plan_.slots[at(source)].is<TemporarySlot>()) return;
     Step* producer = producers_[at(source)];
     if (!producer) return;
     LibraryStep& old = *library_step(*producer);

@@ -51,13 +51,13 @@ class Finder {
   /// Marks the slots that differ between groups of rows: carries, temporaries and results.
   void mark_varying() {
     varies_.assign(plan_.slots.size(), false);
-    const auto first = static_cast<std::size_t>(1 + attrs_.consts);
+    const int first = static_cast<int>(1 + attrs_.consts);
     for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
       const Slot& slot = plan_.slots[i];
-      const auto number = static_cast<std::size_t>(slot.number);
-      const bool carried = slot.kind == Slot::Kind::Argument && number >= first &&
-                           number < first + static_cast<std::size_t>(attrs_.carry);
-      varies_[i] = carried || slot.kind == Slot::Kind::Result || slot.kind == Slot::Kind::Temporary;
+      const auto* argument = std::get_if<ArgumentSlot>(&slot.kind);
+      const bool carried = argument && argument->number >= first &&
+                           argument->number < first + static_cast<int>(attrs_.carry);
+      varies_[i] = carried || slot.is<ResultSlot>() || slot.is<TemporarySlot>();
     }
   }
 
@@ -70,7 +70,7 @@ class Finder {
       const int slot = step.slots[i];
       if (!varies_[at(slot)]) continue;
       touches_rows = touches_rows || has_rows(slot);
-      const bool own = plan_.slots[at(slot)].kind == Slot::Kind::Temporary && !has_rows(slot);
+      const bool own = plan_.slots[at(slot)].is<TemporarySlot>() && !has_rows(slot);
       whole = whole && own;
     }
     if (whole && !touches_rows) return 0;

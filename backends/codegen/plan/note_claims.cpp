@@ -26,7 +26,9 @@ std::vector<ClaimOutcome> note_claims(const Computation& computation, const Fusi
   std::vector<ClaimOutcome> outcomes(computation.claims.size());
   for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i].decision = computation.claims[i];
   for (std::size_t i = 0; i < fusion_plan.groups.size(); ++i) {
-    for (const Member& member : fusion_plan.groups[i].members) {
+    const auto* group = std::get_if<KernelGroup>(&fusion_plan.groups[i]);
+    if (!group) continue;
+    for (const Member& member : group->members) {
       const auto found = computation.claim_of.find(member.node);
       if (found == computation.claim_of.end() || kernels_of_groups[i].empty()) continue;
       outcomes[found->second].kernel = kernels_of_groups[i].front();

@@ -17,15 +17,30 @@
 
 namespace kiln::codegen {
 
-/// A tensor of a plan. The executor provides the memory of arguments, constants and results; that
+/// The kinds of slots. The executor provides the memory of arguments, constants and results; that
 /// of temporaries is in the plan's arena (bind/arena.h).
+struct TemporarySlot {};
+struct ArgumentSlot {
+  int number = 0;
+};
+struct ConstantSlot {
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+};
+struct ResultSlot {
+  int number = 0;
+};
+
+/// A tensor of a plan.
 struct Slot {
-  enum class Kind : std::uint8_t { Argument, Constant, Result, Temporary } kind = Kind::Temporary;
+  std::variant<TemporarySlot, ArgumentSlot, ConstantSlot, ResultSlot> kind;
   DType dtype = DType::Float32;
   ir::Dims dims;
-  int number = 0;                                       // of the argument or the result
-  std::shared_ptr<const std::vector<std::byte>> bytes;  // of a constant
-  const ir::Node* node = nullptr;                       // that has this value
+  const ir::Node* node = nullptr;  // that has this value
+
+  template <class Kind>
+  bool is() const {
+    return std::holds_alternative<Kind>(kind);
+  }
 };
 
 struct Plan;

@@ -94,15 +94,17 @@ std::string line_of(const Program&, const CopyStep& step) {
   return text("copy %", step.to, " = %", step.from);
 }
 
+std::string text_of(const TemporarySlot&) { return "temporary"; }
+std::string text_of(const ConstantSlot&) { return "constant"; }
+std::string text_of(const ArgumentSlot& argument) { return text("argument ", argument.number); }
+std::string text_of(const ResultSlot& result) { return text("result ", result.number); }
+
 void print_plan(const Program& program, const Plan& plan, const std::string& indent,
                 std::string& out) {
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
-    static constexpr const char* kKinds[] = {"argument", "constant", "result", "temporary"};
-    out += text(indent, "%", i, " = ", kKinds[static_cast<int>(slot.kind)]);
-    const bool numbered = slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Result;
-    if (numbered) out += text(" ", slot.number);
-    out += text(" ", ir::Type{slot.dtype, slot.dims}, "\n");
+    const std::string kind = std::visit([](const auto& k) { return text_of(k); }, slot.kind);
+    out += text(indent, "%", i, " = ", kind, " ", ir::Type{slot.dtype, slot.dims}, "\n");
   }
   for (const ir::Guard& guard : plan.guards) {
     const char* relation = guard.kind == ir::Guard::Kind::Equal ? " == " : " <= ";

@@ -35,7 +35,7 @@ bool stack_carries(const Plan& plan, LoopStep& loop, Plan& body) {
   const auto& attrs = loop.node->as<ir::ScanAttrs>();
   const auto carries = static_cast<int>(attrs.carry);
   const auto is_temporary = [&](int result) {
-    return plan.slots[at(loop.results[at(result)])].kind == Slot::Kind::Temporary;
+    return plan.slots[at(loop.results[at(result)])].is<TemporarySlot>();
   };
   for (int carry = 0; carry < carries; ++carry) {
     const int argument = body.arguments[at(1 + static_cast<int>(attrs.consts) + carry)];

@@ -15,9 +15,7 @@ namespace {
   throw InternalError("verify", "", "the plan is broken: " + message);
 }
 
-bool is_given(const Slot& slot) {
-  return slot.kind == Slot::Kind::Argument || slot.kind == Slot::Kind::Constant;
-}
+bool is_given(const Slot& slot) { return slot.is<ArgumentSlot>() || slot.is<ConstantSlot>(); }
 
 bool has(const std::vector<int>& slots, int slot) {
   return std::find(slots.begin(), slots.end(), slot) != slots.end();
@@ -115,7 +113,7 @@ std::vector<int> results_in_stacks(const Plan& plan, const LoopStep& loop) {
   std::vector<int> found;
   const auto is_temporary = [&](int result) {
     const int slot = loop.results.at(static_cast<std::size_t>(result));
-    return plan.slots.at(static_cast<std::size_t>(slot)).kind == Slot::Kind::Temporary;
+    return plan.slots.at(static_cast<std::size_t>(slot)).is<TemporarySlot>();
   };
   for (const CarryStacks& stacks : loop.carry_stacks) {
     for (const int result : {stacks.before, stacks.after}) {

@@ -135,15 +135,16 @@ class DeviceExecutable final : public sdk::Executable {
   /// Constants of the plan and its bodies, each once.
   void upload_constants(const Plan& plan, Staging& staging) {
     for (const Slot& slot : plan.slots) {
-      if (slot.kind != Slot::Kind::Constant || slot.bytes->empty()) continue;
-      if (constant_addresses_.contains(slot.bytes.get())) continue;
-      const auto bytes = static_cast<std::int64_t>(slot.bytes->size());
+      const auto* constant = std::get_if<ConstantSlot>(&slot.kind);
+      if (!constant || constant->bytes->empty()) continue;
+      if (constant_addresses_.contains(constant->bytes.get())) continue;
+      const auto bytes = static_cast<std::int64_t>(constant->bytes->size());
       const std::string source = slot.node ? " (" + source_of(*slot.node) + ")" : "";
       constants_.push_back(resources_.memory->allocate(
           bytes, text("the constant ", ir::Type{slot.dtype, slot.dims}, source)));
       const api::DeviceAddress address = constants_.back().address();
-      constant_addresses_.emplace(slot.bytes.get(), address);
-      staging.upload(address, slot.bytes->data(), bytes);
+      constant_addresses_.emplace(constant->bytes.get(), address);
+      staging.upload(address, constant->bytes->data(), bytes);
     }
     for (const Step& step : plan.steps) {
       if (const auto* loop = std::get_if<LoopStep>(&step)) upload_constants(*loop->body, staging);

@@ -158,26 +158,28 @@ class Binder {
     for (std::size_t s = 0; s < out_->steps.size(); ++s) {
       const int step = static_cast<int>(s);
       const auto add_body = [&](DeviceBody& body) {
-        own.push_back({ArenaBlock::Kind::Body, step, body.plan->arena.bytes, &body.offset});
+        own.push_back({{StepBlock::Kind::Body, step}, body.plan->arena.bytes, &body.offset});
       };
       auto* launch = std::get_if<KernelLaunch>(&out_->steps[s]);
       if (launch != nullptr && launch->grid.partial_bytes > 0) {
         own.push_back(
-            {ArenaBlock::Kind::Scratch, step, launch->grid.partial_bytes, &launch->partials});
+            {{StepBlock::Kind::Scratch, step}, launch->grid.partial_bytes, &launch->partials});
       }
       if (auto* matmul = std::get_if<DeviceMatmul>(&out_->steps[s])) {
         own.push_back(
-            {ArenaBlock::Kind::Scratch, step, matmul->workspace_bytes, &matmul->workspace});
+            {{StepBlock::Kind::Scratch, step}, matmul->workspace_bytes, &matmul->workspace});
       }
       if (auto* convolution = std::get_if<DeviceConvolution>(&out_->steps[s])) {
-        own.push_back({ArenaBlock::Kind::Scratch, step, convolution->workspace_bytes,
+        own.push_back({{StepBlock::Kind::Scratch, step},
+                       convolution->workspace_bytes,
                        &convolution->workspace});
       }
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
         const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;
         for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {
           if (loop->loop.carries[i].stack >= 0) continue;
-          own.push_back({ArenaBlock::Kind::SpareCarry, step, out_->sizes.bytes[at(results[i])],
+          own.push_back({{StepBlock::Kind::SpareCarry, step},
+                         out_->sizes.bytes[at(results[i])],
                          &loop->spare_offsets[i]});
         }
         add_body(loop->body);

@@ -53,8 +53,8 @@ using DeviceStep = std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, D
 
 struct DevicePlan {
   const codegen::Plan* plan = nullptr;
-  /// Set for a body that cannot run with these sizes: entering it throws this error. All other
-  /// members are then empty.
+  /// The error of entering a body that cannot run with these sizes. The plan is then empty: reports
+  /// and counts need no case for it.
   std::optional<codegen::BindFailure> failure = {};
   codegen::SlotSizes sizes;
   std::vector<DeviceStep> steps;  // one per step of the plan

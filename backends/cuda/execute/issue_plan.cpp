@@ -325,8 +325,8 @@ SlotAddresses fixed_addresses(const DevicePlan& plan, DeviceAddress arena,
   SlotAddresses addresses(slots.size(), 0);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (plan.sizes.bytes[i] == 0) continue;
-    if (slots[i].kind == Slot::Kind::Constant) {
-      addresses[i] = call.constants.at(slots[i].bytes.get());
+    if (const auto* constant = std::get_if<ConstantSlot>(&slots[i].kind)) {
+      addresses[i] = call.constants.at(constant->bytes.get());
     }
     if (plan.arena.offsets[i] >= 0) addresses[i] = offset_by(arena, plan.arena.offsets[i]);
   }

@@ -55,9 +55,8 @@ class Dependences {
 
   void share(const Arena& arena) {
     for (const ArenaBlock& block : arena.blocks) {
-      for (std::size_t i = 1; i < block.slots.size(); ++i) {
-        share(block.slots[i], block.slots[i - 1]);
-      }
+      const std::span<const int> slots = block.slots();
+      for (std::size_t i = 1; i < slots.size(); ++i) share(slots[i], slots[i - 1]);
       for (const ArenaBlock& other : arena.blocks) {
         if (other.memory.last < block.memory.first && overlap(block.memory, other.memory)) {
           reuse(block, other);
@@ -100,8 +99,9 @@ class Dependences {
 
   /// Makes the first step that uses `block` depend on all steps that use `other`.
   void reuse(const ArenaBlock& block, const ArenaBlock& other) {
-    for (const int slot : other.slots) add_earlier(block.memory.first, slot);
-    if (other.slots.empty()) earlier_[at(block.memory.first)].push_back(other.step);
+    for (const int slot : other.slots()) add_earlier(block.memory.first, slot);
+    const auto* step = std::get_if<StepBlock>(&other.contents);
+    if (step) earlier_[at(block.memory.first)].push_back(step->step);
   }
 
   void add_value(int from, int to, int slot) {

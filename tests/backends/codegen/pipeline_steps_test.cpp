@@ -197,7 +197,8 @@ std::string state_of(Compilation& c) {
   }
   for (const FusionPlan& plan : c.fusion_plans) {
     for (const FusionGroup& group : plan.groups) {
-      out += text("group: ", group.members.size(), " members\n");
+      const auto* kernel = std::get_if<KernelGroup>(&group);
+      out += text("group: ", kernel ? kernel->members.size() : 0, " members\n");
     }
   }
   out += text("kernels: ", c.program.kernels.size(), "\n");

@@ -14,8 +14,8 @@ constexpr int kArgument = 0, kTemporary = 1, kResult = 2;
 Plan plan_of(std::vector<Step> steps) {
   Plan plan;
   plan.slots.resize(3);
-  plan.slots[kArgument].kind = Slot::Kind::Argument;
-  plan.slots[kResult].kind = Slot::Kind::Result;
+  plan.slots[kArgument].kind = ArgumentSlot{};
+  plan.slots[kResult].kind = ResultSlot{};
   plan.arguments = {kArgument};
   plan.results = {kResult};
   plan.steps = std::move(steps);

@@ -243,9 +243,8 @@ TEST_CASE("launches: memory that is used again, unless the order follows from va
   const codegen::Plan plan = copies({{0, 1}, {1, 2}, {2, 3}, {4, 5}, {3, 6}, {5, 7}});
   codegen::Arena arena;
   const auto block = [](std::int64_t offset, int first, int last, std::vector<int> slots) {
-    return codegen::ArenaBlock{.kind = codegen::ArenaBlock::Kind::Tensors,
-                               .memory = {64, first, last, offset},
-                               .slots = std::move(slots)};
+    return codegen::ArenaBlock{.memory = {64, first, last, offset},
+                               .contents = codegen::TensorsBlock{std::move(slots)}};
   };
   // Slot 3 follows slot 1 in its memory, which values imply; slot 5 follows slot 2 next to it.
   arena.blocks = {block(0, 0, 1, {1}), block(64, 1, 2, {2}), block(0, 2, 4, {3}),

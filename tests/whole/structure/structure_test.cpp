@@ -289,7 +289,7 @@ TEST_CASE("files: few and short lines") {
 TEST_CASE("names: a concept with a standard term has that name") {
   const std::pair<std::string, const char*> rows[] = {
       {"take_apart", "unpack"},          {"put_together", "pack"},
-      {"AxisMap", "AffineIndex"},        {"UnitKind", "GroupKind"},
+      {"AxisMap", "AffineIndex"},        {"UnitKind", "FusionGroup"},
       {"place_parts", "partial_writes"}, {"element_numbers", "linear_indices"},
       {"relu_masks", "relu mask reuse"}, {"MatrixProduct", "MatmulShape"},
       {"await_whole", "wait_until_readable"}};

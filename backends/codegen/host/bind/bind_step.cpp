@@ -21,11 +21,12 @@ std::int64_t product_of(const std::vector<std::int64_t>& dims, std::ptrdiff_t fi
 }  // namespace
 
 int packing_source(int slot, const StepBinding& binding) {
-  const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
   if (binding.out.cached_offsets[static_cast<std::size_t>(slot)] >= 0) return slot;
-  if (described.kind != Slot::Kind::Argument) return -1;
+  const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
+  const auto* argument = std::get_if<ArgumentSlot>(&described.kind);
+  if (!argument) return -1;
   const PlanUse& use = binding.use;
-  const int number = described.number;
+  const int number = argument->number;
   if (use.consts >= 0) return number >= 1 && number <= use.consts ? number - 1 : -1;
   const auto i = static_cast<std::size_t>(number);
   return i < use.unchanged.size() && use.unchanged[i] ? slot : -1;

@@ -4,7 +4,7 @@
 namespace kiln::codegen {
 namespace {
 
-using Kind = ArenaBlock::Kind;
+using Kind = StepBlock::Kind;
 
 Scratch* scratch_of(BoundStep& step) {
   if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
@@ -29,7 +29,7 @@ void add_spare_carries(BoundPlan& bound, int step, BoundLoop& loop, std::vector<
   for (std::size_t i = 0; i < loop.spare_offsets.size(); ++i) {
     if (loop.carries[i].stack >= 0) continue;
     const std::int64_t bytes = bound.sizes.bytes[static_cast<std::size_t>(results[i])];
-    own.push_back({Kind::SpareCarry, step, bytes, &loop.spare_offsets[i]});
+    own.push_back({{Kind::SpareCarry, step}, bytes, &loop.spare_offsets[i]});
   }
 }
 
@@ -41,12 +41,12 @@ std::vector<StepMemory> step_memory(BoundPlan& bound) {
     BoundStep& one = bound.steps[s];
     const int step = static_cast<int>(s);
     if (Scratch* scratch = scratch_of(one); scratch && whole_scratch(one) != 0) {
-      own.push_back({Kind::Scratch, step, whole_scratch(one), &scratch->offset});
+      own.push_back({{Kind::Scratch, step}, whole_scratch(one), &scratch->offset});
     }
     if (auto* loop = std::get_if<BoundLoop>(&one)) add_spare_carries(bound, step, *loop, own);
     BoundBodies* bodies = bodies_of(one);
     for (std::size_t i = 0; bodies && i < bodies->plans.size(); ++i) {
-      own.push_back({Kind::Body, step, bodies->plans[i]->arena.bytes, &bodies->offsets[i]});
+      own.push_back({{Kind::Body, step}, bodies->plans[i]->arena.bytes, &bodies->offsets[i]});
     }
   }
   return own;

@@ -18,7 +18,7 @@ using ir::Value;
 
 class KernelBuilder {
  public:
-  KernelBuilder(const FusionGroup& group, const FusionPlan& fusion_plan, const SizeNames& names)
+  KernelBuilder(const KernelGroup& group, const FusionPlan& fusion_plan, const SizeNames& names)
       : group_(group),
         fusion_plan_(fusion_plan),
         names_(names),
@@ -52,8 +52,7 @@ class KernelBuilder {
     const Value result = member.node->result();
     Store store;
     store.value = expressions_.member_value(member);
-    Access access =
-        expressions_.access(result, expressions_.own_map(member), /*written=*/true);
+    Access access = expressions_.access(result, expressions_.own_map(member), /*written=*/true);
     access.when = expressions_.own_guard(member);
     store.access = expressions_.add_access(access);
     return store;
@@ -155,7 +154,7 @@ class KernelBuilder {
     return list;
   }
 
-  const FusionGroup& group_;
+  const KernelGroup& group_;
   const FusionPlan& fusion_plan_;
   const SizeNames& names_;
   KernelExpressions expressions_;
@@ -163,7 +162,7 @@ class KernelBuilder {
 
 }  // namespace
 
-BuiltKernel build_kernel(const FusionGroup& group, const FusionPlan& fusion_plan,
+BuiltKernel build_kernel(const KernelGroup& group, const FusionPlan& fusion_plan,
                          const SizeNames& names, int number) {
   return KernelBuilder(group, fusion_plan, names).run(number);
 }
@@ -173,9 +172,10 @@ KernelsOfGroups build_kernels(const FusionPlan& fusion_plan, const SizeNames& na
   std::vector<std::vector<int>> numbers;
   for (const FusionGroup& group : fusion_plan.groups) {
     numbers.emplace_back();
-    if (group.kind != GroupKind::Kernel) continue;
+    const auto* kernel = std::get_if<KernelGroup>(&group);
+    if (!kernel) continue;
     const int number = static_cast<int>(kernels.size());
-    BuiltKernel built = build_kernel(group, fusion_plan, names, number);
+    BuiltKernel built = build_kernel(*kernel, fusion_plan, names, number);
     if (built.kernel.stages.empty()) continue;
     numbers.back().push_back(number);
     kernels.push_back(std::move(built));

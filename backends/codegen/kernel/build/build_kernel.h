@@ -14,12 +14,12 @@ namespace kiln::codegen {
 using KernelsOfGroups = std::vector<std::vector<int>>;
 
 /// Lowers one group. `number` makes the name of the kernel unique.
-BuiltKernel build_kernel(const FusionGroup& group, const FusionPlan& fusion_plan,
+BuiltKernel build_kernel(const KernelGroup& group, const FusionPlan& fusion_plan,
                          const SizeNames& names, int number);
 
 /// Lowers all groups and appends their kernels to `kernels`. A group has one kernel; none if it is
 /// not a kernel group or all its values are rematerialised in their consumers.
 KernelsOfGroups build_kernels(const FusionPlan& fusion_plan, const SizeNames& names,
-                             std::vector<BuiltKernel>& kernels);
+                              std::vector<BuiltKernel>& kernels);
 
 }  // namespace kiln::codegen

@@ -16,7 +16,7 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-KernelExpressions::KernelExpressions(const FusionGroup& group, const FusionPlan& fusion_plan,
+KernelExpressions::KernelExpressions(const KernelGroup& group, const FusionPlan& fusion_plan,
                                      const SizeNames& names)
     : group_(group),
       fusion_plan_(fusion_plan),
@@ -160,8 +160,8 @@ Access KernelExpressions::access(const Value& value, const AccessMap& map, bool 
   for (std::size_t i = 0; i < map.size(); ++i) {
     access.offset = access.offset + map[i].offset * strides[i];
     map[i].for_each_term([&](int axis, std::int64_t step) {
-      Dim& stride = access.strides[static_cast<std::size_t>(
-          position_[static_cast<std::size_t>(axis)])];
+      Dim& stride =
+          access.strides[static_cast<std::size_t>(position_[static_cast<std::size_t>(axis)])];
       stride = stride + strides[i] * Dim(step);
     });
   }
@@ -233,8 +233,8 @@ int KernelExpressions::lower(const View& view) {
   const Node& node = *view.source.node;
   if (const Member* member = member_of(node)) return member_value(*member);
   if (node.op == Op::Constant && domain_of(node.types[0].dims).empty()) return constant(node);
-  const bool inlined = fusion_plan_.rematerialised.count(&node) != 0 &&
-                       fusion_plan_.dense.count(view.source) == 0;
+  const bool inlined =
+      fusion_plan_.rematerialised.count(&node) != 0 && fusion_plan_.dense.count(view.source) == 0;
   if (inlined) return rematerialised(node, view.map);
   return load(access(view.source, view.map, /*written=*/false));
 }
@@ -246,9 +246,8 @@ int KernelExpressions::guarded(const OperandRead& read, int otherwise) {
   guard_ = outside < 0 ? holds : apply(Op::And, DType::Bool, outside, holds);
   const int value = expression(read.value, read.map);
   const Expression& e = kernel().expressions[static_cast<std::size_t>(value)];
-  const bool is_load =
-      e.kind == ExpressionKind::Load &&
-      kernel().accesses[static_cast<std::size_t>(e.number)].when == guard_;
+  const bool is_load = e.kind == ExpressionKind::Load &&
+                       kernel().accesses[static_cast<std::size_t>(e.number)].when == guard_;
   guard_ = outside;
   Expression zero;
   zero.dtype = e.dtype;

@@ -14,7 +14,7 @@ namespace kiln::codegen {
 
 class KernelExpressions {
  public:
-  KernelExpressions(const FusionGroup& group, const FusionPlan& fusion_plan,
+  KernelExpressions(const KernelGroup& group, const FusionPlan& fusion_plan,
                     const SizeNames& names);
 
   BuiltKernel out;
@@ -81,7 +81,7 @@ class KernelExpressions {
   void over_domain(AffineIndex& entry) const;
   void over_domain(IterationSpace& space) const;
 
-  const FusionGroup& group_;
+  const KernelGroup& group_;
   const FusionPlan& fusion_plan_;
   const SizeNames& names_;
   std::vector<int> outer_;     // axes of the domain

@@ -35,7 +35,7 @@ bool can_split(const Kernel& kernel) {
 }
 
 /// The axis of the kernel for a reduced axis of the group's domain.
-int axis_of_kernel(const FusionGroup& group, int axis) {
+int axis_of_kernel(const KernelGroup& group, int axis) {
   const std::vector<int> outer = group.axes(/*of_reduced=*/false);
   const std::vector<int> inner = group.axes(/*of_reduced=*/true);
   const auto found = std::find(inner.begin(), inner.end(), axis);
@@ -71,7 +71,7 @@ class Splitter {
   }
 
   bool split_reduction(std::size_t i) {
-    const FusionGroup& group = fusion_plan_.groups[i];
+    const auto& group = std::get<KernelGroup>(fusion_plan_.groups[i]);
     if (target_.divides_reductions) return false;
     if (!group.has_reduced_axes || !can_split(kernel_of(i).kernel)) return false;
     const auto parts = reduction_parts(group.domain, group.reduced, target_, is_body_);
@@ -79,7 +79,7 @@ class Splitter {
     PartialKernels split =
         partial_kernels(kernel_of(i), axis_of_kernel(group, parts->axis), parts->length);
     fusion_plan_.created_values.insert(fusion_plan_.created_values.end(), split.tensors.begin(),
-                                 split.tensors.end());
+                                       split.tensors.end());
     kernel_of(i) = std::move(split.parts);
     append(i, std::move(split.total));
     return true;
