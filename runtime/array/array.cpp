@@ -15,6 +15,7 @@
 #include <cstring>
 #include <new>
 #include <ostream>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -22,10 +23,8 @@ namespace {
 /// The element of a moved-from Array.
 alignas(64) constexpr std::byte kZero[64] = {};
 
-std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
-  if (dims.size() > Array::kMaxRank) {
-    throw ValueError("Array", "dims", text("rank ", dims.size(), " exceeds ", Array::kMaxRank));
-  }
+/// The product of dims of which one is 0, negative, or makes it overflow. ValueError.
+std::int64_t count_unusual(const std::vector<std::int64_t>& dims) {
   bool empty = false;
   for (std::int64_t dim : dims) {
     if (dim < 0) {
@@ -35,12 +34,17 @@ std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
     empty = empty || dim == 0;
   }
   if (empty) return 0;
+  throw ValueError("Array", "dims",
+                   text("dims [", join_text(dims, ","), "] hold 2^63 elements or more"));
+}
+
+std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
+  if (dims.size() > Array::kMaxRank) {
+    throw ValueError("Array", "dims", text("rank ", dims.size(), " exceeds ", Array::kMaxRank));
+  }
   std::int64_t count = 1;
   for (std::int64_t dim : dims) {
-    if (__builtin_mul_overflow(count, dim, &count)) {
-      throw ValueError("Array", "dims",
-                       text("dims [", join_text(dims, ","), "] hold 2^63 elements or more"));
-    }
+    if (dim <= 0 || __builtin_mul_overflow(count, dim, &count)) return count_unusual(dims);
   }
   return count;
 }
@@ -113,8 +117,12 @@ Array::Array(const Array& other) try
 }
 
 Array::Array(Array&& other) noexcept
-    : size_(1), data_(const_cast<std::byte*>(kZero)) {  // a view, so never written
-  swap(other);
+    : dtype_(std::exchange(other.dtype_, DType::Float32)),
+      dims_(std::move(other.dims_)),
+      size_(std::exchange(other.size_, 1)),
+      data_(std::exchange(other.data_, const_cast<std::byte*>(kZero))),  // a view: never written
+      elements_(std::exchange(other.elements_, nullptr)) {
+  other.dims_.clear();
 }
 
 Array& Array::operator=(const Array& other) {

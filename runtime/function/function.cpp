@@ -15,8 +15,8 @@
 #include "runtime/host/error_subject.h"
 
 #include <algorithm>
-#include <array>
 #include <list>
+#include <memory>
 
 namespace kiln {
 
@@ -74,9 +74,11 @@ Array converted(const CompiledProgram& program, std::size_t i, const Array& arra
 class CallInputs {
  public:
   explicit CallInputs(const CompiledProgram& program)
-      : program_(program),
-        many_(program.binding.count() > few_.size() ? program.binding.count() : 0),
-        views_(many_.empty() ? few_.data() : many_.data()) {}
+      : program_(program) {
+    if (program.binding.count() <= kFew) return;
+    many_.resize(program.binding.count());
+    views_ = many_.data();
+  }
   CallInputs(const CallInputs&) = delete;
   CallInputs& operator=(const CallInputs&) = delete;
 
@@ -84,7 +86,7 @@ class CallInputs {
   void add(const Array& array) {
     const bool fits = array.dtype() == program_.binding.type(count_).dtype;
     const Array& fed = fits ? array : keep(converted(program_, count_, array));
-    views_[count_++] = fed.as_view();
+    std::construct_at(views_ + count_++, fed.as_view());
   }
   void add(Array&& temporary) { add(keep(std::move(temporary))); }
 
@@ -98,9 +100,11 @@ class CallInputs {
   }
 
   const CompiledProgram& program_;
-  std::array<ArrayView, 8> few_;  // without an allocation
+  static constexpr std::size_t kFew = 8;
+  /// Memory of the views without an allocation. Not initialised: a small call is shorter than that.
+  alignas(ArrayView) std::byte few_[kFew * sizeof(ArrayView)];
   std::vector<ArrayView> many_;
-  ArrayView* views_;  // of few_ or many_
+  ArrayView* views_ = reinterpret_cast<ArrayView*>(few_);  // of few_ or many_
   std::size_t count_ = 0;
   std::list<Array> temporaries_;  // a list, for stable addresses
 };

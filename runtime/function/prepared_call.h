@@ -45,6 +45,8 @@ class PreparedCall {
 
   /// Checks the outputs' types and binds their addresses. Throws ValueError, TypeError.
   void bind_outputs(std::span<const MutableArrayView> outputs);
+  /// Binds the address of output i. REQUIRES: aligned memory for its elements, of its own.
+  void bind_output(std::size_t i, void* address) { outputs_[i].data = output_data_[i] = address; }
   /// Whether the backend may be given these addresses: no output overlaps an input or another
   /// output, and elements are aligned.
   bool can_run_in_place();
@@ -59,7 +61,6 @@ class PreparedCall {
   std::vector<VersionRef> held;                // of the states, during a call
   std::vector<VersionRef> next;       // of the updates; empty for one that overwrites its state
   std::vector<Overwrite> overwrites;  // one per update; empty if no update may overwrite
-  std::vector<MutableArrayView> result_views;  // of the results of a call that returns Arrays
   HostCallContext host_calls;
 
  private:
