@@ -22,7 +22,7 @@ namespace kiln::tool {
 namespace {
 
 struct Diagnosis {
-  std::string build;  // version and build id; empty where the plugin cannot be opened
+  std::string build;  // version, build id and compiler; empty where the plugin cannot be opened
   std::string verdict;
   std::vector<std::string> details;  // options in force, then the details of the plugin
 };
@@ -70,7 +70,8 @@ Diagnosis diagnose(const runtime::PluginFile& file) {
   Diagnosis found;
   try {
     const runtime::Plugin& plugin = runtime::open_plugin(file.name, "");
-    found.build = text(plugin.version, " (", plugin.build_id, ", ", plugin.toolchain, ")");
+    found.build = text(plugin.version, " (build ", plugin.build_id, ", compiler ",
+                       plugin.toolchain, ")");
     list_options(plugin, found.details);
     runtime::ProbeReport report;
     found.verdict = judge(plugin, report);

@@ -30,6 +30,8 @@ TEST_CASE("kiln doctor lists each backend with its path and version") {
     CHECK(has(outcome.text, name + ": usable\n  path: " + kBuild + "/lib/libkiln_" + name +
                                 ".so\n  version: "));
   }
+  CHECK(has(outcome.text, " (build "));
+  CHECK(has(outcome.text, ", compiler "));
 }
 
 TEST_CASE("kiln doctor tells why a plugin cannot be used, and where plugins were searched") {
