@@ -2,6 +2,7 @@
 #include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/rows.h"
 
+#include "core/types/counted.h"
 #include "core/types/text.h"
 
 namespace kiln::bench {
@@ -134,7 +135,8 @@ Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size,
   Limit limit{.formula = "one pass: 4 arrays read, 3 of them written in place, 28 B a weight",
               .reads = 4, .writes = 3, .floats = static_cast<std::size_t>(variables * size),
               .in_place = true};
-  return {name, text("one Adam step of ", variables, " variables of ", size), limit, [=] {
+  const std::string arrays = counted(static_cast<std::uint64_t>(variables), "variable");
+  return {name, text("one Adam step of ", arrays, " of ", size), limit, [=] {
             WorkBuilder builder(memory);
             std::vector<Tensor> weights, slopes;
             for (std::int64_t i = 0; i < variables; ++i) {
