@@ -68,13 +68,16 @@ KILN_API Tensor variable(const SparseArray& value, const VariableOptions& option
 KILN_API Tensor constant(const Array& value, const ConstantOptions& options = {},
                          Where where = Where::here());
 
-/// Creates a variable of that shape filled with 0 (`zeros`) or 1 (`ones`); a tensor, not a
-/// variable, if the shape contains tensors. Errors: ValueError for None or a negative size.
-///     const auto weights = K::zeros({2}), gains = K::ones({2}, {.dtype = "int64"});
-///     K::get_value(weights);  // [0. 0.]
-///     K::get_value(gains);  // [1 1]
+/// Creates a variable of that shape filled with 0; a tensor, not a variable, if the shape contains
+/// tensors. Errors: ValueError for None or a negative size.
+///     const auto x = K::zeros({2});
+///     K::get_value(x);  // [0. 0.]
 KILN_API Tensor zeros(const Shape& shape, const CreateOptions& options = {},
                       Where where = Where::here());
+/// Creates a variable of that shape filled with 1; a tensor, not a variable, if the shape contains
+/// tensors. Errors: ValueError for None or a negative size.
+///     const auto x = K::ones({2}, {.dtype = "int64"});
+///     K::get_value(x);  // [1 1]
 KILN_API Tensor ones(const Shape& shape, const CreateOptions& options = {},
                      Where where = Where::here());
 /// Creates a variable with ones on the diagonal and zeros elsewhere, of shape (size, size) or
