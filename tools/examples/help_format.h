@@ -37,11 +37,37 @@ class HelpFormat final : public CLI::Formatter {
   }
 };
 
+/// The message of a parse error. CLI11's messages for too few or too many values of an option are
+/// replaced; each is recognised as equal to the one that CLI11 builds for that option.
+inline std::string error_message(const CLI::App* command, const CLI::Error& error) {
+  using Mismatch = CLI::ArgumentMismatch;
+  using Conversion = CLI::ConversionError;
+  const std::string message = error.what();
+  for (const CLI::Option* option : command->get_options()) {
+    const std::string name = option->get_name(), type = option->get_type_name();
+    const int max = option->get_items_expected_max();
+    if (message == Mismatch::TypedAtLeast(name, 1, type).what()) return name + " requires " + type;
+    const bool is_flag = max == 0;
+    if (is_flag && message == Conversion(name, option->results()).what()) {
+      return name + " accepts no value";
+    }
+    if (message == Mismatch::AtMost(name, max, option->results().size()).what()) {
+      return name + " accepts at most " + std::to_string(max) + (max == 1 ? " value" : " values");
+    }
+  }
+  return message;
+}
+
 /// The text of a usage error: "kiln run: FILE is required", then how to get help.
 inline std::string usage_error(const CLI::App* app, const CLI::Error& error) {
-  std::string command = app->get_name();
-  for (const CLI::App* chosen : app->get_subcommands()) command += " " + chosen->get_name();
-  return command + ": " + error.what() + "\nRun '" + command + " --help' for usage.\n";
+  std::string name = app->get_name();
+  const CLI::App* command = app;
+  for (const CLI::App* chosen : app->get_subcommands()) {
+    name += " " + chosen->get_name();
+    command = chosen;
+  }
+  return name + ": " + error_message(command, error) + "\nRun '" + name +
+         " --help' for usage.\n";
 }
 
 /// Gives `app`, and the commands that are added to it later, this layout. Options that are added
@@ -65,7 +91,7 @@ CLI::Validator in_range(T min, T max, std::string wanted = "") {
   const auto reason = [=](std::string& given) {
     const bool is_nan = std::isnan(std::strtod(given.c_str(), nullptr));
     if (!is_nan && range(given).empty()) return std::string();
-    return "Value " + given + " is not " + wanted;
+    return "'" + given + "' is not " + wanted;
   };
   return CLI::Validator(reason, "");
 }

@@ -42,7 +42,7 @@ struct ModuleOptions {
     command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
     command->add_option("--random", seed, "seed of the random inputs")
         ->check(in_range(0u, UINT_MAX))->type_name("SEED");
-    command->add_option("--dim", dims, "value of an unknown size, else 3; may be repeated")
+    command->add_option("--dim", dims, "size of an unknown dim, 3 unless given; may be repeated")
         ->type_name("NAME=SIZE");
   }
 
@@ -55,8 +55,9 @@ struct ModuleOptions {
       const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
       if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
           number.size() > 12) {
-        throw kiln::ValueError("kiln", "--dim",
-                               kiln::text("'", dim, "' is not NAME=SIZE of up to 12 digits"));
+        throw kiln::ValueError(
+            "kiln", "--dim",
+            kiln::text("--dim: '", dim, "' is not NAME=SIZE, where SIZE has at most 12 digits"));
       }
       options.sizes[dim.substr(0, equals)] = std::stoll(number);
     }
@@ -124,11 +125,12 @@ void add_compare(CLI::App& app, int& status) {
       "kiln compare dump/40-module.kir --backends cpu,reference\n"
       "  kiln compare dump/00-user.kir --as-written");
   command->add_option("--backends", compared->backends,
-                      "two names or absolute paths; any number with --as-written")
+                      "two names or absolute paths; with --as-written, any number [default: "
+                      "reference,cpu]")
       ->delimiter(',')->type_name("A,B");
   command->add_flag("--as-written", compared->as_written,
                     "compare FILE without passes on reference to FILE with passes on each of "
-                    "--backends [default: reference,cpu]");
+                    "--backends");
   command->add_option("--tolerance", compared->tolerance,
                       "largest accepted difference, relative to max(1, |element|)")
       ->check(in_range(0.0, DBL_MAX, "a finite number of at least 0"))->type_name("X");
@@ -189,7 +191,8 @@ void add_bench(CLI::App& app) {
       "  tools/bench_peers softmax adam               # beside PyTorch, JAX and others");
   bench->add_option("ROW", options->rows, "rows to run [default: all]");
   bench->add_option("--threads", options->threads, "thread counts to measure")
-      ->delimiter(',')->allow_extra_args(false)->type_name("LIST")->default_str("1,2");
+      ->check(in_range(1, 256))->delimiter(',')->allow_extra_args(false)->type_name("LIST")
+      ->default_str("1,2");
   bench->add_option("--backend", options->backend, "name or absolute path of a backend")
       ->type_name("NAME");
   bench->add_option("--json", options->json, "write the medians to FILE as JSON")
@@ -221,7 +224,9 @@ void add_doctor(CLI::App& app, int& status) {
 /// Errors: ValueError for no word, and for one that is neither a command nor an option of the
 /// program itself.
 void require_command(CLI::App& app, const std::optional<std::string>& first) {
-  if (!first) throw kiln::ValueError("kiln", "", "a command is required; 'kiln --help' lists them");
+  if (!first) {
+    throw kiln::ValueError("kiln", "", "a command is required; 'kiln --help' lists the commands");
+  }
   const std::string& word = *first;
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());

@@ -37,7 +37,7 @@ std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& optio
   return sizes;
 }
 
-/// Errors: ValueError for a size whose name the program does not have.
+/// Errors: ValueError for a size whose name the module does not have.
 void require_names(const module::Module& module, const RunOptions& options) {
   std::set<std::string> names;
   for (const ir::Value& input : module.graph.inputs) {
@@ -48,8 +48,9 @@ void require_names(const module::Module& module, const RunOptions& options) {
   for (const auto& [name, size] : options.sizes) {
     if (names.count(name) != 0) continue;
     throw ValueError("kiln", "--dim",
-                     text("the program has no unknown size '", name, "'; it has: ",
-                          names.empty() ? "none" : join_text(names, " ")));
+                     text("the module has no unknown size '", name,
+                          names.empty() ? "'; it has none"
+                                        : "'; its unknown sizes: " + join_text(names, " ")));
   }
 }
 

@@ -39,14 +39,6 @@ std::vector<Row> chosen_rows(const Options& options) {
   return chosen;
 }
 
-void require_threads(const std::vector<int>& threads) {
-  for (const int count : threads) {
-    if (count >= 1 && count <= 256) continue;
-    throw ValueError("kiln bench", "--threads",
-                     text("number of threads ", count, " is not from 1 to 256"));
-  }
-}
-
 /// Rejects --device when neither --backend nor the settings select a backend on a GPU.
 void require_device(const Options& options) {
   if (!options.device || !options.backend.empty() || is_on_gpu()) return;
@@ -105,7 +97,6 @@ std::vector<Result> measure_all(const std::vector<Row>& rows, const MeasureOptio
 
 void run(const Options& options) {
   const double begin = seconds_now();
-  require_threads(options.threads);
   if (!options.backend.empty()) set_backend(options.backend);
   if (!options.cold.empty()) return run_alone(options, begin);
   const std::vector<Row> rows = chosen_rows(options);

@@ -8,7 +8,7 @@ namespace kiln::bench {
 
 struct Options {
   std::vector<std::string> rows;  // none: all
-  std::vector<int> threads{1, 2};
+  std::vector<int> threads{1, 2};  // counts to measure, each from 1 to 256
   std::string json, backend, cold;
   std::vector<std::string> peers;  // commands
   double seconds = 6;   // of rounds for a row
@@ -18,8 +18,8 @@ struct Options {
 };
 
 /// Measures the rows and prints each result, or the reason why there is none. Errors: ValueError
-/// for an unknown row or number of threads, IoError for the file or a peer; after the last row,
-/// Error where a row failed other than for lack of device memory.
+/// for an unknown row, IoError for the file or a peer; after the last row, Error where a row failed
+/// other than for lack of device memory.
 void run(const Options& options);
 
 }  // namespace kiln::bench
