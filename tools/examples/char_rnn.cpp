@@ -76,16 +76,16 @@ struct CharRnn {
 
 Array no_state(std::int64_t rows, const Options& o) { return Array::zeros({rows, o.hidden}); }
 
-double held_back_loss(const CharRnn& model, const Text& text, const Options& o) {
+double held_out_loss(const CharRnn& model, const Text& text, const Options& o) {
   const auto time =
-      std::min<std::size_t>(static_cast<std::size_t>(o.time), text.held_back.size() - 1);
+      std::min<std::size_t>(static_cast<std::size_t>(o.time), text.held_out.size() - 1);
   double sum = 0, rows = 0;
-  for (std::size_t at = 0; at + time < text.held_back.size();) {
+  for (std::size_t at = 0; at + time < text.held_out.size();) {
     std::vector<std::size_t> starts;
-    for (; starts.size() < 64 && at + time < text.held_back.size(); at += time) {
+    for (; starts.size() < 64 && at + time < text.held_out.size(); at += time) {
       starts.push_back(at);
     }
-    const auto [x, y] = text.batch(text.held_back, starts, static_cast<std::int64_t>(time));
+    const auto [x, y] = text.batch(text.held_out, starts, static_cast<std::int64_t>(time));
     const auto count = static_cast<std::int64_t>(starts.size());
     const Array loss = model.evaluate({x, y, no_state(count, o), no_state(count, o)})[0];
     sum += loss.item<float>() * static_cast<double>(count);
@@ -118,8 +118,8 @@ void run(const Options& o) {
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
   const Text text(o.text);
-  std::printf("text: %zu characters to learn, %zu held back, %zu different\n", text.train.size(),
-              text.held_back.size(), text.alphabet.size());
+  std::printf("text: %zu characters to learn, %zu held out, %zu different\n", text.train.size(),
+              text.held_out.size(), text.alphabet.size());
   if (text.train.size() <= static_cast<std::size_t>(o.time)) {
     throw K::ValueError("--text", "", "the text is shorter than --time");
   }
@@ -128,7 +128,7 @@ void run(const Options& o) {
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
   try_saving(o.save, model.weights);
   std::mt19937 random(static_cast<unsigned>(o.seed));
-  Curve train{"training batch", "steelblue", {}}, held_back{"held back", "darkorange", {}, true};
+  Curve train{"training batch", "steelblue", {}}, held_out{"held out", "darkorange", {}, true};
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
   for (int step = 1; step <= o.steps; ++step) {
@@ -148,7 +148,7 @@ void run(const Options& o) {
       std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, loss);
     }
     if (step % every == 0 && step < o.steps && o.steps > 20) {
-      held_back.points.push_back({static_cast<double>(step), held_back_loss(model, text, o)});
+      held_out.points.push_back({static_cast<double>(step), held_out_loss(model, text, o)});
     }
     if (step % (every * 5) == 0 && o.steps > 20) {
       std::printf("  | %s\n", sample(model, text, o, random).c_str());
@@ -156,15 +156,15 @@ void run(const Options& o) {
     flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
-  const double final_loss = held_back_loss(model, text, o);
+  const double final_loss = held_out_loss(model, text, o);
   if (o.steps > 0) {
-    held_back.points.push_back({static_cast<double>(o.steps), final_loss});
+    held_out.points.push_back({static_cast<double>(o.steps), final_loss});
     const std::string title = "Character model: loss in nats per character";
-    const std::string path = draw_curves({train, held_back}, title, "char_rnn_loss.svg");
+    const std::string path = draw_curves({train, held_out}, title, "char_rnn_loss.svg");
     std::printf("loss curve: %s\n", path.c_str());
   }
   std::printf("sample: %s\n", sample(model, text, o, random).c_str());
-  std::printf("held-back loss %.4f nats/char\n", final_loss);
+  std::printf("held-out loss %.4f nats/char\n", final_loss);
 }
 
 int main(int argc, char** argv) {

@@ -92,7 +92,7 @@ inline std::vector<std::string> read_lines(const std::string& path) {
 }
 
 struct DigitSets {
-  Digits train, held_back;  // four fifths and one fifth; the same ones for the same file
+  Digits train, held_out;  // four fifths and one fifth; the same ones for the same file
 };
 
 /// Reads `path`, or the file of tools/digits where it is empty.
@@ -124,7 +124,7 @@ inline DigitSets read_digits(const std::string& path) {
   }
   DigitSets sets;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    (i < order.size() / 5 ? sets.held_back : sets.train).add(all, order[i]);
+    (i < order.size() / 5 ? sets.held_out : sets.train).add(all, order[i]);
   }
   return sets;
 }

@@ -125,7 +125,7 @@ double accuracy(const Digits& digits, const std::vector<std::int64_t>& classes) 
   return 100 * right / static_cast<double>(classes.size());
 }
 
-/// Draws the first held-back images with their predicted classes, errors in red.
+/// Draws the first held-out images with their predicted classes, errors in red.
 std::string draw(const Digits& digits, const std::vector<std::int64_t>& classes) {
   std::vector<Picture> pictures;
   for (std::size_t i = 0; i < std::min<std::size_t>(classes.size(), 40); ++i) {
@@ -134,7 +134,7 @@ std::string draw(const Digits& digits, const std::vector<std::int64_t>& classes)
     pictures.push_back({{image.begin(), image.end()}, Digits::kSide,
                         read == truth ? read : read + ", is " + truth, read == truth});
   }
-  return draw_pictures(pictures, 10, "Held-back digits as the network reads them; errors in red",
+  return draw_pictures(pictures, 10, "Held-out digits as the network reads them; errors in red",
                        "digits_cnn.svg");
 }
 
@@ -143,8 +143,8 @@ void run(const Options& o) {
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
-  const auto [train, held_back] = read_digits(o.data);
-  std::printf("digits: %zu to learn, %zu held back\n", train.size(), held_back.size());
+  const auto [train, held_out] = read_digits(o.data);
+  std::printf("digits: %zu to learn, %zu held out\n", train.size(), held_out.size());
   K::set_random_seed(o.seed);
   const DigitsCnn model(o.rate);
   if (!o.load.empty()) K::load_weights(o.load, model.all());
@@ -173,9 +173,9 @@ void run(const Options& o) {
     flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.all());
-  const std::vector<std::int64_t> classes = classify(model, held_back);
-  std::printf("picture: %s\n", draw(held_back, classes).c_str());
-  std::printf("held-back accuracy %.1f %%\n", accuracy(held_back, classes));
+  const std::vector<std::int64_t> classes = classify(model, held_out);
+  std::printf("picture: %s\n", draw(held_out, classes).c_str());
+  std::printf("held-out accuracy %.1f %%\n", accuracy(held_out, classes));
 }
 
 int main(int argc, char** argv) {

@@ -106,15 +106,15 @@ std::string read_text(const Array& decoded, std::int64_t row) {
   return text;
 }
 
-/// Reads numbers of held-back digits, draws a few, prints the share read without an error.
-void report(const Reader& model, const Digits& held_back, int count) {
+/// Reads numbers of held-out digits, draws a few, prints the share read without an error.
+void report(const Reader& model, const Digits& held_out, int count) {
   constexpr std::size_t kDrawn = 12;
   std::mt19937 random(0);  // the same numbers whatever the seed
   int greedy = 0, beam = 0;
   std::vector<Picture> pictures;
   for (int at = 0; at < count; at += 100) {
     const int rows = std::min(count - at, 100);
-    const Numbers n(rows, held_back, random, false);
+    const Numbers n(rows, held_out, random, false);
     const std::vector<Array> found = model.read({n.images, n.steps});
     for (int i = 0; i < rows; ++i) {
       const std::string truth = n.text(i), read = read_text(found[1], i);
@@ -126,19 +126,19 @@ void report(const Reader& model, const Digits& held_back, int count) {
     }
   }
   const auto percent = [&](int right) { return 100.0 * right / count; };
-  const std::string title = "Held-back numbers as the network reads them; errors in red";
+  const std::string title = "Held-out numbers as the network reads them; errors in red";
   const std::string path = draw_pictures(pictures, 2, title, "digits_ctc.svg");
   std::printf("picture: %s\n", path.c_str());
   std::printf("greedy %.1f %%, beam search %.1f %%\n", percent(greedy), percent(beam));
-  std::printf("held-back numbers read %.1f %%\n", percent(beam));
+  std::printf("held-out numbers read %.1f %%\n", percent(beam));
 }
 
 void run(const Options& o) {
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
-  const auto [train, held_back] = read_digits(o.data);
-  std::printf("digits: %zu to learn, %zu held back\n", train.size(), held_back.size());
+  const auto [train, held_out] = read_digits(o.data);
+  std::printf("digits: %zu to learn, %zu held out\n", train.size(), held_out.size());
   K::set_random_seed(o.seed);
   Reader model(o.units);
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
@@ -160,7 +160,7 @@ void run(const Options& o) {
     flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
-  report(model, held_back, o.numbers);
+  report(model, held_out, o.numbers);
 }
 
 int main(int argc, char** argv) {
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
       ->check(in_range(1, INT_MAX))->type_name("N");
   app.add_option("--units", o.units, "units per LSTM")
       ->check(in_range(1, INT_MAX))->type_name("N");
-  app.add_option("--numbers", o.numbers, "held-back numbers to read after training")
+  app.add_option("--numbers", o.numbers, "held-out numbers to read after training")
       ->check(in_range(1, INT_MAX))->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");

@@ -1,4 +1,4 @@
-// Reads text files, holds back the last tenth of each, and makes batches of character numbers.
+// Reads text files, holds out the last tenth of each, and makes batches of character numbers.
 #pragma once
 
 #include <kiln/k.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 struct Text {
-  std::string train, held_back, alphabet;
+  std::string train, held_out, alphabet;
 
   void add_file(const std::filesystem::path& path) {
     std::error_code missing;
@@ -25,7 +25,7 @@ struct Text {
     const std::string all((std::istreambuf_iterator<char>(file)), {});
     const std::size_t cut = all.size() - all.size() / 10;
     train += all.substr(0, cut);
-    held_back += all.substr(cut);
+    held_out += all.substr(cut);
   }
 
   explicit Text(const std::string& name) {
@@ -44,9 +44,9 @@ struct Text {
       throw kiln::IoError("--text", "", "no files in /usr/share/common-licenses; name a text");
     }
     for (const auto& path : paths) add_file(path);
-    if (held_back.size() < 2)
+    if (held_out.size() < 2)
       throw kiln::ValueError("--text", "", "the text has too few characters");
-    alphabet = train + held_back;
+    alphabet = train + held_out;
     std::sort(alphabet.begin(), alphabet.end());
     alphabet.erase(std::unique(alphabet.begin(), alphabet.end()), alphabet.end());
   }

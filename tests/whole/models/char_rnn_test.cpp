@@ -67,10 +67,10 @@ TEST_CASE("char_rnn: a small model learns real text", "[slow]") {
   REQUIRE(values.size() >= 2);
   CHECK(values.back() < 3.0);
   CHECK(run.text.find("backend cpu (built-in default)") == 0);
-  double held_back = 0;
-  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back loss %lf nats/char", &held_back) ==
+  double held_out = 0;
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out loss %lf nats/char", &held_out) ==
           1);
-  CHECK(held_back < 3.2);
+  CHECK(held_out < 3.2);
   CHECK(fs::exists(scratch.path("char_rnn_loss.svg")));
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("char_rnn: any text works, and output lines are where scripts read the
   CHECK(run.status == 0);
   CHECK(losses(run.text).size() == 20);
   CHECK(run.text.find("sample: 0123") != std::string::npos);
-  CHECK(last_line(run.text).rfind("held-back loss ", 0) == 0);
+  CHECK(last_line(run.text).rfind("held-out loss ", 0) == 0);
   CHECK(run.text.find('\r') == std::string::npos);  // no progress bar without a terminal
 }
 

@@ -38,7 +38,7 @@ std::vector<double> losses(const std::string& text) {
 
 double accuracy(const Outcome& run) {
   double percent = -1;
-  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back accuracy %lf %%", &percent) == 1);
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out accuracy %lf %%", &percent) == 1);
   return percent;
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("digits_cnn: handwritten digits are recognised in both data formats", 
     const Outcome run = digits_cnn(scratch, "--data '" + data + "' --data-format " + format);
     INFO(run.text);
     REQUIRE(run.status == 0);
-    CHECK(run.text.find("digits: 1438 to learn, 359 held back\n") != std::string::npos);
+    CHECK(run.text.find("digits: 1438 to learn, 359 held out\n") != std::string::npos);
     CHECK(accuracy(run) >= 97.5);
     const std::string picture = contents_of(scratch.path("digits_cnn.svg"));
     CHECK(picture.find("<svg") == 0);

@@ -38,7 +38,7 @@ std::vector<double> losses(const std::string& text) {
 
 double read_rightly(const Outcome& run) {
   double percent = -1;
-  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-back numbers read %lf %%", &percent) ==
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out numbers read %lf %%", &percent) ==
           1);
   return percent;
 }
@@ -57,7 +57,7 @@ TEST_CASE("digits_ctc: numbers of handwritten digits are read", "[slow]") {
   const Outcome run = digits_ctc(scratch, "--data '" + data + "'");
   INFO(run.text);
   REQUIRE(run.status == 0);
-  CHECK(run.text.find("digits: 1438 to learn, 359 held back\n") != std::string::npos);
+  CHECK(run.text.find("digits: 1438 to learn, 359 held out\n") != std::string::npos);
   CHECK(read_rightly(run) >= 85);
   const auto found = run.text.find("greedy ");
   REQUIRE(found != std::string::npos);

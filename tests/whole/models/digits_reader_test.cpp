@@ -38,17 +38,17 @@ TEST_CASE("digits file: plain, gzipped and with other line ends it has the same 
   scratch.write("plain.csv", text);
   const DigitSets plain = read_digits(scratch.path("plain.csv"));
   CHECK(plain.train.size() == 40);
-  CHECK(plain.held_back.size() == 10);
+  CHECK(plain.held_out.size() == 10);
   CHECK(plain.train.pixels.size() == 40 * 64);
   CHECK(*std::max_element(plain.train.pixels.begin(), plain.train.pixels.end()) == 1);
   std::array<int, 10> counts{};
-  for (const Digits& digits : {plain.train, plain.held_back}) {
+  for (const Digits& digits : {plain.train, plain.held_out}) {
     for (const int label : digits.labels) ++counts[static_cast<std::size_t>(label)];
   }
   CHECK(std::count(counts.begin(), counts.end(), 5) == 10);
 
   const DigitSets zipped = read_digits(gzipped(text, scratch.path("digits.csv.gz")));
-  CHECK(zipped.held_back.pixels == plain.held_back.pixels);
+  CHECK(zipped.held_out.pixels == plain.held_out.pixels);
   CHECK(zipped.train.labels == plain.train.labels);
   for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; at += 2) text.insert(at, "\r");
   scratch.write("other.csv", text);
