@@ -1,5 +1,19 @@
-# Sourced by the scripts beside it: packages and the build.
+# Sourced by the scripts beside it: help, packages and the build.
 kiln_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# kiln_help [ARGUMENT...]: where -h or --help is among the arguments, prints the comment at the head
+# of the running script and exits with status 0.
+kiln_help() {
+  local argument
+  for argument in "$@"; do
+    case $argument in
+      -h | --help)
+        awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$kiln_root/tools/${0##*/}"
+        exit 0
+        ;;
+    esac
+  done
+}
 
 # kiln_packages PURPOSE: prints the packages that third_party/debian-packages.txt lists for it.
 kiln_packages() {
