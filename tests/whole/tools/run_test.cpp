@@ -124,6 +124,9 @@ TEST_CASE("kiln run: unknown sizes are given by the program's names") {
     CHECK(outcome.text.rfind(message, 0) == 0);
     CHECK(outcome.status == 1);
   }
+  const std::string small = scratch.write("small.kirb", bytes_of_small());
+  CHECK(kiln_with("run '" + small + "' --dim a=1").text ==
+        "kiln: the module has no unknown size 'a'; it has none\n");
 }
 
 TEST_CASE("kiln run: an option without its value, or with two, is an error") {
