@@ -1,4 +1,4 @@
-// Tests dumps of compiled backends other than kernels: steps of the pipeline, stages of the target,
+// Tests dumps of compiled backends other than kernels: passes of the pipeline, stages of the target,
 // and times of steps that run concurrently.
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
