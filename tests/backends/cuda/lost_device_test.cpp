@@ -127,8 +127,7 @@ TEST_CASE("lost device: an error amid updates that are written over their variab
       backend.path() + ")";
   CHECK(error_text<BackendError>(step) == "step: " + lost);
   control().reset();
-  const std::string later =
-      "device 0 (Fake GPU) cannot be used after an earlier error: " + lost;
+  const std::string later = "device 0 (Fake GPU) cannot be used after an earlier error: " + lost;
   CHECK(error_text<BackendError>([&] { look(); }) == "look: " + later);
   CHECK(error_text<BackendError>([&] { get_value(b); }) ==
         "get_value: " + later + "; for variable 'b'");
