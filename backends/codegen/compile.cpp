@@ -13,9 +13,9 @@ namespace kiln::codegen {
 namespace {
 
 bool is_optional(std::string_view name) {
-  const std::span<const PipelineStep> all = pipeline();
-  return std::any_of(all.begin(), all.end(), [&](const PipelineStep& step) {
-    return step.is_optional && step.name == name;
+  const std::span<const CodegenPass> all = pipeline();
+  return std::any_of(all.begin(), all.end(), [&](const CodegenPass& pass) {
+    return pass.is_optional && pass.name == name;
   });
 }
 
@@ -79,9 +79,9 @@ void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   compilation.schedule = target.schedule();
   PipelineOptions options;
   options.disabled = lowered.disabled;
-  options.report = [&](const PipelineStep& step, const rewrite::PassRun& run) {
-    lowered.times.lap(step.name);
-    if (run.changed) dumps.step(run.position, step, compilation);
+  options.report = [&](const CodegenPass& pass, const rewrite::PassRun& run) {
+    lowered.times.lap(pass.name);
+    if (run.changed) dumps.pass(run.position, pass, compilation);
   };
   run_pipeline(compilation, options);
   lowered.results = std::move(compilation.results);
@@ -142,8 +142,8 @@ std::unique_ptr<sdk::Executable> CompiledInstance::compile(const sdk::CompileReq
 
 std::vector<std::string_view> CompiledInstance::optional_passes() const {
   std::vector<std::string_view> names;
-  for (const PipelineStep& step : pipeline()) {
-    if (step.is_optional) names.push_back(step.name);
+  for (const CodegenPass& pass : pipeline()) {
+    if (pass.is_optional) names.push_back(pass.name);
   }
   return names;
 }

@@ -5,12 +5,12 @@
 
 namespace kiln::codegen {
 
-/// Runs the pipeline on `lowered.module`, skipping the steps `lowered.disabled`, and fills in the
+/// Runs the pipeline on `lowered.module`, skipping the passes `lowered.disabled`, and fills in the
 /// other fields.
 void lower(LoweredModule& lowered, Target& target, const Dumps& dumps);
 
-/// Lowers the module once more if the dump stage `lowering` is wanted: the texts of all steps are
-/// large, so they are not kept from the first time.
+/// Lowers the module once more if the dump stage `lowering` is wanted: the texts of all passes
+/// are large, so they are not kept from the first time.
 void dump_lowering(const LoweredModule& lowered, Target& target, const Dumps& dumps);
 
 /// Reads, lowers and loads a module. REQUIRES: `target` outlives the executable. Throws

@@ -5,11 +5,11 @@
 
 namespace kiln::codegen {
 
-void Dumps::step(std::size_t position, const PipelineStep& step,
+void Dumps::pass(std::size_t position, const CodegenPass& pass,
                  const Compilation& compilation) const {
-  if (!step.print) return;
-  hand_over("lowering", text(position < 10 ? "0" : "", position, "_", step.name), [&] {
-    return text("; ", step.name, ": ", step.description, "\n", step.print(compilation));
+  if (!pass.print) return;
+  hand_over("lowering", text(position < 10 ? "0" : "", position, "_", pass.name), [&] {
+    return text("; ", pass.name, ": ", pass.description, "\n", pass.print(compilation));
   });
 }
 

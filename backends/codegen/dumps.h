@@ -12,8 +12,8 @@ class Dumps {
   Dumps(const sdk::Host& host, std::string label) : host_(host), label_(std::move(label)) {}
 
   bool wanted(std::string_view stage) const { return host_.dump_wanted(stage); }
-  /// The text after a step of the pipeline, if it has one.
-  void step(std::size_t position, const PipelineStep& step, const Compilation& compilation) const;
+  /// The text after a pass, if it has one.
+  void pass(std::size_t position, const CodegenPass& pass, const Compilation& compilation) const;
   /// The stages claims, kernels and plan.
   void program(const Program& program) const;
   void compile_times(const CompileTimes& times) const;

@@ -238,11 +238,11 @@ std::string print_kernels(const Compilation& c) {
 
 std::string print_program(const Compilation& c) { return print(c.program); }
 
-constexpr bool kRequired = false, kOptional = true;  // PipelineStep::is_optional
-constexpr bool kKeepsBits = true, kReorders = false;  // PipelineStep::keeps_bits
+constexpr bool kRequired = false, kOptional = true;  // CodegenPass::is_optional
+constexpr bool kKeepsBits = true, kReorders = false;  // CodegenPass::keeps_bits
 
 /// Names are stable: KILN_DISABLE lists them and dumps have files of these names.
-constexpr PipelineStep kPipeline[] = {
+constexpr CodegenPass kPipeline[] = {
     {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
      "rejects static sizes that overflow; gives sizes that guards equate one name"},
     {"expand_composites", expand_composites, verify_graph, print_results, kRequired, kReorders,
@@ -295,22 +295,22 @@ std::vector<Plan*> plans_of(Compilation& compilation) {
   return plans;
 }
 
-std::span<const PipelineStep> pipeline() { return kPipeline; }
+std::span<const CodegenPass> pipeline() { return kPipeline; }
 
 void run_pipeline(Compilation& compilation, const PipelineOptions& options) {
   rewrite::run_passes(
       kPipeline, options.disabled,
-      [&](const PipelineStep& step) { return step.run(compilation); },
-      [&](const PipelineStep& step) {
+      [&](const CodegenPass& pass) { return pass.run(compilation); },
+      [&](const CodegenPass& pass) {
         try {
-          step.verify(compilation);
+          pass.verify(compilation);
         } catch (const InternalError& error) {
-          throw InternalError("function", "", text("after ", step.name, ": ", error.message(),
+          throw InternalError("function", "", text("after ", pass.name, ": ", error.message(),
                                                    "; please report this"));
         }
       },
-      [&](const PipelineStep& step, const rewrite::PassRun& run) {
-        if (options.report) options.report(step, run);
+      [&](const CodegenPass& pass, const rewrite::PassRun& run) {
+        if (options.report) options.report(pass, run);
       });
   compilation.updates_in_place.resize(compilation.updates.size(), 0);
 }

@@ -17,7 +17,7 @@ namespace kiln::codegen {
 /// Schedules a kernel for a machine; the kernel computes the same values. Null: no schedule.
 using KernelSchedule = void (*)(Kernel& kernel);
 
-/// The state of one compilation. Each step reads the fields that earlier steps have filled.
+/// The state of one compilation. Each pass reads the fields that earlier passes have filled.
 struct Compilation {
   // Input.
   std::vector<ir::Value> arguments;  // inputs, then variables
@@ -42,30 +42,30 @@ struct Compilation {
 /// The plans of all bodies, then that of the program.
 std::vector<Plan*> plans_of(Compilation& compilation);
 
-struct PipelineStep {
+struct CodegenPass {
   std::string_view name;
   bool (*run)(Compilation& compilation);  // returns whether anything changed
-  /// Throws InternalError when the step broke an invariant.
+  /// Throws InternalError when the pass broke an invariant.
   void (*verify)(const Compilation& compilation);
-  /// The text that is dumped after the step; null: the dump of a later step shows the change.
+  /// The text that is dumped after the pass; null: the dump of a later pass shows the change.
   std::string (*print)(const Compilation& compilation);
   bool is_optional;  // may be disabled: programs are slower, results as accurate
-  /// Whether the step leaves results bit-identical (NaN payloads and subnormals aside). Otherwise
+  /// Whether the pass leaves results bit-identical (NaN payloads and subnormals aside). Otherwise
   /// it may reassociate sums or change their precision.
   bool keeps_bits;
   std::string_view description;
 };
 
 /// In the order in which they run.
-std::span<const PipelineStep> pipeline();
+std::span<const CodegenPass> pipeline();
 
 struct PipelineOptions {
-  std::vector<std::string> disabled;  // names of optional steps to skip
-  /// Called after each step that ran.
-  std::function<void(const PipelineStep&, const rewrite::PassRun&)> report;
+  std::vector<std::string> disabled;  // names of optional passes to skip
+  /// Called after each pass that ran.
+  std::function<void(const CodegenPass&, const rewrite::PassRun&)> report;
 };
 
-/// Throws OutOfMemory for static sizes that overflow, InternalError naming the step that broke an
+/// Throws OutOfMemory for static sizes that overflow, InternalError naming the pass that broke an
 /// invariant.
 void run_pipeline(Compilation& compilation, const PipelineOptions& options = {});
 

@@ -1,5 +1,5 @@
-// A folder of numbered dump files: the host writes its own stages, a backend passes its items on
-// the threads that a ScopedDumpFolder covers. Next: dump.h.
+// A folder of numbered dump files: the host writes its own stages (dump.h), a backend passes its
+// items on the threads that a ScopedDumpFolder covers.
 #pragma once
 
 #include "runtime/host/host_services.h"

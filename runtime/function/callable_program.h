@@ -1,4 +1,4 @@
-// A compiled program with the state that its calls share. Next: call.h.
+// A compiled program with the state that its calls (call.h) share.
 #pragma once
 
 #include "runtime/dump/dump_folder.h"

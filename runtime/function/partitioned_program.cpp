@@ -17,7 +17,7 @@ ProgramPartition program_partition(const GraphPartition& partition,
       .program = std::move(program), .live_out_count = partition.live_out_count, .steps = {}};
   for (const ir::NodeRef& call : partition.calls) {
     const auto& attrs = call->as<ir::HostCallAttrs>();
-    result.steps.push_back({.function = find_dynamic_shape_function(attrs.function),
+    result.steps.push_back({.function = find_data_dependent_function(attrs.function),
                             .payload = attrs.payload,
                             .operands = call->operands.size() - 1,
                             .origin = call->origin});

@@ -13,7 +13,7 @@ namespace kiln::runtime {
 
 /// A call of a host function between two partitions.
 struct HostStep {
-  DynamicShapeFunction function = nullptr;
+  DataDependentFunction function = nullptr;
   std::string payload;
   std::size_t operands = 0;  // how many outputs of the partition it consumes
   ir::Origin origin;         // of the HostCall node, for errors

@@ -16,12 +16,12 @@ constexpr NamedFunction kFunctions[] = {
     {"print_tensor", host_print_tensor},
 };
 
-struct NamedDynamicShapeFunction {
+struct NamedDataDependentFunction {
   std::string_view name;
-  DynamicShapeFunction function;
+  DataDependentFunction function;
 };
 
-constexpr NamedDynamicShapeFunction kDynamicShapeFunctions[] = {
+constexpr NamedDataDependentFunction kDataDependentFunctions[] = {
     {"ctc_greedy", ctc_greedy},
     {"ctc_beam_search", ctc_beam_search},
     {"ctc_label_indices", ctc_label_indices},
@@ -41,8 +41,8 @@ HostFunction find_host_function(std::string_view name) {
   return nullptr;
 }
 
-DynamicShapeFunction find_dynamic_shape_function(std::string_view name) {
-  for (const NamedDynamicShapeFunction& entry : kDynamicShapeFunctions) {
+DataDependentFunction find_data_dependent_function(std::string_view name) {
+  for (const NamedDataDependentFunction& entry : kDataDependentFunctions) {
     if (entry.name == name) return entry.function;
   }
   return nullptr;

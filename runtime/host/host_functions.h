@@ -27,11 +27,11 @@ HostFunction find_host_function(std::string_view name);
 /// A host function whose result shapes are data-dependent. It runs between two programs of a
 /// function (partitioned_program.h) and allocates its results. Throws errors of <kiln/error.h> for
 /// the user's values.
-using DynamicShapeFunction = std::vector<Array> (*)(std::string_view payload,
-                                                    std::span<const Array> inputs);
+using DataDependentFunction = std::vector<Array> (*)(std::string_view payload,
+                                                     std::span<const Array> inputs);
 
 /// Returns the function of that name, or null.
-DynamicShapeFunction find_dynamic_shape_function(std::string_view name);
+DataDependentFunction find_data_dependent_function(std::string_view name);
 
 /// "print_tensor": prints "message value" and a line end to the sink of kiln/print.h, and copies
 /// its input to its output. The payload is the message.

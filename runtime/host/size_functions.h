@@ -1,5 +1,6 @@
-// Dynamic-shape functions (host_functions.h) that compute sizes. Each size is returned as an array
-// [size,0] without elements. ValueErrors are phrased for the K function that the user called.
+// Host functions with data-dependent result shapes (host_functions.h) that compute sizes. Each size
+// is returned as an array [size,0] without elements. ValueErrors are phrased for the K function
+// that the user called.
 #pragma once
 
 #include <kiln/array.h>

@@ -1,4 +1,4 @@
-// Configuration that involves host values. The rest of group A is in kiln/context.h.
+// Configuration that involves host values; the other settings are in kiln/context.h.
 #pragma once
 
 #include <kiln/array.h>

@@ -1,4 +1,4 @@
-// Compiled functions: group J's `function`, `eval`, variables from tensors, and dumps.
+// Compiled functions: function, eval, variables from tensors, and dumps.
 #pragma once
 
 #include <kiln/array.h>

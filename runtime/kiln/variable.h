@@ -1,7 +1,7 @@
-// Variables: tensors with state, their creation (group B of the K functions) and their values
-// (group I). variable() of a tensor is in kiln/function.h, beside eval. A value lives as long as a
-// handle, graph or function refers to its variable. All functions are thread-safe; reads wait for a
-// call that overwrites the variable, writes for a call that updates it.
+// Variables: tensors with state, their creation, and reading and setting their values. variable()
+// of a tensor is in kiln/function.h, beside eval. A value lives as long as a handle, graph or
+// function refers to its variable. All functions are thread-safe; reads wait for a call that
+// overwrites the variable, writes for a call that updates it.
 #pragma once
 
 #include <kiln/array.h>

@@ -1,6 +1,6 @@
 // Owning wrappers of the handles of the C boundary. An error object of a plugin becomes a kiln
 // exception that names the backend and the plugin's path. A Buffer, Executable or Event keeps its
-// Instance alive. Next: plugin.h below; function and variable above.
+// Instance alive. Built on plugin.h; used by runtime/function and runtime/variable.
 #pragma once
 
 #include <kiln/dtype.h>

@@ -1,5 +1,5 @@
 // Plugins as opened shared libraries: search, checks, version negotiation. A Plugin is created once
-// per file, never closed and never freed, so references to it stay valid. Next: backend_instance.h.
+// per file, never closed and never freed, so references to it stay valid.
 #pragma once
 
 #include "backends/abi/kiln_backend.h"

@@ -1,4 +1,4 @@
-// Values of group L's activations, from NumPy 2.4 by the formulas of Keras' documentation.
+// Tests kiln/activation.h: values, from NumPy 2.4 by the formulas of Keras' documentation.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 

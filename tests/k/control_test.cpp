@@ -1,4 +1,4 @@
-// Group K without rnn: switch, the phases and the learning phase itself. Expected values are by
+// Tests kiln/control.h: switch, the phases and the learning phase itself. Expected values are by
 // hand; those of switch over leading axes are numpy.where(condition[..., None], x, y).
 #include "tests/support/catch.h"
 #include "tests/k/row.h"

@@ -1,5 +1,5 @@
-// Group M, misuse of convolutions: errors when the graph is built, word for word, and errors at the
-// call where sizes are unknown.
+// Tests misuse of kiln/convolution.h: errors when the graph is built, word for word, and errors at
+// the call where sizes are unknown.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

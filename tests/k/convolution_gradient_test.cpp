@@ -1,4 +1,4 @@
-// Group M: gradients of convolutions against finite differences, to second order.
+// Tests gradients of kiln/convolution.h against finite differences, to second order.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 

@@ -1,4 +1,4 @@
-// Group M, values of convolutions: from plain loops over indices in Python, which follow the
+// Tests kiln/convolution.h: values, from plain loops over indices in Python, which follow the
 // arithmetic of the specification, and from the specification's own examples.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"

@@ -1,4 +1,5 @@
-// Group B: creation and inspection. Expected values are by hand, from the specification.
+// Tests creation (kiln/create.h, kiln/variable.h) and inspection. Expected values are by hand, from
+// the specification.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 #include "tests/support/misuse.h"

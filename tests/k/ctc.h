@@ -1,5 +1,5 @@
-// Shared by the tests of group O: figures of Keras' own tests, scores to decode, and sums over all
-// alignments, one by one, with which costs and decodings are compared.
+// Shared by the tests of kiln/ctc.h: figures of Keras' own tests, scores to decode, and sums over
+// all alignments, one by one, with which costs and decodings are compared.
 #pragma once
 
 #include "tests/k/row.h"

@@ -1,4 +1,4 @@
-// Group O: errors of ctc_decode, word for word: those found when the graph is built, those found at
+// Tests errors of ctc_decode, word for word: those found when the graph is built, those found at
 // the call, and its missing gradient.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"

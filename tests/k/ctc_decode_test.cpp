@@ -1,4 +1,4 @@
-// Group O: ctc_decode. Beams are compared with the most probable label sequences, with a plain beam
+// Tests ctc_decode. Beams are compared with the most probable label sequences, with a plain beam
 // search written here, and with the figures of Keras' own tests.
 #include "tests/support/catch.h"
 #include "tests/support/deep.h"

@@ -1,4 +1,4 @@
-// Group O: the parts of ctc_cost, and dense labels as sparse ones. Expected values are those of
+// Tests the parts of ctc_cost, and dense labels as sparse ones. Expected values are those of
 // Keras' Theano definitions, as plain loops in double, and the figures of its own tests.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"

@@ -1,4 +1,4 @@
-// Group O: ctc_batch_cost. Costs are compared with sums over all alignments, with the forward
+// Tests ctc_batch_cost. Costs are compared with sums over all alignments, with the forward
 // recursion in double, with PyTorch's ctc_loss and with the figures of Keras 2.3.1's own tests.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"

@@ -1,5 +1,6 @@
-// Groups G, H, M, N and P in every dtype: an accepted dtype gives the values of float64, in the
-// dtype that the function's header says; any other dtype is a TypeError.
+// Tests normalization, shape operations, images, convolutions, pooling, dropout and higher-order
+// functions in every dtype: an accepted dtype gives the values of float64, in the dtype that the
+// function's header says; any other dtype is a TypeError.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

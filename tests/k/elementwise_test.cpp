@@ -1,4 +1,4 @@
-// Values of group F. Transcendental ones are from NumPy 2.4.
+// Tests kiln/elementwise.h: values. Transcendental ones are from NumPy 2.4.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 

@@ -1,5 +1,5 @@
-// Misuse of the functions of groups D, E, F, L and of operators: class, text and line of the
-// error.
+// Tests misuse of linear algebra, reductions, elementwise functions, activations, losses and
+// operators: class, text and line of the error.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 #include "tests/support/misuse.h"

@@ -1,4 +1,4 @@
-// Group J: function, gradients, stop_gradient; and print_tensor. Expected values are by hand.
+// Tests function, gradients, stop_gradient and print_tensor. Expected values are by hand.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

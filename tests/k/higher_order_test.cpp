@@ -1,5 +1,5 @@
-// Group P: map_fn, foldl, foldr. Expected values are by hand: f of each element, and the nested
-// calls that the specification writes out.
+// Tests kiln/higher_order.h: map_fn, foldl, foldr. Expected values are by hand: f of each element,
+// and the nested calls that the specification writes out.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

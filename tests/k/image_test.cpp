@@ -1,4 +1,4 @@
-// Group H, images: paddings and resizing. Expected values are those of NumPy 2.4's function
+// Tests kiln/padding.h and kiln/resize.h. Expected values are those of NumPy 2.4's function
 // of that meaning (pad, repeat). Of bilinear interpolation: along each axis a + (b - a) * w with
 // a = x[i // f], b = x[min(i // f + 1, n - 1)], w = i % f / f.
 #include "tests/support/catch.h"

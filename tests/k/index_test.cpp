@@ -1,5 +1,5 @@
-// Group H, indices: arange, one_hot, size and slice. Expected values are those of NumPy 2.4's
-// function of that meaning (arange, eye[indices], basic indexing).
+// Tests arange, one_hot, size and slice (kiln/shape_ops.h). Expected values are those of NumPy
+// 2.4's function of that meaning (arange, eye[indices], basic indexing).
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

@@ -1,5 +1,5 @@
-// Compares group D over dims of 0 and 1, ranks, axes from both ends, unknown dims and every dtype
-// with loops over all indices; gradients to second order; indices out of range.
+// Compares kiln/linalg.h over dims of 0 and 1, ranks, axes from both ends, unknown dims and every
+// dtype with loops over all indices; gradients to second order; indices out of range.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

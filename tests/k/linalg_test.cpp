@@ -1,4 +1,4 @@
-// Values of group D, from NumPy's dot and einsum.
+// Tests kiln/linalg.h: values, from NumPy's dot and einsum.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 

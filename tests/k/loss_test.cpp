@@ -1,4 +1,4 @@
-// Values of group L's losses, from NumPy 2.4 by the formulas of Keras 2.2.5's TensorFlow engine.
+// Tests kiln/loss.h: values, from NumPy 2.4 by the formulas of Keras 2.2.5's TensorFlow engine.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 

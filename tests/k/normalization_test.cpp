@@ -1,5 +1,6 @@
-// Group G. Expected values are from NumPy 2.4, in float64, by (x - mean) / sqrt(var + epsilon)
-// * gamma + beta, with numpy.mean and numpy.var (ddof 0) where the statistics are x's own.
+// Tests kiln/normalization.h. Expected values are from NumPy 2.4, in float64, by
+// (x - mean) / sqrt(var + epsilon) * gamma + beta, with numpy.mean and numpy.var (ddof 0) where the
+// statistics are x's own.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 #include "tests/support/misuse.h"

@@ -1,5 +1,6 @@
-// Group M, pooling and biases. Expected values are from plain loops over indices in Python, which
-// follow the arithmetic of the specification, and from the specification's own examples.
+// Tests kiln/pooling.h: pooling and biases. Expected values are from plain loops over indices in
+// Python, which follow the arithmetic of the specification, and from the specification's own
+// examples.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

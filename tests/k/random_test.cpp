@@ -1,5 +1,5 @@
-// Group N, dropout and seeds. Moments are those of the distributions, within about five standard
-// errors; the standard deviation of truncated_normal is 0.87962566 stddev.
+// Tests kiln/random.h: draws, dropout and seeds. Moments are those of the distributions, within
+// about five standard errors; the standard deviation of truncated_normal is 0.87962566 stddev.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 #include "tests/support/misuse.h"

@@ -1,4 +1,4 @@
-// Values of group E. Means, variances and logarithms are from NumPy 2.4.
+// Tests kiln/reduce.h: values. Means, variances and logarithms are from NumPy 2.4.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 

@@ -1,5 +1,5 @@
-// Group H, movement: expected values are those of NumPy 2.4's function of that meaning (reshape,
-// transpose, concatenate, repeat, tile, flip).
+// Tests movement (kiln/shape_ops.h). Expected values are those of NumPy 2.4's function of that
+// meaning (reshape, transpose, concatenate, repeat, tile, flip).
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

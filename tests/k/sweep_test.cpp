@@ -1,6 +1,6 @@
-// Groups E, F and L again, each function over dims of 0 and 1, scalars, unknown dims, every axis
-// from both ends, and every dtype. Expected values are plain loops over std:: functions in
-// double.
+// Sweeps elementwise functions, reductions and activations over dims of 0 and 1, scalars, unknown
+// dims, every axis from both ends, and every dtype. Expected values are plain loops over std::
+// functions in double.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"

@@ -1,4 +1,5 @@
-// Groups C and I: updates and the values of variables. Expected values are by hand.
+// Tests kiln/update.h and kiln/variable.h: updates and the values of variables. Expected values are
+// by hand.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 #include "tests/support/misuse.h"

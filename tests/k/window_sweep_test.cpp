@@ -1,6 +1,7 @@
-// Compares group M over many sizes, strides, dilations and paddings at once, with known and unknown
-// dims, in both data formats, with plain loops in float64: values and gradients of every operand.
-// Elements are small whole numbers with many ties, so that the loops' results are exact.
+// Compares convolutions and pooling over many sizes, strides, dilations and paddings at once, with
+// known and unknown dims, in both data formats, with plain loops in float64: values and gradients
+// of every operand. Elements are small whole numbers with many ties, so that the loops' results are
+// exact.
 #include "tests/k/row.h"
 #include "tests/k/window_loops.h"
 #include "tests/support/catch.h"

@@ -1,6 +1,6 @@
-// The result of fusion. A FusionGroup becomes one kernel, library call, loop, branch or host call;
-// edges between groups are tensors in memory. fuse.cpp builds a plan from a graph; build_kernel.h
-// lowers its kernel groups.
+// The result of fusion. A FusionGroup becomes one kernel, library call, loop, branch, host call or
+// row update, or needs no work; edges between groups are tensors in memory. fuse.cpp builds a plan
+// from a graph; build_kernel.h lowers each KernelGroup, build_plan.h each NodeGroup.
 #pragma once
 
 #include "backends/codegen/access/node_iteration_space.h"
@@ -16,7 +16,7 @@
 
 namespace kiln::codegen {
 
-/// A node of a kernel group.
+/// A node of a KernelGroup.
 struct Member {
   const ir::Node* node = nullptr;
   Role role = Role::Full;
@@ -63,7 +63,7 @@ struct NodeGroup {
   const ir::Node* node = nullptr;
 };
 
-/// No work: its members were merged into another group.
+/// A group whose members were merged into another group. No work.
 struct MergedGroup {};
 
 using FusionGroup = std::variant<KernelGroup, NodeGroup, MergedGroup>;
@@ -80,8 +80,8 @@ struct FusionPlan : Storage {
 
 /// The readable form, as dumps show it.
 std::string print(const FusionPlan& plan);
-/// Throws InternalError, naming the group and the rule, unless each node is in at most one group,
-/// the reduced axes of a kernel are axes of its domain, and each NodeGroup has a node.
+/// Throws InternalError, naming the group and the rule, unless each node is a member of at most one
+/// kernel, the reduced axes of a kernel are axes of its domain, and each NodeGroup has a node.
 void verify(const FusionPlan& plan);
 
 /// Whether the target's library computes the Dot or Conv (claim.h); a kernel computes the others.

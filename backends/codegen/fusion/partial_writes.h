@@ -1,9 +1,11 @@
 // Tensors that several stores write: Concat, ScatterAdd, Fold of windows that tile, column sums.
 // Partial writes to one tensor are disjoint, or ordered after the fill that initialises it. Only
-// additions may meet in one element. An Empty group after all writers represents the tensor.
+// additions may meet in one element. A NodeGroup WrittenTensor, ordered after all writers,
+// represents the tensor.
 //
 // Before: %2 = tanh %0; %3 = exp %1; %4 = concat %2 %3 axis=0
-// After:  group { %2, writes %4[0 .. n) }, group { %3, writes %4[n .. n + m) }, empty group %4
+// After:  group { %2, writes %4[0 .. n) }, group { %3, writes %4[n .. n + m) },
+//         group WrittenTensor %4
 #pragma once
 
 #include "backends/codegen/access/node_iteration_space.h"
@@ -13,7 +15,7 @@ namespace kiln::codegen {
 
 /// Adds a kernel that fills `target` with a scalar, and returns its group.
 int fill(FusionBuilder& builder, const ir::Value& scalar, const ir::Value& target);
-/// Adds the empty group of a node that the groups `writers` write.
+/// Adds the WrittenTensor group of a node that the groups `writers` write.
 void add_written_tensor(FusionBuilder& builder, const ir::Node& node,
                         const std::vector<int>& writers);
 

@@ -1,4 +1,4 @@
-// Rejects tensors whose static size overflows, so that later steps may multiply sizes unchecked.
+// Rejects tensors whose static size overflows, so that later passes may multiply sizes unchecked.
 #pragma once
 
 #include "core/ir/node.h"

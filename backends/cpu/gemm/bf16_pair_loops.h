@@ -10,7 +10,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr long long kBlockRowsOfPairs = 98, kBlockDepthOfPairs = 512;
+constexpr long long kBlockRowsOfPairs = 98, kBlockKOfPairs = 512;
 /// Columns of rhs that are packed together.
 constexpr long long kGroupOfPairs = 4 * kPanel<unsigned>;
 /// Pads of a word of one element: -0 in lhs times 0 in rhs is -0, which changes no sum.
@@ -55,14 +55,14 @@ inline void pair_runs(const BFloat16Bits* first, const BFloat16Bits* second, lon
 
 void pair_lhs(const HalfLhsArguments<BFloat16Bits>& a) {
   const long long words = (a.k + 1) / 2;
-  const bool by_depth = a.lhs_k != 1 && a.lhs_m == 1;
+  const bool is_transposed = a.lhs_k != 1 && a.lhs_m == 1;
   PackedWord* to = a.prepared;
-  for (long long u = 0; by_depth && u < words; ++u, to += a.m) {
+  for (long long u = 0; is_transposed && u < words; ++u, to += a.m) {
     const BFloat16Bits* first = a.lhs + 2 * u * a.lhs_k;
     const bool is_whole = 2 * u + 1 < a.k;
     pair_runs(first, is_whole ? first + a.lhs_k : nullptr, 1, to, a.m, kLhsPad);
   }
-  for (long long r = 0; !by_depth && r < a.m; ++r, to += words) {
+  for (long long r = 0; !is_transposed && r < a.m; ++r, to += words) {
     const BFloat16Bits* row = a.lhs + r * a.lhs_m;
     if (a.lhs_k == 1) {
       pair_run(row, to, a.k, kLhsPad);
@@ -78,17 +78,17 @@ void pair_lhs(const HalfLhsArguments<BFloat16Bits>& a) {
 /// Packs some columns of a panel of an rhs with contiguous columns.
 inline void pack_pair_lines(const PackArguments<BFloat16Bits, PackedWord>& a, long long column,
                             long long columns, PackedWord* to) {
-  constexpr long long kDeep = kLine<unsigned>;
-  PackedWord lines[kPanel<unsigned> * kDeep];
-  for (long long d = 0; d < a.k; d += 2 * kDeep) {
-    const long long depth = smaller(2 * kDeep, a.k - d);
+  constexpr long long kLineK = kLine<unsigned>;
+  PackedWord lines[kPanel<unsigned> * kLineK];
+  for (long long d = 0; d < a.k; d += 2 * kLineK) {
+    const long long line_k = smaller(2 * kLineK, a.k - d);
     for (long long c = 0; c < columns; ++c) {
-      pair_run(a.rhs + (column + c) * a.rhs_n + d, lines + c * kDeep, depth, kRhsPad);
+      pair_run(a.rhs + (column + c) * a.rhs_n + d, lines + c * kLineK, line_k, kRhsPad);
     }
     pack<unsigned>({.rhs = &lines->bf16_pair,
                     .rhs_k = 1,
-                    .rhs_n = kDeep,
-                    .k = (depth + 1) / 2,
+                    .rhs_n = kLineK,
+                    .k = (line_k + 1) / 2,
                     .n = columns,
                     .packed = &to[d / 2 * kPanel<unsigned>].bf16_pair});
   }
@@ -228,7 +228,7 @@ void run_pairs(const HalfArguments& a) {
   const long long blocks = (a.m + kBlockRowsOfPairs - 1) / kBlockRowsOfPairs;
   for (long long block = 0; block < blocks; ++block) {
     const long long row = a.m * block / blocks;
-    for (long long d = 0; d < a.k; d += kBlockDepthOfPairs) {
+    for (long long d = 0; d < a.k; d += kBlockKOfPairs) {
       for (long long column = 0; column < a.n; column += kPanel<unsigned>) {
         HalfArguments panel = a;
         panel.lhs = a.lhs + row * a.lhs_m + d * a.lhs_k;
@@ -236,9 +236,9 @@ void run_pairs(const HalfArguments& a) {
         panel.sums = a.sums + row * a.sums_m + column;
         panel.m = a.m * (block + 1) / blocks - row;
         panel.n = smaller(kPanel<unsigned>, a.n - column);
-        panel.k = smaller(kBlockDepthOfPairs, a.k - d);
+        panel.k = smaller(kBlockKOfPairs, a.k - d);
         panel.accumulate = a.accumulate || d != 0;
-        const bool is_last = d + kBlockDepthOfPairs >= a.k;
+        const bool is_last = d + kBlockKOfPairs >= a.k;
         panel.rounded = is_last && a.rounded ? a.rounded + row * a.rounded_m + column : nullptr;
         run_pair_panel(panel);
       }

@@ -43,8 +43,8 @@ HalfGemm<Half>::HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
       kernel_(kernel_of(isa, Half{})) {}
 
 template <class Half>
-std::int64_t HalfGemm<Half>::words(std::int64_t depth) const {
-  return (depth + kernel_.k_per_word - 1) / kernel_.k_per_word;
+std::int64_t HalfGemm<Half>::words(std::int64_t k) const {
+  return (k + kernel_.k_per_word - 1) / kernel_.k_per_word;
 }
 
 template <class Half>
@@ -95,10 +95,10 @@ typename HalfGemm<Half>::Scratch HalfGemm<Half>::parts_of(PackedWord* scratch) c
 
 template <class Half>
 std::size_t HalfGemm<Half>::scratch_bytes() const {
-  const std::int64_t depth = std::min(shape_.k, kBlockK);
+  const std::int64_t block_k = std::min(shape_.k, kBlockK);
   std::int64_t all = whole_lines(group_rows_ * words(shape_.k));
   all += whole_lines(group_rows_ * group_columns());
-  if (form_ == RhsForm::PackBlocks) all += whole_lines(kernel_.block_columns * words(depth));
+  if (form_ == RhsForm::PackBlocks) all += whole_lines(kernel_.block_columns * words(block_k));
   return static_cast<std::size_t>(all) * sizeof(PackedWord);
 }
 
@@ -156,18 +156,18 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
 }
 
 template <class Half>
-void HalfGemm<Half>::add_block(HalfArguments a, const Half* rhs, std::int64_t depth,
+void HalfGemm<Half>::add_block(HalfArguments a, const Half* rhs, std::int64_t block_k,
                                PackedWord* packed) const {
   const std::int64_t block = kernel_.block_columns, end = a.n;
   a.rhs = packed;
-  a.k = words(depth);
+  a.k = words(block_k);
   for (std::int64_t column = 0; column < end; column += block, a.sums += block) {
     if (column != 0 && a.rounded) a.rounded += block;
     a.n = std::min(block, end - column);
     kernel_.pack({.rhs = rhs + column * shape_.rhs_n,
                   .rhs_k = shape_.rhs_k,
                   .rhs_n = shape_.rhs_n,
-                  .k = depth,
+                  .k = block_k,
                   .n = a.n,
                   .packed = packed});
     kernel_.run(a);

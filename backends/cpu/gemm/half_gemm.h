@@ -37,8 +37,8 @@ class HalfGemm {
     float* sums;
   };
   bool lhs_is_transposed() const { return shape_.lhs_k != 1 && shape_.lhs_m == 1; }
-  /// The number of words that hold `depth` elements along k.
-  std::int64_t words(std::int64_t depth) const;
+  /// The number of words that hold `k` elements along K.
+  std::int64_t words(std::int64_t k) const;
   std::int64_t group_columns() const;
   std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }
   Scratch parts_of(PackedWord* scratch) const;
@@ -46,8 +46,8 @@ class HalfGemm {
   /// without `narrow` rounds them to `result`.
   void add_group(const Scratch& own, std::int64_t rows, const void* rhs, std::int64_t column,
                  std::int64_t columns, Half* result) const;
-  /// Packs `depth` rows of rhs, block after block, and adds their products to the group's sums.
-  void add_block(HalfArguments a, const Half* rhs, std::int64_t depth, PackedWord* packed) const;
+  /// Packs `block_k` rows of rhs, block after block, and adds their products to the group's sums.
+  void add_block(HalfArguments a, const Half* rhs, std::int64_t block_k, PackedWord* packed) const;
 
   GemmShape shape_;
   RhsForm form_;

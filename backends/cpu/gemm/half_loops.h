@@ -118,20 +118,20 @@ inline void pack_half_rows(const PackArguments<Half, float>& a, long long column
 template <class Half>
 inline void pack_half_lines(const PackArguments<Half, float>& a, long long column,
                             long long columns, float* to) {
-  constexpr long long kDeep = kLine<float>;
-  float lines[kPanel<float> * kDeep];
-  for (long long d = 0; d < a.k; d += kDeep) {
-    const long long depth = smaller(kDeep, a.k - d);
+  constexpr long long kLineK = kLine<float>;
+  float lines[kPanel<float> * kLineK];
+  for (long long d = 0; d < a.k; d += kLineK) {
+    const long long line_k = smaller(kLineK, a.k - d);
     for (long long c = 0; c < columns; ++c) {
       const Half* from = a.rhs + (column + c) * a.rhs_n + d * a.rhs_k;
-      Half own[kDeep];
-      for (long long i = 0; a.rhs_k != 1 && i < depth; ++i) own[i] = from[i * a.rhs_k];
-      widen(a.rhs_k == 1 ? from : own, lines + c * kDeep, depth);
+      Half own[kLineK];
+      for (long long i = 0; a.rhs_k != 1 && i < line_k; ++i) own[i] = from[i * a.rhs_k];
+      widen(a.rhs_k == 1 ? from : own, lines + c * kLineK, line_k);
     }
     pack<float>({.rhs = lines,
                  .rhs_k = 1,
-                 .rhs_n = kDeep,
-                 .k = depth,
+                 .rhs_n = kLineK,
+                 .k = line_k,
                  .n = columns,
                  .packed = to + d * kPanel<float>});
   }
@@ -158,10 +158,10 @@ void pack_half(const PackArguments<Half, PackedWord>& given) {
 
 template <class Half>
 void widen_lhs(const HalfLhsArguments<Half>& a) {
-  const bool by_depth = a.lhs_k != 1 && a.lhs_m == 1;
-  const long long outer = by_depth ? a.k : a.m, inner = by_depth ? a.m : a.k;
-  const long long stride = by_depth ? a.lhs_k : a.lhs_m;
-  const bool is_contiguous = by_depth || a.lhs_k == 1;
+  const bool is_transposed = a.lhs_k != 1 && a.lhs_m == 1;
+  const long long outer = is_transposed ? a.k : a.m, inner = is_transposed ? a.m : a.k;
+  const long long stride = is_transposed ? a.lhs_k : a.lhs_m;
+  const bool is_contiguous = is_transposed || a.lhs_k == 1;
   float* to = &a.prepared->float32;
   for (long long i = 0; i < outer; ++i, to += inner) {
     const Half* from = a.lhs + i * stride;

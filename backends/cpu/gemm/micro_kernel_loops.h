@@ -12,7 +12,7 @@ namespace kiln::cpu {
 namespace {
 
 /// Extents of a block along k and m: its parts of rhs and of lhs stay in the L1 and L2 caches.
-constexpr long long kBlockDepth = 512, kBlockRows = 98;
+constexpr long long kBlockK = 512, kBlockRows = 98;
 template <class T>
 constexpr bool kIsFloat = T(0.5) != T(0);
 /// Whether the loops prefetch and pack while they compute. Not for small vectors, which compute
@@ -249,9 +249,9 @@ void run(const MicroKernelArguments<T>& a) {
   for (long long block = 0; block < blocks; ++block) {
     const long long row = a.m * block / blocks;
     const long long rows = a.m * (block + 1) / blocks - row;
-    for (long long d = 0; d < a.k; d += kBlockDepth) {
+    for (long long d = 0; d < a.k; d += kBlockK) {
       tile.lhs = a.lhs + row * a.lhs_m + d * a.lhs_k;
-      tile.k = smaller(kBlockDepth, a.k - d);
+      tile.k = smaller(kBlockK, a.k - d);
       tile.accumulate = a.accumulate || d != 0;
       tile.relu = a.relu && d + tile.k == a.k;
       for (long long column = 0; column < a.n; column += width) {

@@ -171,8 +171,8 @@ void NativeGemm<T>::run_blocks(const T* lhs, const T* rhs, const T* bias, T* res
 template <class T>
 void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
                               std::int64_t d) const noexcept {
-  const std::int64_t block = kernel_.block_columns, depth = k_of_block(d);
-  const bool last = d + depth == shape_.k;
+  const std::int64_t block = kernel_.block_columns, block_k = k_of_block(d);
+  const bool last = d + block_k == shape_.k;
   for (std::int64_t column = begin; column < end; column += block) {
     MicroKernelArguments<T> a{};
     a.lhs = run.lhs + d * shape_.lhs_k;
@@ -181,7 +181,7 @@ void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int6
     a.result = run.result + column;
     a.m = run.m;
     a.n = std::min(block, end - column);
-    a.k = depth;
+    a.k = block_k;
     a.lhs_m = run.lhs_m;
     a.lhs_k = shape_.lhs_k;
     a.rhs_stride = shape_.rhs_k;
@@ -191,7 +191,7 @@ void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int6
     const bool in_group = column + block < end;
     a.prefetch = in_group ? prefetch_of(run.rhs, column + block, d)
                  : last   ? prefetch_of(run.rhs, end, 0)
-                          : prefetch_of(run.rhs, begin, d + depth);
+                          : prefetch_of(run.rhs, begin, d + block_k);
     if (kernel_.run_and_pack && shape_.rhs_n == 1 && a.n == block) {
       kernel_.run_and_pack(a, run.scratch);
       continue;
@@ -199,7 +199,7 @@ void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int6
     kernel_.pack({.rhs = a.rhs,
                   .rhs_k = shape_.rhs_k,
                   .rhs_n = shape_.rhs_n,
-                  .k = depth,
+                  .k = block_k,
                   .n = a.n,
                   .packed = run.scratch});
     a.rhs = run.scratch;
@@ -218,17 +218,17 @@ Prefetch NativeGemm<T>::prefetch_of(const T* rhs, std::int64_t column, std::int6
   if (column >= shape_.n) return {};
   const std::int64_t block = kernel_.block_columns;
   const std::int64_t columns = std::min(block, shape_.n - column);
-  const std::int64_t depth = k_of_block(d);
+  const std::int64_t block_k = k_of_block(d);
   // Begins at the end of the first line: where runs are not aligned, the line that a run shares
   // with the run before was prefetched with that one.
   constexpr std::int64_t kBytes = sizeof(T), kLine = kLineBytes / kBytes;
   const T* at = rhs + column * shape_.rhs_n + d * shape_.rhs_k + (kLine - 1);
   const auto lines = [](std::int64_t count) { return (count + kLine - 1) / kLine; };
   if (shape_.rhs_n == 1) {
-    return {.at = at, .runs = depth, .lines = lines(columns), .stride = shape_.rhs_k * kBytes};
+    return {.at = at, .runs = block_k, .lines = lines(columns), .stride = shape_.rhs_k * kBytes};
   }
   if (shape_.rhs_k == 1) {
-    return {.at = at, .runs = columns, .lines = lines(depth), .stride = shape_.rhs_n * kBytes};
+    return {.at = at, .runs = columns, .lines = lines(block_k), .stride = shape_.rhs_n * kBytes};
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // Native GEMM: packs rhs into panels, blocks it for the caches and multiplies tiles of registers
-// (README.md explains the blocking, and why a library does not do). It allocates nothing and starts
+// (README.md explains the blocking, and why no library is used). It allocates nothing and starts
 // no threads. Each element of the result is one sum along k in ascending order, regardless of the
 // other sizes; with RhsForm::DotProducts it is one such sum per vector lane.
 #pragma once

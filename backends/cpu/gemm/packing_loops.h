@@ -83,8 +83,8 @@ inline void transpose_chunks(Vector<T> (&m)[4]) {
 
 template <class T>
 inline void pack_elements(const PackArguments<T, T>& a, long long column, long long columns,
-                          long long from_depth, T* to) {
-  for (long long d = from_depth; d < a.k; ++d) {
+                          long long from_k, T* to) {
+  for (long long d = from_k; d < a.k; ++d) {
     const T* from = a.rhs + d * a.rhs_k + column * a.rhs_n;
     for (long long c = 0; c < columns; ++c) to[d * kPanel<T> + c] = from[c * a.rhs_n];
   }
@@ -105,9 +105,9 @@ inline void pack_rows(const PackArguments<T, T>& a, long long column, T* to) {
 /// column are packed together: otherwise the lines of many columns would evict each other.
 template <class T>
 inline void pack_columns(const PackArguments<T, T>& a, long long column, T* to) {
-  const long long deep = a.k / kChunk<T> * kChunk<T>, stride = a.rhs_n;
-  for (long long line = 0; line < deep; line += kLine<T>) {
-    const long long end = smaller(line + kLine<T>, deep);
+  const long long whole_k = a.k / kChunk<T> * kChunk<T>, stride = a.rhs_n;
+  for (long long line = 0; line < whole_k; line += kLine<T>) {
+    const long long end = smaller(line + kLine<T>, whole_k);
     for (int v = 0; v < kPanelVectors; ++v) {
       for (long long d = line; d < end; d += kChunk<T>) {
         const T* from = a.rhs + (column + v * kLanes<T>)*stride + d;
@@ -122,7 +122,7 @@ inline void pack_columns(const PackArguments<T, T>& a, long long column, T* to) 
       }
     }
   }
-  pack_elements(a, column, kPanel<T>, deep, to);
+  pack_elements(a, column, kPanel<T>, whole_k, to);
 }
 
 template <class T>

@@ -57,7 +57,7 @@ void Device::require_usable() const {
   }
   if (!has_ended_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
-  const std::string text = title() + " cannot be used any more since an earlier error";
+  const std::string text = title() + " cannot be used after an earlier error";
   if (!end_) throw sdk::Failure(KILN_CODE_DATA_LOSS, text);
   throw sdk::Failure(KILN_CODE_DATA_LOSS, text + ": " + end_->what())
       .native(end_->native_library, end_->native_code);

@@ -1,5 +1,6 @@
-// Rebuilds the outputs over the new values. A dynamic-shape call is rebuilt with fresh symbols,
-// since the original may run as well; dims and attributes with the old symbols get the fresh ones.
+// Rebuilds the outputs over the new values. A data-dependent call, which is a host call with
+// data-dependent result shapes, is rebuilt with fresh symbols, since the original may run as well;
+// dims and attributes with the old symbols get the fresh ones.
 #include "runtime/function/compile/after_updates.h"
 
 #include "core/ir/symbol_source.h"
@@ -20,8 +21,8 @@ using ir::NodeRef;
 using ir::Symbol;
 using ir::Value;
 
-/// Returns the dynamic-shape calls that the values depend on through operands or through dims.
-std::vector<const Node*> dynamic_shape_calls_of(std::span<const Value> roots) {
+/// Returns the data-dependent calls that the values depend on through operands or through dims.
+std::vector<const Node*> data_dependent_calls_of(std::span<const Value> roots) {
   std::vector<Value> all(roots.begin(), roots.end());
   for (const NodeRef& source : ir::symbol_sources(roots)) all.push_back({source, 0});
   std::vector<const Node*> calls;
@@ -39,11 +40,11 @@ class AfterUpdates {
   }
 
   std::vector<Value> operator()(const std::vector<Value>& outputs) {
-    std::vector<const Node*> left = dynamic_shape_calls_of(outputs);
+    std::vector<const Node*> left = data_dependent_calls_of(outputs);
     while (!left.empty()) {
-      // A call is ready when every dynamic-shape call that its operands depend on is rebuilt.
+      // A call is ready when every data-dependent call that its operands depend on is rebuilt.
       const auto is_ready = [&](const Node* call) {
-        const std::vector<const Node*> before = dynamic_shape_calls_of(call->operands);
+        const std::vector<const Node*> before = data_dependent_calls_of(call->operands);
         return std::none_of(before.begin(), before.end(), [&](const Node* other) {
           return std::find(left.begin(), left.end(), other) != left.end();
         });
@@ -87,7 +88,7 @@ class AfterUpdates {
     return ir::make_node(node.op, std::move(attrs), std::move(operands));
   }
 
-  /// Rebuilds a dynamic-shape call. REQUIRES: the calls that its operands depend on are rebuilt.
+  /// Rebuilds a data-dependent call. REQUIRES: the calls that its operands depend on are rebuilt.
   void rebuild_call(const Node& call) {
     const std::vector<Value> operands = rebuilt(call.operands);
     auto attrs = call.as<ir::HostCallAttrs>();

@@ -128,7 +128,7 @@ Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   }
   graph.updates = checked_updates(updates);
   if (after_updates) graph.outputs = outputs_after_updates(graph);
-  graph.sizes = dynamic_shape_calls(graph);
+  graph.sizes = data_dependent_calls(graph);
   graph = with_default_phase(graph);
   require_fed(graph);
   return graph;

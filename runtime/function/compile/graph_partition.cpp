@@ -1,4 +1,5 @@
-// A partition ends at the dynamic-shape calls that depend on no other such call.
+// A partition ends at the data-dependent calls (host calls with data-dependent result shapes) that
+// depend on no other such call.
 #include "runtime/function/compile/graph_partition.h"
 
 #include "core/ir/symbol_source.h"
@@ -19,9 +20,9 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-DynamicShapeFunction dynamic_shape_function(const Node& node) {
+DataDependentFunction data_dependent_function(const Node& node) {
   if (node.op != Op::HostCall) return nullptr;
-  return find_dynamic_shape_function(node.as<ir::HostCallAttrs>().function);
+  return find_data_dependent_function(node.as<ir::HostCallAttrs>().function);
 }
 
 [[noreturn]] void reject_inside_body(const ir::Origin& origin) {
@@ -31,12 +32,12 @@ DynamicShapeFunction dynamic_shape_function(const Node& node) {
                              origin.where.file, ":", origin.where.line, ")"));
 }
 
-/// Rejects dynamic-shape calls in bodies: the backend runs a body as a whole.
+/// Rejects data-dependent calls in bodies: the backend runs a body as a whole.
 void require_none_inside(const Node& node) {
   ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
     for (const Node* inner : ir::topological_order(lambda.results)) {
       require_none_inside(*inner);
-      if (dynamic_shape_function(*inner)) reject_inside_body(inner->origin);
+      if (data_dependent_function(*inner)) reject_inside_body(inner->origin);
     }
   });
 }
@@ -99,11 +100,11 @@ class Partitioner {
     rest = ir::replace_values(rest, replacements);
     rest.inputs = std::move(inputs);
     std::erase_if(rest.sizes,
-                  [](const Value& size) { return !dynamic_shape_function(*size.node); });
+                  [](const Value& size) { return !data_dependent_function(*size.node); });
     return rest;
   }
 
-  /// Finds the dynamic-shape calls that depend on no other one.
+  /// Finds the data-dependent calls that depend on no other one.
   void find_calls() {
     find_symbol_sources();
     std::unordered_set<const Node*> after;
@@ -112,7 +113,7 @@ class Partitioner {
           uses_symbol_of_call(*node) ||
           std::any_of(node->operands.begin(), node->operands.end(),
                       [&](const Value& value) { return after.count(value.node.get()) != 0; });
-      const bool is_call = dynamic_shape_function(*node) != nullptr;
+      const bool is_call = data_dependent_function(*node) != nullptr;
       if (is_call && !depends) calls_.push_back(node);
       if (is_call || depends) after.insert(node);
     }
@@ -122,7 +123,7 @@ class Partitioner {
   void find_symbol_sources() {
     for (const Node* node : order_) {
       require_none_inside(*node);
-      if (!dynamic_shape_function(*node)) continue;
+      if (!data_dependent_function(*node)) continue;
       for (const ir::Symbol& symbol : ir::data_dependent_symbols(*node)) {
         source_of_symbol_.emplace(symbol.id, node);
       }
@@ -182,7 +183,7 @@ class Partitioner {
 
 }  // namespace
 
-std::vector<Value> dynamic_shape_calls(const Graph& graph) {
+std::vector<Value> data_dependent_calls(const Graph& graph) {
   std::vector<Value> calls;
   for (const ir::NodeRef& call : ir::symbol_sources(graph.roots())) calls.push_back({call, 0});
   if (!depends_on_parameter(calls)) return calls;

@@ -27,6 +27,6 @@ std::optional<GraphPartition> first_partition(const ir::Graph& graph);
 /// Returns the HostCall nodes that define symbols in dims of the graph's values, for Graph::sizes:
 /// such a call need not be an operand of any value. Throws ValueError for one inside a loop or a
 /// branch.
-std::vector<ir::Value> dynamic_shape_calls(const ir::Graph& graph);
+std::vector<ir::Value> data_dependent_calls(const ir::Graph& graph);
 
 }  // namespace kiln::runtime

@@ -1,5 +1,5 @@
-// Tests dumps of compiled backends other than kernels: steps of the pipeline, stages of the target,
-// and times of steps that run concurrently.
+// Tests dumps of compiled backends other than kernels: passes of the pipeline, stages of the
+// target, and times of steps that run concurrently.
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 

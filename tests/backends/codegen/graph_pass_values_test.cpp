@@ -70,10 +70,10 @@ double reordering(DType dtype) {
 /// Checks that the pass changes the graph and keeps its values. On special values two orders of a
 /// sum may overflow differently: these run only where the pass keeps bits, or for `specials`.
 void check_pass(const std::string& name, const Sample& sample, bool specials) {
-  const auto steps = graph_steps();
-  const auto pass = std::find_if(steps.begin(), steps.end(),
-                                 [&](const PipelineStep& one) { return one.name == name; });
-  REQUIRE(pass != steps.end());
+  const auto passes = graph_passes();
+  const auto pass = std::find_if(passes.begin(), passes.end(),
+                                 [&](const CodegenPass& one) { return one.name == name; });
+  REQUIRE(pass != passes.end());
   const WholeLibrary library;
   const std::vector<Value> after = codegen::after(*pass, sample.results, &library);
   REQUIRE(after != sample.results);

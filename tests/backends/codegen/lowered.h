@@ -1,4 +1,4 @@
-// Lowers values by all steps of the pipeline, or by one, for tests that look at the results.
+// Lowers values by all passes of the pipeline, or by one, for tests that look at the results.
 #pragma once
 
 #include "backends/codegen/host/schedule/schedule_kernel.h"
@@ -19,16 +19,16 @@ inline Program lowered(const std::vector<ir::Value>& arguments,
   return std::move(compilation.program);
 }
 
-/// The steps that change the graph: those before decide_claims.
-inline std::span<const PipelineStep> graph_steps() {
-  const std::span<const PipelineStep> all = pipeline();
+/// The passes that change the graph: those before decide_claims.
+inline std::span<const CodegenPass> graph_passes() {
+  const std::span<const CodegenPass> all = pipeline();
   std::size_t count = 0;
   while (all[count].name != "decide_claims") ++count;
   return all.first(count);
 }
 
-/// The results after one step. `updates`: positions in results and arguments.
-inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<ir::Value>& results,
+/// The results after one pass. `updates`: positions in results and arguments.
+inline std::vector<ir::Value> after(const CodegenPass& pass, const std::vector<ir::Value>& results,
                                     const LibraryClaims* library,
                                     const std::vector<ir::Value>& arguments = {},
                                     const std::vector<InputOutputAlias>& updates = {}) {
@@ -37,14 +37,14 @@ inline std::vector<ir::Value> after(const PipelineStep& step, const std::vector<
   compilation.updates = updates;
   compilation.results = results;
   compilation.library = library;
-  step.run(compilation);
+  pass.run(compilation);
   return compilation.results;
 }
 
-/// The results after all steps that change the graph.
+/// The results after all passes that change the graph.
 inline std::vector<ir::Value> rewritten(std::vector<ir::Value> results,
                                         const LibraryClaims* library = nullptr) {
-  for (const PipelineStep& step : graph_steps()) results = after(step, results, library);
+  for (const CodegenPass& pass : graph_passes()) results = after(pass, results, library);
   return results;
 }
 

@@ -1,4 +1,4 @@
-// Tests the list of steps: its names, and the errors of its runner.
+// Tests the list of passes: its names, and the errors of its runner.
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/lowered.h"
 #include "tests/support/error_text.h"
@@ -29,17 +29,17 @@ Value input(std::int64_t id, ir::Dims dims) {
 
 }  // namespace
 
-TEST_CASE("pipeline: each step has a name and a description of its own") {
+TEST_CASE("pipeline: each pass has a name and a description of its own") {
   std::set<std::string_view> names, descriptions;
-  for (const PipelineStep& step : pipeline()) {
-    INFO(step.name);
-    CHECK(names.insert(step.name).second);
-    CHECK(descriptions.insert(step.description).second);
+  for (const CodegenPass& pass : pipeline()) {
+    INFO(pass.name);
+    CHECK(names.insert(pass.name).second);
+    CHECK(descriptions.insert(pass.description).second);
   }
   CHECK(names.size() > 10);
 }
 
-TEST_CASE("pipeline: a step that leaves an invalid state is named") {
+TEST_CASE("pipeline: a pass that leaves an invalid state is named") {
   Compilation compilation;
   compilation.results = {ir::full(DType::Float32, {2, 3}, 1.0)};
   compilation.program.kernels.emplace_back();  // has no stage

@@ -39,7 +39,7 @@ TEST_CASE("lost device: the call fails, and later ones say why") {
     const std::string source = " (backend cuda, " + backend.path() + ")";
     const std::string error = "; CUDA error " + std::to_string(row.status) + source;
     const std::string later =
-        "device 0 (Fake GPU) cannot be used any more since an earlier error: " + row.first + error;
+        "device 0 (Fake GPU) cannot be used after an earlier error: " + row.first + error;
     TrainingStep s(backend.path());
     const Variable known = variable(Array{1.f, 2.f}, {.name = "known"});
     const Function doubled = function({}, {known * 2.0}, {.backend = backend.path()});
@@ -88,7 +88,7 @@ TEST_CASE("lost device: a stream that cannot be waited for ends the device") {
   CHECK(error_text<BackendError>([&] { s.step({s.fed(2)}); }) == "step: " + first);
   control().reset();
   CHECK(error_text<BackendError>([&] { s.step({s.fed(2)}); }) ==
-        "step: device 0 (Fake GPU) cannot be used any more since an earlier error: " + first +
+        "step: device 0 (Fake GPU) cannot be used after an earlier error: " + first +
             "; for variable 'velocity'");
 }
 
@@ -127,8 +127,7 @@ TEST_CASE("lost device: an error amid updates that are written over their variab
       backend.path() + ")";
   CHECK(error_text<BackendError>(step) == "step: " + lost);
   control().reset();
-  const std::string later =
-      "device 0 (Fake GPU) cannot be used any more since an earlier error: " + lost;
+  const std::string later = "device 0 (Fake GPU) cannot be used after an earlier error: " + lost;
   CHECK(error_text<BackendError>([&] { look(); }) == "look: " + later);
   CHECK(error_text<BackendError>([&] { get_value(b); }) ==
         "get_value: " + later + "; for variable 'b'");

@@ -1,4 +1,4 @@
-// Lowers with the same pipeline steps as a plugin.
+// Lowers with the same passes as a plugin.
 #include "tests/backends/random_programs/gpu_programs.h"
 
 #include "tests/support/catch.h"

@@ -1,5 +1,5 @@
 // Compares random programs with the oracle, `reference` running them as written: after the passes
-// on `reference`, `cuda` and the tested backend; some as written, some without an optional step.
+// on `reference`, `cuda` and the tested backend; some as written, some without an optional pass.
 #include "tests/support/build_folder.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_fakes/use_fake_gpu.h"
@@ -101,12 +101,12 @@ void check_backend(const Program& program, const std::string& backend, bool opti
   }
 }
 
-/// Compares runs of the tested backend without one of its optional pipeline steps.
-void check_without_a_step(const Program& program, std::uint64_t number, const Outcome& want,
+/// Compares runs of the tested backend without one of its optional passes.
+void check_without_a_pass(const Program& program, std::uint64_t number, const Outcome& want,
                           const std::vector<Outcome>& moved) {
   std::vector<std::string> optional;
-  for (const codegen::PipelineStep& step : codegen::pipeline()) {
-    if (step.is_optional) optional.emplace_back(step.name);
+  for (const codegen::CodegenPass& pass : codegen::pipeline()) {
+    if (pass.is_optional) optional.emplace_back(pass.name);
   }
   const EnvironmentVariable disable("KILN_DISABLE", optional[number % optional.size()]);
   INFO("KILN_DISABLE=" << optional[number % optional.size()]);
@@ -129,7 +129,7 @@ void check_seed(std::uint64_t seed) {
     check_backend(program, backend, true, want, moved);
   }
   if (seed % 3 == 0) check_backend(program, tested_backend(), false, want, moved);
-  if (seed % 3 == 1) check_without_a_step(program, seed / 3, want, moved);
+  if (seed % 3 == 1) check_without_a_pass(program, seed / 3, want, moved);
 }
 
 void check_seeds(std::uint64_t first, std::uint64_t count) {

@@ -118,7 +118,7 @@ class Followed {
           static_cast<const codegen::HostLibrary*>(nullptr)}) {
       results_ = results;
       values_ = values;
-      for (const codegen::PipelineStep& pass : codegen::graph_steps()) {
+      for (const codegen::CodegenPass& pass : codegen::graph_passes()) {
         const std::vector<ir::Value> after =
             codegen::after(pass, results_, library, given_.graph.inputs, given_.updates);
         if (after != results_) check("graph pass", pass, after);
@@ -268,7 +268,7 @@ TEST_CASE("coverage: every rule and pass fires, and keeps the values of a progra
     const std::string_view name = passes::pipeline()[i].name;
     if (i == 0 || name != "simplify") counts.report("pass", name);
   }
-  for (const auto& pass : codegen::graph_steps()) {
+  for (const auto& pass : codegen::graph_passes()) {
     if (pass.name != "check_sizes") counts.report("graph pass", pass.name);  // changes no node
   }
 }

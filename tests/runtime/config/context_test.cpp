@@ -1,4 +1,4 @@
-// Tests group A of the K functions: configuration and state, with and without a keras.json.
+// Tests kiln/context.h and kiln/config.h, with and without a keras.json.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 

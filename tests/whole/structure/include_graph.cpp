@@ -1,4 +1,4 @@
-// Circles are the strongly connected components of more than one node (Tarjan 1972).
+// Cycles are the strongly connected components of more than one node (Tarjan 1972).
 #include "tests/whole/structure/include_graph.h"
 
 #include "tests/whole/structure/source_tree.h"
@@ -28,15 +28,15 @@ std::string node_of(const std::string& file, const std::vector<std::string>& hea
   return base_of(declared) == base_of(own) ? declared : own;
 }
 
-class CircleFinder {
+class CycleFinder {
  public:
-  explicit CircleFinder(const IncludeGraph& graph) : graph_(graph) {
+  explicit CycleFinder(const IncludeGraph& graph) : graph_(graph) {
     for (const auto& [node, others] : graph) {
       if (visits_.count(node) == 0) visit(node);
     }
-    std::sort(circles_.begin(), circles_.end());
+    std::sort(cycles_.begin(), cycles_.end());
   }
-  std::vector<std::vector<std::string>> circles() && { return std::move(circles_); }
+  std::vector<std::vector<std::string>> cycles() && { return std::move(cycles_); }
 
  private:
   struct Visit {
@@ -70,14 +70,14 @@ class CircleFinder {
     open_.erase(begin, open_.end());
     for (const std::string& one : component) visits_[one].is_open = false;
     std::sort(component.begin(), component.end());
-    if (component.size() > 1) circles_.push_back(std::move(component));
+    if (component.size() > 1) cycles_.push_back(std::move(component));
     return visit.lowest;
   }
 
   const IncludeGraph& graph_;
   std::map<std::string, Visit> visits_;
   std::vector<std::string> open_;
-  std::vector<std::vector<std::string>> circles_;
+  std::vector<std::vector<std::string>> cycles_;
 };
 
 }  // namespace
@@ -119,13 +119,13 @@ IncludeGraph include_graph(const std::vector<std::string>& folders) {
   return graph;
 }
 
-std::vector<std::vector<std::string>> circles_in(const IncludeGraph& graph) {
-  return CircleFinder(graph).circles();
+std::vector<std::vector<std::string>> cycles_in(const IncludeGraph& graph) {
+  return CycleFinder(graph).cycles();
 }
 
-std::string way_around(const IncludeGraph& graph, const std::vector<std::string>& circle) {
-  const std::set<std::string> inside(circle.begin(), circle.end());
-  const std::string& start = circle.front();
+std::string way_around(const IncludeGraph& graph, const std::vector<std::string>& cycle) {
+  const std::set<std::string> inside(cycle.begin(), cycle.end());
+  const std::string& start = cycle.front();
   std::map<std::string, std::string> from;  // the node that each was reached from, breadth first
   std::deque<std::string> reached{start};
   while (!reached.empty() && from.count(start) == 0) {

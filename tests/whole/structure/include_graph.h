@@ -24,9 +24,9 @@ std::string file_of_header(const std::string& header);
 IncludeGraph include_graph(const std::vector<std::string>& folders);
 
 /// The sets of at least two nodes that include each other, directly or through others, sorted.
-std::vector<std::vector<std::string>> circles_in(const IncludeGraph& graph);
+std::vector<std::vector<std::string>> cycles_in(const IncludeGraph& graph);
 
-/// A shortest way around within a circle: "a -> b -> a".
-std::string way_around(const IncludeGraph& graph, const std::vector<std::string>& circle);
+/// A shortest cycle through the first of the nodes `cycle`, as text: "a -> b -> a".
+std::string way_around(const IncludeGraph& graph, const std::vector<std::string>& cycle);
 
 }  // namespace structure_test

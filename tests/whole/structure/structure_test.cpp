@@ -82,8 +82,8 @@ std::string fault(const std::string& file, const std::string& header) {
   if (is_later(file, header)) return "a folder includes only those before it";
   const bool is_executor = from("backends/codegen/bind/") || from("backends/codegen/host/");
   const bool is_inside = from("backends/codegen/") && file.find('/', 17) != file.npos;
-  const bool is_a_step = is_inside && !is_executor;
-  if (is_a_step && to("backends/abi/")) return "steps of the pipeline know no boundary";
+  const bool is_in_pass = is_inside && !is_executor;
+  if (is_in_pass && to("backends/abi/")) return "codegen passes include nothing of the boundary";
   if (from("backends/")) {
     const std::string own = file.substr(0, file.find('/', 9) + 1);
     const bool allowed = !to("runtime/") && !to("core/kiln/") && !to("core/k/") &&

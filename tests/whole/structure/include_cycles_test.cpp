@@ -1,4 +1,4 @@
-// Tests that includes form no circle, and that runtime's folders are in the order of its README.
+// Tests that includes form no cycle, and that runtime's folders are in the order of its README.
 #include "tests/support/catch.h"
 #include "tests/whole/structure/include_graph.h"
 #include "tests/whole/structure/source_tree.h"
@@ -21,18 +21,18 @@ std::vector<std::string> runtime_folders() {
 
 }  // namespace
 
-TEST_CASE("includes: no circles") {
+TEST_CASE("includes: no cycles") {
   const IncludeGraph graph = include_graph({"core", "runtime", "backends", "tools"});
   CHECK(graph.size() > 300);
-  for (const std::vector<std::string>& circle : circles_in(graph)) {
-    FAIL_CHECK(circle.size() << " files include each other: " << way_around(graph, circle));
+  for (const std::vector<std::string>& cycle : cycles_in(graph)) {
+    FAIL_CHECK(cycle.size() << " files include each other: " << way_around(graph, cycle));
   }
 }
 
-TEST_CASE("include graph: circles are found") {
+TEST_CASE("include graph: cycles are found") {
   struct Row {
     IncludeGraph graph;
-    std::vector<std::vector<std::string>> circles;
+    std::vector<std::vector<std::string>> cycles;
   };
   const std::vector<Row> rows{
       {{}, {}},
@@ -43,7 +43,7 @@ TEST_CASE("include graph: circles are found") {
       {{{"a", {"b", "d"}}, {"b", {"c"}}, {"c", {"a"}}, {"d", {"e"}}, {"e", {"d"}}},
        {{"a", "b", "c"}, {"d", "e"}}},
       {{{"a", {"b"}}, {"b", {"a", "c"}}, {"c", {"b"}}}, {{"a", "b", "c"}}}};
-  for (const Row& row : rows) CHECK(circles_in(row.graph) == row.circles);
+  for (const Row& row : rows) CHECK(cycles_in(row.graph) == row.cycles);
   const IncludeGraph graph{{"a", {"b", "c"}}, {"b", {"d"}}, {"c", {"a"}}, {"d", {"a", "b"}}};
   CHECK(way_around(graph, {"a", "b", "c", "d"}) == "a -> c -> a");
   CHECK(way_around(graph, {"b", "d"}) == "b -> d -> b");

@@ -1,5 +1,5 @@
-// Tests each step of the pipeline on a small program that it changes. Compares the state of the
-// compilation as text, before and after the step.
+// Tests each pass of the pipeline on a small program that it changes. Compares the state of the
+// compilation as text, before and after the pass.
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/lowered.h"
 
@@ -40,10 +40,10 @@ struct Sample {
 };
 
 struct Row {
-  const char* step;
+  const char* pass;
   Sample (*make)();
-  const char* before;  // part of the state before the step and not after it; or null
-  const char* after;   // part of the state after the step and not before it; or null
+  const char* before;  // part of the state before the pass and not after it; or null
+  const char* after;   // part of the state after the pass and not before it; or null
 };
 
 Tensor input(Shape shape, const char* dtype = "float32") {
@@ -226,12 +226,12 @@ bool has(const std::string& whole, const char* part) {
 
 }  // namespace
 
-TEST_CASE("pipeline: each step changes a program that it is for") {
+TEST_CASE("pipeline: each pass changes a program that it is for") {
   const EveryProduct library;
-  for (const PipelineStep& step : pipeline()) {
-    INFO(step.name);
+  for (const CodegenPass& pass : pipeline()) {
+    INFO(pass.name);
     const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                  [&](const Row& one) { return one.step == step.name; });
+                                  [&](const Row& one) { return one.pass == pass.name; });
     REQUIRE(row != std::end(kRows));
     const Sample sample = row->make();
     Compilation c;
@@ -241,13 +241,13 @@ TEST_CASE("pipeline: each step changes a program that it is for") {
     c.updates = sample.updates;
     c.library = &library;
     c.schedule = schedule_kernel;
-    for (const PipelineStep& earlier : pipeline()) {
-      if (&earlier == &step) break;
+    for (const CodegenPass& earlier : pipeline()) {
+      if (&earlier == &pass) break;
       earlier.run(c);
     }
     const std::string before = state_of(c);
-    CHECK(step.run(c));
-    step.verify(c);
+    CHECK(pass.run(c));
+    pass.verify(c);
     const std::string after = state_of(c);
     INFO("before:\n" << before << "\nafter:\n" << after);
     CHECK(before != after);
