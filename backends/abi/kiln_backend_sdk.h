@@ -5,6 +5,7 @@
 // namespace detail fill the table.
 #pragma once
 
+#include "kiln_backend_memory.h"
 #include "kiln_backend_structs.h"
 
 #include <cstdint>
@@ -147,7 +148,7 @@ class HostBuffer final : public Buffer {
   HostBuffer(std::uint32_t dtype, Dims dims, const void* borrowed)
       : Buffer(dtype, dims), data_(const_cast<void*>(borrowed)), borrowed_(true) {}
   ~HostBuffer() override {
-    if (!borrowed_) std::free(data_);
+    if (!borrowed_) abi::free_tensor(data_, bytes());
   }
 
   bool borrowed() const { return borrowed_; }

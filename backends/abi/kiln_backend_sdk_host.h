@@ -1,7 +1,6 @@
 // Implements members of Buffer, HostBuffer, Instance and Host. Part of kiln_backend_sdk.h.
 #pragma once
 
-#include "kiln_backend_memory.h"
 #include "kiln_backend_sdk_objects.h"
 
 namespace kiln::sdk {
@@ -35,10 +34,8 @@ inline Buffer::Buffer(std::uint32_t dtype, Dims dims)
 }
 
 inline HostBuffer::HostBuffer(std::uint32_t dtype, Dims dims) : Buffer(dtype, dims) {
-  constexpr std::uint64_t kAlignment = 64;
-  if (bytes() > INT64_MAX - kAlignment) throw std::bad_alloc();
-  const std::uint64_t rounded = (bytes() / kAlignment + 1) * kAlignment;
-  data_ = std::aligned_alloc(kAlignment, rounded);
+  if (bytes() > PTRDIFF_MAX - abi::kColoredPage) throw std::bad_alloc();
+  data_ = abi::allocate_tensor(bytes());
   if (data_ == nullptr) {
     throw Failure(KILN_CODE_RESOURCE_EXHAUSTED,
                   "cannot allocate " + std::to_string(bytes()) + " bytes for a tensor");

@@ -30,11 +30,13 @@ constexpr std::size_t kSmallPage = std::size_t{1} << 12, kLargePage = std::size_
 /// AddressSanitizer checks only memory of malloc.
 bool is_mapped(std::size_t size) { return size >= 2 * kLargePage && !has_address_sanitizer(); }
 
+/// Bytes of the mapping of a block, at every color.
 std::size_t mapped_bytes(std::size_t size) {
-  return (BlockPool::kHeader + size + kSmallPage - 1) / kSmallPage * kSmallPage;
+  const std::size_t used = abi::kColoredPage + BlockPool::kHeader + size;
+  return (used + kSmallPage - 1) / kSmallPage * kSmallPage;
 }
 
-/// Maps memory at the alignment of a large page; null without memory.
+/// Maps memory at the alignment of a large page and colours the block; null without memory.
 void* map(std::size_t size) {
   const std::size_t bytes = mapped_bytes(size), all = bytes + kLargePage;
   void* mapped = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -44,22 +46,17 @@ void* map(std::size_t size) {
   if (before != 0) ::munmap(mapped, before);
   if (before != kLargePage) ::munmap(memory + bytes, kLargePage - before);
   abi::ask_for_large_pages(memory, bytes);
-  return memory;
+  return memory + abi::next_color();
 }
 
 void* allocate(std::size_t size) {
-  if (is_mapped(size)) return map(size);
-  void* memory = nullptr;
-  const int error = ::posix_memalign(&memory, BlockPool::kHeader, BlockPool::kHeader + size);
-  return error == 0 ? memory : nullptr;
+  return is_mapped(size) ? map(size) : abi::allocate_tensor(BlockPool::kHeader + size);
 }
 
 void free_block(void* block, std::size_t size) {
-  if (is_mapped(size)) {
-    ::munmap(block, mapped_bytes(size));
-  } else {
-    std::free(block);
-  }
+  if (!is_mapped(size)) return abi::free_tensor(block, BlockPool::kHeader + size);
+  const std::size_t color = reinterpret_cast<std::uintptr_t>(block) % kLargePage;
+  ::munmap(static_cast<std::byte*>(block) - color, mapped_bytes(size));
 }
 
 }  // namespace
