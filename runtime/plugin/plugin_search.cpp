@@ -167,7 +167,7 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
   opened().by_file[*id] = &kept;
   log_line(LogLevel::Info, "backend",
            text("opened ", kept.name, " ", kept.version, " (", kept.path, ", ABI minor ",
-                kept.abi_minor, ", build ", kept.build_id, ", ", kept.toolchain, ")"));
+                kept.abi_minor, ", build ", kept.build_id, ", compiler ", kept.toolchain, ")"));
   return kept;
 }
 

@@ -67,18 +67,18 @@ TEST_CASE("dense layer: every size, with a weight that changes between calls") {
                                    {5, 9, 17}, {2, 40, 1}, {33, 70, 130}};
   for (const char* name : kBackends) {
     set_backend(name);
-    for (const auto& [rows, depth, columns] : sizes) {
-      INFO(name << ": " << rows << " x " << depth << " x " << columns);
-      const Tensor x = placeholder({.shape = {None, depth}, .name = "x"});
-      Matrix weight = drawn(depth, columns, 2);
+    for (const auto& [m, k, n] : sizes) {
+      INFO(name << ": " << m << " x " << k << " x " << n);
+      const Tensor x = placeholder({.shape = {None, k}, .name = "x"});
+      Matrix weight = drawn(k, n, 2);
       const Variable w = variable(weight.array(), {.name = "w"});
-      const Matrix bias = drawn(1, columns, 3);
-      const Variable b = variable(Array(bias.values, {columns}), {.name = "b"});
+      const Matrix bias = drawn(1, n, 3);
+      const Variable b = variable(Array(bias.values, {n}), {.name = "b"});
       const Function f = function({x}, {relu(dot(x, w) + b)});
-      const Matrix fed = drawn(rows, depth, 1);
+      const Matrix fed = drawn(m, k, 1);
       check(f({fed.array()})[0], layer(fed, weight, bias.values));
       check(f({fed.array()})[0], layer(fed, weight, bias.values));
-      weight = drawn(depth, columns, 4);
+      weight = drawn(k, n, 4);
       set_value(w, weight.array());
       check(f({fed.array()})[0], layer(fed, weight, bias.values));
     }
@@ -90,17 +90,17 @@ TEST_CASE("dense layer: 32,700 rows and their gradients, divided into parts of u
   const std::string before = backend();
   // Compared with plain sums: `reference` would be slow.
   set_backend("cpu");
-  constexpr std::int64_t kRows = 32700, kDepth = 20, kColumns = 64;  // the last part is smaller
+  constexpr std::int64_t kRows = 32700, kK = 20, kColumns = 64;  // the last part is smaller
   for (const bool transposed : {false, true}) {
     INFO("transposed: " << transposed);
-    const Tensor x = placeholder({.shape = {None, kDepth}, .name = "x"});
-    const Matrix weight = drawn(kDepth, kColumns, 2);
+    const Tensor x = placeholder({.shape = {None, kK}, .name = "x"});
+    const Matrix weight = drawn(kK, kColumns, 2);
     Matrix held = weight;
     if (transposed) {
-      held = {kColumns, kDepth, std::vector<float>(weight.values.size())};
-      for (std::int64_t d = 0; d < kDepth; ++d) {
+      held = {kColumns, kK, std::vector<float>(weight.values.size())};
+      for (std::int64_t d = 0; d < kK; ++d) {
         for (std::int64_t j = 0; j < kColumns; ++j) {
-          held.values[at(j * kDepth + d)] = weight.values[at(d * kColumns + j)];
+          held.values[at(j * kK + d)] = weight.values[at(d * kColumns + j)];
         }
       }
     }
@@ -110,15 +110,15 @@ TEST_CASE("dense layer: 32,700 rows and their gradients, divided into parts of u
     const Tensor sums = dot(x, transposed ? transpose(w) : w) + b;
     const Tensor y = relu(sums);
     const Function f = function({x, w}, {y, gradients(sum(sums), {w})[0]});
-    Matrix fed = drawn(kRows, kDepth, 1);
+    Matrix fed = drawn(kRows, kK, 1);
     fed.values[5] = NAN;
     const std::vector<Array> found = f({fed.array(), held.array()});
     check(found[0], layer(fed, weight, bias.values));
     // The gradient of a weight is the sum of its column of x.
-    for (std::int64_t d = 0; d < kDepth; ++d) {
+    for (std::int64_t d = 0; d < kK; ++d) {
       double want = 0;
       for (std::int64_t i = 0; i < kRows; ++i) {
-        want += static_cast<double>(fed.values[at(i * kDepth + d)]);
+        want += static_cast<double>(fed.values[at(i * kK + d)]);
       }
       const std::int64_t offset = transposed ? d : d * kColumns;
       const auto got = static_cast<double>(found[1].as<float>()[at(offset)]);
@@ -200,13 +200,13 @@ TEST_CASE("dense layer: dumps name what the epilogue fuses, and the reason for t
 
 TEST_CASE("matmul: dumps name the implementation that computes each part") {
   const Scratch scratch;
-  constexpr std::int64_t kSize = 520, kDepth = 1 << 14;  // the last part is smaller
-  const Tensor x = placeholder({.shape = {kDepth, None}});
-  const Tensor w = placeholder({.shape = {kDepth, None}});
+  constexpr std::int64_t kSize = 520, kK = 1 << 14;  // the last part is smaller
+  const Tensor x = placeholder({.shape = {kK, None}});
+  const Tensor w = placeholder({.shape = {kK, None}});
   const Function f = function({x, w}, {dot(transpose(x), w)}, {.backend = "cpu"});
-  const Array fed = Array::full({kDepth, kSize}, 0.5);
+  const Array fed = Array::full({kK, kSize}, 0.5);
   const Array y = f({fed, fed})[0];
-  for (const float sum : y.as<float>()) REQUIRE(sum == 0.25f * kDepth);
+  for (const float sum : y.as<float>()) REQUIRE(sum == 0.25f * kK);
   f.dump(scratch.path("dump"), Stage::Claims);
   const std::string claims = contents_of(scratch.path("dump/50-claims-sizes_1.txt"));
   INFO(claims);

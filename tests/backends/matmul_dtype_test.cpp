@@ -47,17 +47,17 @@ TEST_CASE("matmul: every dtype, with a weight that changes between calls") {
   const std::int64_t sizes[][3] = {{1, 1, 1}, {0, 5, 7},  {4, 0, 20},   {3, 20, 0},
                                    {5, 9, 17}, {2, 40, 1}, {33, 70, 130}, {200, 300, 64}};
   for (const DType type : kDTypes) {
-    for (const auto& [rows, depth, columns] : sizes) {
-      INFO(type << ": " << rows << " x " << depth << " x " << columns);
-      const Array fed = drawn({rows, depth}, type, 1);
+    for (const auto& [m, k, n] : sizes) {
+      INFO(type << ": " << m << " x " << k << " x " << n);
+      const Array fed = drawn({m, k}, type, 1);
       check_same([&]() -> std::vector<Array> {
-        const Tensor x = placeholder({.shape = {None, depth}, .dtype = type});
-        const Variable w = variable(drawn({depth, columns}, type, 2), {.dtype = type});
-        const Tensor v = placeholder({.shape = {columns, depth}, .dtype = type});
+        const Tensor x = placeholder({.shape = {None, k}, .dtype = type});
+        const Variable w = variable(drawn({k, n}, type, 2), {.dtype = type});
+        const Tensor v = placeholder({.shape = {n, k}, .dtype = type});
         const Function f = function({x, v}, {dot(x, w), dot(x, transpose(v))});
-        const Array other = drawn({columns, depth}, type, 3);
+        const Array other = drawn({n, k}, type, 3);
         std::vector<Array> results = f({fed, other});
-        set_value(w, drawn({depth, columns}, type, 4));
+        set_value(w, drawn({k, n}, type, 4));
         for (Array& again : f({fed, other})) results.push_back(std::move(again));
         return results;
       });
@@ -79,14 +79,14 @@ TEST_CASE("matmul: batches and transposed operands of every dtype") {
 }
 
 TEST_CASE("matmul: bias and relu in float64, also with K = 0") {
-  for (const std::int64_t depth : {0, 1, 33}) {
-    INFO("depth " << depth);
+  for (const std::int64_t k : {0, 1, 33}) {
+    INFO("k " << k);
     check_same([&]() -> std::vector<Array> {
-      const Tensor x = placeholder({.shape = {None, depth}, .dtype = DType::Float64});
-      const Tensor w = placeholder({.shape = {depth, 21}, .dtype = DType::Float64});
+      const Tensor x = placeholder({.shape = {None, k}, .dtype = DType::Float64});
+      const Tensor w = placeholder({.shape = {k, 21}, .dtype = DType::Float64});
       const Tensor b = placeholder({.shape = {21}, .dtype = DType::Float64});
-      return function({x, w, b}, {relu(dot(x, w) + b)})({drawn({50, depth}, DType::Float64, 1),
-                                                        drawn({depth, 21}, DType::Float64, 2),
+      return function({x, w, b}, {relu(dot(x, w) + b)})({drawn({50, k}, DType::Float64, 1),
+                                                        drawn({k, 21}, DType::Float64, 2),
                                                         drawn({21}, DType::Float64, 3)});
     });
   }

@@ -66,6 +66,9 @@ enum class GridForm : std::uint8_t {
 /// owns values t, t + teams, ... of the range. The block evaluates the index at all inner points,
 /// in order, in chunks that its threads divide; the team that owns an index then evaluates the
 /// value to add and adds it. Unit 0 records indices that are out of range.
+///
+/// Members that name a form keep their defaults in the others, so that schedules compare member by
+/// member.
 struct GridSchedule {
   GridForm form = GridForm::Points;
   int threads = 256;  // of a block

@@ -72,6 +72,8 @@ enum class ExpressionKind : std::uint8_t {
                 // and `stream` the op's attributes
 };
 
+/// A flat struct rather than a variant: passes that prune, renumber or compare expressions treat
+/// `arguments` of all kinds alike. Members that a kind does not name keep their defaults.
 struct Expression {
   ExpressionKind kind = ExpressionKind::Constant;
   DType dtype = DType::Float32;
@@ -99,6 +101,7 @@ enum class StageKind : std::uint8_t { Map, Reduce, Running };
 /// NaN counts as the largest, the first of equals wins.
 using ir::Combiner;
 
+/// A Map has stores only: no combiner and no value.
 struct Stage {
   StageKind kind = StageKind::Map;
   bool inner = true;  // always true for Reduce and Running

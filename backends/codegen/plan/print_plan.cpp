@@ -49,11 +49,24 @@ std::string views_text(const BatchedMatmul& form) {
   return line;
 }
 
+/// "%3", or "%3^T" if the matrix is the transpose of the tensor in the slot. `stride`: of the
+/// operand.
+std::string operand_text(int slot, const MatmulAxis& row, const MatmulAxis& column,
+                         ir::Dim MatmulAxis::*stride) {
+  const ir::Dim one = 1;
+  const bool is_matrix = row.size != one && column.size != one;
+  return text("%", slot, is_matrix && row.*stride == one && column.*stride != one ? "^T" : "");
+}
+
 std::string line_of(const Program&, const MatmulStep& step) {
-  std::string line = text("matmul %", step.result, " = %", step.lhs, " x %", step.rhs,
-                          step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "",
-                          "  # ", step.dtype, " ", step.form.m.size, " x ", step.form.k.size, " x ",
-                          step.form.n.size, step.form.swapped ? ", swapped" : "");
+  const BatchedMatmul& form = step.form;
+  std::string line =
+      text("matmul %", step.result, " = ",
+           operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs), " x ",
+           operand_text(step.rhs, form.k, form.n, &MatmulAxis::rhs),
+           step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
+           step.dtype, " M=", form.m.size, " N=", form.n.size, " K=", form.k.size,
+           form.swapped ? ", swapped" : "");
   for (const MatmulAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + views_text(step.form) + "; " + source_of(*step.node);
 }

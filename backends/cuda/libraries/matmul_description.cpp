@@ -101,7 +101,7 @@ class Describer {
 
 std::string text_of(const MatmulDescription& matmul) {
   std::string out =
-      text(matmul.dtype, " ", matmul.d.columns, " x ", matmul.d.rows, " x ", matmul.k);
+      text(matmul.dtype, " M=", matmul.d.columns, " N=", matmul.d.rows, " K=", matmul.k);
   if (matmul.batches != 1) out += text(" for each of ", matmul.batches);
   return out;
 }

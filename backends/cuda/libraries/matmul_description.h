@@ -36,7 +36,7 @@ struct MatmulDescription {
   auto operator<=>(const MatmulDescription&) const = default;
 };
 
-/// "float32 4 x 5 x 3": M, N and K of the row-major matmul; with 6 batches "... for each of 6".
+/// "float32 M=4 N=5 K=3", of the row-major matmul; with 6 batches "... for each of 6".
 std::string text_of(const MatmulDescription& matmul);
 
 /// Returns the batch axes, in no particular order, after merging every pair that is contiguous in

@@ -45,7 +45,7 @@ class GridKernel {
  public:
   /// Throws InternalError where the kernel breaks a rule. REQUIRES: the schedule passes verify()
   /// for the kernel as it was built. One that was read from its text has symbols of its own for
-  /// sizes, from which the rules of schedules may not follow any more.
+  /// sizes, which need not satisfy the rules of schedules.
   GridKernel(const codegen::Kernel& kernel, const codegen::GridSchedule& schedule);
   ~GridKernel();
   GridKernel(GridKernel&&) noexcept;

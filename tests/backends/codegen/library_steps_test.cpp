@@ -102,6 +102,7 @@ TEST_CASE("library step: a matmul has the dtype that its library takes") {
               {"float32", DType::Float32},
               {"bfloat16", DType::BFloat16},
               {"float16", DType::Float16}};
+  const Tensor y = input({4, 8}, "float32"), z = input({4, 1}, "float32");
   for (const auto& row : rows) {
     const Tensor x = input({4, 8}, row.name), w = input({8, 5}, row.name);
     const Program program = planned({x, w}, dot(x, w), StridedBatches());
@@ -109,8 +110,10 @@ TEST_CASE("library step: a matmul has the dtype that its library takes") {
     CHECK(matmul.dtype == row.dtype);
     CHECK(kernels_of(program) == 0);
     CHECK(program.claims.at(0).decision.dtype == row.dtype);
-    CHECK(has(print(program), text("# ", row.name, " 4 x 8 x 5")));
+    CHECK(has(print(program), text("# ", row.name, " M=4 N=5 K=8")));
   }
+  CHECK(has(print(planned({y}, dot(transpose(y), y), StridedBatches())), "= %0^T x %0  #"));
+  CHECK(has(print(planned({z}, dot(transpose(z), z), StridedBatches())), "= %0 x %0  #"));
   const Tensor x = input({4, 8}, "int32"), w = input({8, 5}, "int32");
   const Program program = planned({x, w}, dot(x, w), StridedBatches());
   CHECK(kernels_of(program) == 1);

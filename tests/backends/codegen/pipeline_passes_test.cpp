@@ -20,7 +20,7 @@ using namespace kiln::codegen;
 
 namespace {
 
-class EveryProduct final : public LibraryClaims {
+class EveryMatmul final : public LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
     return std::nullopt;
@@ -227,7 +227,7 @@ bool has(const std::string& whole, const char* part) {
 }  // namespace
 
 TEST_CASE("pipeline: each pass changes a program that it is for") {
-  const EveryProduct library;
+  const EveryMatmul library;
   for (const CodegenPass& pass : pipeline()) {
     INFO(pass.name);
     const Row* row = std::find_if(std::begin(kRows), std::end(kRows),

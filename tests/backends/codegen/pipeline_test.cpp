@@ -15,7 +15,7 @@ using ir::Value;
 
 namespace {
 
-class EveryProduct final : public LibraryClaims {
+class EveryMatmul final : public LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
     return std::nullopt;
@@ -54,7 +54,7 @@ TEST_CASE("pipeline: a matmul reads the dense copy that another reader needs") {
   const Value x = input(950, {0, 16, n}), w = input(951, {9, n});
   const Value transposed = ir::permute(x, {1, 0, 2});
   const Value y = ir::dot(transposed, {0, 1, 2}, w, {3, 2}, {0, 1, 3});
-  const EveryProduct library;
+  const EveryMatmul library;
   const std::string alone = print(lowered({x, w}, {y}, &library));
   INFO(alone);
   CHECK(alone.find("matmul") != alone.npos);
@@ -69,7 +69,7 @@ TEST_CASE("pipeline: a matmul's operand that kernels rematerialise is written ou
   const Value w = input(952, {3, 8});
   const Value half = ir::broadcast(ir::scalar_constant(DType::BFloat16, 0.5), {2, 3}, {});
   const Value y = ir::dot(ir::cast(half, DType::Float32), {0, 1}, w, {1, 2}, {0, 2});
-  const EveryProduct library;
+  const EveryMatmul library;
   const std::string plan = print(lowered({w}, {y}, &library));
   INFO(plan);
   const std::size_t kernel = plan.find("kernel"), matmul = plan.find("matmul");

@@ -153,7 +153,7 @@ TEST_CASE("library errors: a matmul is tried again once where memory is short") 
   Step step = multiplying();
   for (const int nth : {1, 2}) REQUIRE(matmuls().fail("cublasLtMatmul", nth, 3) == 1);
   CHECK(has(step.check_error(0),
-            "cannot queue the matmul float32 4 x 5 x 7: "
+            "cannot queue the matmul float32 M=4 N=5 K=7: "
             "CUBLAS_STATUS_ALLOC_FAILED (3)"));
   for (int call = 1; call < 4; ++call) step.check(call);
 }

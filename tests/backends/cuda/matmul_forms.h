@@ -30,7 +30,7 @@ inline constexpr MatmulForm kMatmulForms[] = {
     {"ki", "jk", "ji", true},
     {"aik", "kj", "aij", true},   // rows of two axes
     {"ik", "kaj", "iaj", true},   // columns of two axes
-    {"iak", "akj", "ij", true},   // a depth of two axes
+    {"iak", "akj", "ij", true},   // K of two axes
     {"iak", "kaj", "ij", false},  // which do not merge into one
     {"aik", "akj", "aij", true},  // one batch axis
     {"aki", "ajk", "aij", true},

@@ -147,8 +147,8 @@ TEST_CASE("matmul: any failing function of the library is an error, and the next
       {"cublasLtMatmulPreferenceCreate", "cannot search an algorithm: "},
       {"cublasLtMatmulPreferenceSetAttribute", "cannot search an algorithm: "},
       {"cublasLtMatmulAlgoGetHeuristic",
-       "cannot choose an algorithm for the matmul float32 4 x 5 x 7: "},
-      {"cublasLtMatmul", "cannot queue the matmul float32 4 x 5 x 7: "},
+       "cannot choose an algorithm for the matmul float32 M=4 N=5 K=7: "},
+      {"cublasLtMatmul", "cannot queue the matmul float32 M=4 N=5 K=7: "},
   };
   DenseLayer();  // opens the library
   const std::size_t before = matmuls().objects();

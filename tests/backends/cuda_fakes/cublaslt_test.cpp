@@ -11,7 +11,7 @@ namespace {
 
 const std::string kFolder = library_folder(KILN_BINARY_DIR);
 
-constexpr int kRows = 2, kColumns = 3, kDepth = 4;
+constexpr int kRows = 2, kColumns = 3, kK = 4;
 
 std::shared_ptr<const CublasLt> open_fake() {
   Messages messages;
@@ -26,7 +26,7 @@ std::vector<int> bits_of(const std::vector<float>& values) {
   return bits;
 }
 
-/// A 2 x 3 matmul of depth 4, of floats; a test changes one thing before it runs.
+/// A 2 x 3 matmul with K = 4, of floats; a test changes one thing before it runs.
 class Case {
  public:
   explicit Case(const Gpu& gpu)
@@ -38,8 +38,8 @@ class Case {
         scratch_memory(gpu, stream, 4096) {
     require(library->create(&handle));
     require(library->matmul_create(&matmul, CublasComputeType::Float32, CublasDataType::Float32));
-    require(library->layout_create(&a, CublasDataType::Float32, kRows, kDepth, kRows));
-    require(library->layout_create(&b, CublasDataType::Float32, kDepth, kColumns, kDepth));
+    require(library->layout_create(&a, CublasDataType::Float32, kRows, kK, kRows));
+    require(library->layout_create(&b, CublasDataType::Float32, kK, kColumns, kK));
     require(library->layout_create(&d, CublasDataType::Float32, kRows, kColumns, kRows));
     require(library->preference_create(&preference));
     set(PreferenceAttribute::MaxWorkspaceBytes, std::uint64_t{4096});
@@ -141,13 +141,13 @@ TEST_CASE("fake cuBLASLt: descriptors of another matmul are rejected") {
                                        static_cast<std::uint64_t>(columns), leading_dim));
   };
   constexpr CublasDataType kType = CublasDataType::Float32;
-  rejects([&](Case& one) { replace(one, one.a, kType, kRows, kDepth, kRows - 1); });
-  rejects([&](Case& one) { replace(one, one.a, kType, kRows, kDepth + 1, kRows); });
-  rejects([&](Case& one) { replace(one, one.b, kType, kDepth, kColumns + 1, kDepth); });
+  rejects([&](Case& one) { replace(one, one.a, kType, kRows, kK, kRows - 1); });
+  rejects([&](Case& one) { replace(one, one.a, kType, kRows, kK + 1, kRows); });
+  rejects([&](Case& one) { replace(one, one.b, kType, kK, kColumns + 1, kK); });
   rejects([&](Case& one) { replace(one, one.d, kType, kRows + 1, kColumns, kRows + 1); });
   rejects(
-      [&](Case& one) { replace(one, one.b, CublasDataType::Float64, kDepth, kColumns, kDepth); });
-  rejects([&](Case& one) { replace(one, one.a, kType, 0, kDepth, kRows); });
+      [&](Case& one) { replace(one, one.b, CublasDataType::Float64, kK, kColumns, kK); });
+  rejects([&](Case& one) { replace(one, one.a, kType, 0, kK, kRows); });
   rejects([&](Case& one) {
     const std::int32_t count = 2;
     require(one.library->layout_set_attribute(one.a, LayoutAttribute::BatchCount, &count,

@@ -68,7 +68,8 @@ Row depthwise(const Ints& dims) {
             return builder.work({depthwise_conv2d(x, kernel, {.padding = "same"})});
           },
           Timing::Steady,
-          "Zen 4: 1.4 or 3.4 ms from process to process with one binary; PyTorch 1.8 or 3.0"};
+          "Zen 4: 26 MB of tensors in a level 3 cache of 32 MB, which other virtual machines use, "
+          "too: 1.0 to 2.1 ms from call to call of one process"};
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Row chain10_tanh(std::int64_t size, Memory memory) {
             return builder.work({0.5 * x * (1.0 + tanh(inner)) * a + b});
           },
           Timing::Steady,
-          "llvm-mca, AVX2: the schedulers are full of tanh's dependent instructions"};
+          "AVX2: Kiln's tanh is within 2 units in the last place, JAX's is off by up to 4.6"};
 }
 
 Row outer_row(std::int64_t size) {

@@ -156,8 +156,7 @@ std::vector<Row> training_rows(bool tiny) {
 
 std::vector<Row> optimizer_rows(bool tiny) {
   Row one = adam_row("adam", 1, tiny ? 1000 : std::int64_t{16} << 20, Memory::Host);
-  one.note = "Zen 5: at the limit of memory, 1.02 to 1.06 of one pass; Zen 4 with AVX2: 1.3 times "
-             "the time of AVX-512, 1.0 on 2 threads";
+  one.note = "at the limit of memory, 1.02 to 1.06 of one pass over the tensors";
   return {one, adam_row("adam_many", tiny ? 5 : 100, tiny ? 10 : 1000, Memory::Host)};
 }
 

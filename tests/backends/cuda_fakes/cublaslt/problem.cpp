@@ -33,9 +33,9 @@ std::string reason_of_sizes(const Problem& problem) {
   const bool a = problem.matmul.transpose_a != 0, b = problem.matmul.transpose_b != 0;
   const std::uint64_t rows = a ? problem.a.columns : problem.a.rows;
   const std::uint64_t columns = b ? problem.b.rows : problem.b.columns;
-  const std::uint64_t depth = b ? problem.b.columns : problem.b.rows;
+  const std::uint64_t k = b ? problem.b.columns : problem.b.rows;
   if (rows != problem.d.rows || columns != problem.d.columns) return "another size of the result";
-  if (depth != problem.k()) return "two sizes of K";
+  if (k != problem.k()) return "two sizes of K";
   if (!(problem.c == problem.d)) return "another layout of C than of D";
   if (problem.d.batch_count > 1 && problem.d.batch_stride == 0) return "one result for all batches";
   return "";
@@ -60,7 +60,7 @@ std::uint64_t fingerprint(const Problem& problem) {
   return hash;
 }
 
-/// Bytes of the workspace: 0 for some depths; never a multiple of the alignment of workspaces.
+/// Bytes of the workspace: 0 for some K; never a multiple of the alignment of workspaces.
 std::uint64_t workspace_bytes(const Problem& problem, std::uint32_t alignment) {
   if (problem.k() % 3 == 0) return 0;
   return problem.k() * (alignment >= 16 ? 100 : 60);
