@@ -293,7 +293,7 @@ struct OpSupport {
 
 struct Unsupported {
   std::uint64_t node = 0;
-  std::string op, reason, location;
+  std::string op = {}, reason = {}, location = {};
 };
 
 struct CompileRequest {

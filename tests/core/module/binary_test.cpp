@@ -244,7 +244,7 @@ TEST_CASE("binary form: nesting is limited") {
   // A scan whose body begins with a scan whose body ...: op, no parameters, one node.
   std::vector<int> scans{1};
   for (int i = 0; i < 100000; ++i) {
-    scans.insert(scans.end(), {static_cast<int>(Op::Scan), 0, 1});
+    scans.insert(scans.end(), {static_cast<int>(ir::def(Op::Scan).code), 0, 1});
   }
   const Bytes bytes = with_section(write_module(test::small_program()).bytes, kGraph, scans);
   std::string error;
