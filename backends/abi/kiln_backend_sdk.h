@@ -9,7 +9,6 @@
 #include "kiln_backend_structs.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>

@@ -34,7 +34,7 @@ inline Buffer::Buffer(std::uint32_t dtype, Dims dims)
 }
 
 inline HostBuffer::HostBuffer(std::uint32_t dtype, Dims dims) : Buffer(dtype, dims) {
-  if (bytes() > PTRDIFF_MAX - abi::kColoredPage) throw std::bad_alloc();
+  if (bytes() > PTRDIFF_MAX - abi::kColouredPage) throw std::bad_alloc();
   data_ = abi::allocate_tensor(bytes());
   if (data_ == nullptr) {
     throw Failure(KILN_CODE_RESOURCE_EXHAUSTED,

@@ -23,7 +23,8 @@ namespace {
 /// The element of a moved-from Array.
 alignas(64) constexpr std::byte kZero[64] = {};
 
-/// The product of dims of which one is 0, negative, or makes it overflow. ValueError.
+/// Returns 0 if a dim is 0. Throws ValueError for a negative dim, else for a product of 2^63 or
+/// more. REQUIRES: one of the three.
 std::int64_t count_unusual(const std::vector<std::int64_t>& dims) {
   bool empty = false;
   for (std::int64_t dim : dims) {

@@ -9,18 +9,13 @@
 #include <unistd.h>
 
 #include <bit>
-#include <cstdlib>
 #include <ctime>
 #include <new>
 #include <utility>
 
-// Defined if the process runs AddressSanitizer.
-extern "C" void __asan_poison_memory_region(const volatile void* memory,  // NOLINT
-                                            std::size_t bytes) __attribute__((weak));
-
 namespace kiln::runtime {
 
-bool has_address_sanitizer() noexcept { return __asan_poison_memory_region != nullptr; }
+bool has_address_sanitizer() noexcept { return abi::has_address_sanitizer(); }
 
 namespace {
 
@@ -30,9 +25,9 @@ constexpr std::size_t kSmallPage = std::size_t{1} << 12, kLargePage = std::size_
 /// AddressSanitizer checks only memory of malloc.
 bool is_mapped(std::size_t size) { return size >= 2 * kLargePage && !has_address_sanitizer(); }
 
-/// Bytes of the mapping of a block, at every color.
+/// Bytes of the mapping of a block of any colour.
 std::size_t mapped_bytes(std::size_t size) {
-  const std::size_t used = abi::kColoredPage + BlockPool::kHeader + size;
+  const std::size_t used = abi::kColouredPage + BlockPool::kHeader + size;
   return (used + kSmallPage - 1) / kSmallPage * kSmallPage;
 }
 
@@ -46,7 +41,7 @@ void* map(std::size_t size) {
   if (before != 0) ::munmap(mapped, before);
   if (before != kLargePage) ::munmap(memory + bytes, kLargePage - before);
   abi::ask_for_large_pages(memory, bytes);
-  return memory + abi::next_color();
+  return memory + abi::next_colour();
 }
 
 void* allocate(std::size_t size) {
@@ -55,8 +50,8 @@ void* allocate(std::size_t size) {
 
 void free_block(void* block, std::size_t size) {
   if (!is_mapped(size)) return abi::free_tensor(block, BlockPool::kHeader + size);
-  const std::size_t color = reinterpret_cast<std::uintptr_t>(block) % kLargePage;
-  ::munmap(static_cast<std::byte*>(block) - color, mapped_bytes(size));
+  const std::size_t colour = reinterpret_cast<std::uintptr_t>(block) % kLargePage;
+  ::munmap(static_cast<std::byte*>(block) - colour, mapped_bytes(size));
 }
 
 }  // namespace

@@ -7,10 +7,14 @@
 
 #include <kiln/error.h>
 
+#include <malloc.h>
+
 namespace kiln {
 
 std::int64_t release_idle_memory() noexcept {
-  return static_cast<std::int64_t>(runtime::block_pool().release_idle());
+  const std::size_t bytes = runtime::block_pool().release_idle();
+  ::malloc_trim(0);  // malloc keeps the pages of freed blocks, which are below 4 MiB, for itself
+  return static_cast<std::int64_t>(bytes);
 }
 
 void set_idle_memory_limit(std::int64_t bytes, Where where) try {

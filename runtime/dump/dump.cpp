@@ -99,6 +99,9 @@ void dump_program(const CompiledProgram& program, DumpFolder& folder) {
   dump.on_executable(program);
 }
 
+/// The longest name of a function in the name of a folder; file systems allow 255 bytes in all.
+constexpr std::size_t kMaxName = 200;
+
 std::optional<WantedDumps> wanted_dumps(const std::string& directory, Stage stages,
                                         const std::string& name) {
   if (!directory.empty()) return WantedDumps{directory, stages, {"function", "dump"}};
@@ -113,7 +116,7 @@ std::optional<WantedDumps> wanted_dumps(const std::string& directory, Stage stag
   static std::atomic<int> next{0};
   TextStream folder;
   folder << setting.substr(0, colon) << "/fn-" << std::setw(3) << std::setfill('0')
-         << next.fetch_add(1) << '-' << file_name_of(name);
+         << next.fetch_add(1) << '-' << file_name_of(name).substr(0, kMaxName);
   return WantedDumps{folder.str(), stages, {"function", "KILN_DUMP"}};
 }
 

@@ -48,7 +48,7 @@ class PreparedCall {
   /// Binds the address of output i. REQUIRES: aligned memory for its elements, of its own.
   void bind_output(std::size_t i, void* address) { outputs_[i].data = output_data_[i] = address; }
   /// Whether the backend may be given these addresses: no output overlaps an input or another
-  /// output, and elements are aligned.
+  /// output, and elements are aligned. REQUIRES: bind_outputs() of this call.
   bool can_run_in_place();
   void bind_state(std::size_t i, const Buffer& buffer, std::uint64_t version);
   void bind_update(std::size_t i, const Buffer& buffer) { updates_[i] = buffer.handle(); }

@@ -2,7 +2,8 @@
 // whose results are as large as earlier ones that were destroyed reuses their pages without page
 // faults. Idle memory returns to the system after 10 seconds, at the next call of a function or the
 // next destruction of a large Array; immediately, the oldest first, beyond the limit; and before an
-// OutOfMemory. With AddressSanitizer the default limit is 0.
+// OutOfMemory. Memory of less than 4 MiB returns to malloc, which may keep it until
+// release_idle_memory(). With AddressSanitizer the default limit is 0.
 #pragma once
 
 #include <kiln/export.h>

@@ -14,7 +14,7 @@ using namespace kiln;
 namespace {
 
 const char* const kBackends[] = {"reference", "cpu"};
-constexpr std::int64_t kColumns = 6, kDepth = 4;
+constexpr std::int64_t kColumns = 6, kK = 4;
 
 std::vector<float> drawn(std::size_t count, unsigned seed) {
   std::minstd_rand generator(seed);
@@ -35,11 +35,11 @@ struct Source {
 /// The product of 4 rows of x and the filter.
 std::vector<double> matmul(const std::vector<float>& x, const std::vector<float>& filter) {
   std::vector<double> out;
-  for (std::size_t i = 0; i < x.size() / kDepth; ++i) {
+  for (std::size_t i = 0; i < x.size() / kK; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j) {
       double sum = 0;
-      for (std::size_t d = 0; d < kDepth; ++d) {
-        sum += double{x[i * kDepth + d]} * double{filter[d * kColumns + j]};
+      for (std::size_t d = 0; d < kK; ++d) {
+        sum += double{x[i * kK + d]} * double{filter[d * kColumns + j]};
       }
       out.push_back(sum);
     }
@@ -54,9 +54,9 @@ std::vector<double> convolution(const std::vector<float>& x, const std::vector<f
     const std::size_t image = position / 4, row = position / 2 % 2, column = position % 2;
     for (std::size_t j = 0; j < kColumns; ++j) {
       double sum = 0;
-      for (std::size_t k = 0; k < 2 * 2 * kDepth; ++k) {
-        const std::size_t y = k / (2 * kDepth), z = k / kDepth % 2, d = k % kDepth;
-        const std::size_t at = ((image * 3 + row + y) * 3 + column + z) * kDepth + d;
+      for (std::size_t k = 0; k < 2 * 2 * kK; ++k) {
+        const std::size_t y = k / (2 * kK), z = k / kK % 2, d = k % kK;
+        const std::size_t at = ((image * 3 + row + y) * 3 + column + z) * kK + d;
         sum += double{x[at]} * double{filter[k * kColumns + j]};
       }
       out.push_back(sum);
@@ -66,12 +66,12 @@ std::vector<double> convolution(const std::vector<float>& x, const std::vector<f
 }
 
 const Source kSources[] = {
-    {"dot", {4, 2, kDepth}, {kDepth, kColumns}, {None, 2, kDepth},
+    {"dot", {4, 2, kK}, {kK, kColumns}, {None, 2, kK},
      [](const Tensor& x, const Tensor& filter) {
-       return dot(reshape(x, {-1, kDepth}), filter);
+       return dot(reshape(x, {-1, kK}), filter);
      },
      matmul},
-    {"conv2d", {2, 3, 3, kDepth}, {2, 2, kDepth, kColumns}, {None, 3, 3, kDepth},
+    {"conv2d", {2, 3, 3, kK}, {2, 2, kK, kColumns}, {None, 3, 3, kK},
      [](const Tensor& x, const Tensor& filter) { return conv2d(x, filter); },
      convolution},
 };

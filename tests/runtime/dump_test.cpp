@@ -227,6 +227,16 @@ TEST_CASE("dumps: KILN_DUMP writes every function into a folder of its own") {
   }
 }
 
+TEST_CASE("dumps: the folder of a function has the beginning of a long name") {
+  const Scratch scratch;
+  const EnvironmentVariable variable("KILN_DUMP", scratch.path("long") + ":module");
+  const K::Tensor x = K::placeholder({.shape = {2}});
+  K::function({x}, {x + 1}, {.name = std::string(300, 'n')});
+  const std::vector<std::string> folders = names_in(scratch.path("long"));
+  REQUIRE(folders.size() == 1);
+  CHECK(folders[0].substr(6) == "-" + std::string(200, 'n'));
+}
+
 TEST_CASE("dumps: results and variables do not change") {
   Training training;
   const Array before_w = K::get_value(training.w), before_u = K::get_value(training.u);

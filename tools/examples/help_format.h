@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 class HelpFormat final : public CLI::Formatter {
  public:
@@ -37,6 +38,12 @@ class HelpFormat final : public CLI::Formatter {
   }
 };
 
+/// The name of an option in messages. CLI11 has none for a hidden one.
+inline std::string name_of(const CLI::Option* option) {
+  const std::vector<std::string>& names = option->get_lnames();
+  return names.empty() ? option->get_name() : "--" + names[0];
+}
+
 /// The message of a parse error. CLI11's messages for too few or too many values of an option are
 /// replaced; each is recognised as equal to the one that CLI11 builds for that option.
 inline std::string error_message(const CLI::App* command, const CLI::Error& error) {
@@ -46,13 +53,14 @@ inline std::string error_message(const CLI::App* command, const CLI::Error& erro
   for (const CLI::Option* option : command->get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     const int max = option->get_items_expected_max();
-    if (message == Mismatch::TypedAtLeast(name, 1, type).what()) return name + " requires " + type;
+    const std::string shown = name_of(option);
+    if (message == Mismatch::TypedAtLeast(name, 1, type).what()) return shown + " requires " + type;
     const bool is_flag = max == 0;
     if (is_flag && message == Conversion(name, option->results()).what()) {
-      return name + " accepts no value";
+      return shown + " accepts no value";
     }
     if (message == Mismatch::AtMost(name, max, option->results().size()).what()) {
-      return name + " accepts at most " + std::to_string(max) + (max == 1 ? " value" : " values");
+      return shown + " accepts at most " + std::to_string(max) + (max == 1 ? " value" : " values");
     }
   }
   return message;

@@ -33,6 +33,16 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* description,
 }
 
 /// The options of the commands that run a module with random inputs.
+/// Why the value of a --dim is rejected; empty: it is NAME=SIZE.
+std::string reason_of_dim(const std::string& dim) {
+  const std::size_t equals = dim.find('=');
+  const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
+  const bool is_number =
+      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number && number.size() <= 12) return "";
+  return kiln::text("'", dim, "' is not NAME=SIZE, where SIZE has at most 12 digits");
+}
+
 struct ModuleOptions {
   std::string file;
   std::vector<std::string> dims;
@@ -43,23 +53,15 @@ struct ModuleOptions {
     command->add_option("--random", seed, "seed of the random inputs")
         ->check(in_range(0u, UINT_MAX))->type_name("SEED");
     command->add_option("--dim", dims, "size of an unknown dim, 3 unless given; may be repeated")
-        ->type_name("NAME=SIZE");
+        ->check(CLI::Validator(reason_of_dim, ""))->type_name("NAME=SIZE");
   }
 
-  /// Errors: ValueError for a --dim of another form.
   kiln::tool::RunOptions run_options() const {
     kiln::tool::RunOptions options;
     options.seed = seed;
     for (const std::string& dim : dims) {
       const std::size_t equals = dim.find('=');
-      const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
-      if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos ||
-          number.size() > 12) {
-        throw kiln::ValueError(
-            "kiln", "--dim",
-            kiln::text("--dim: '", dim, "' is not NAME=SIZE, where SIZE has at most 12 digits"));
-      }
-      options.sizes[dim.substr(0, equals)] = std::stoll(number);
+      options.sizes[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
     }
     return options;
   }
@@ -125,8 +127,8 @@ void add_compare(CLI::App& app, int& status) {
       "kiln compare dump/40-module.kir --backends cpu,reference\n"
       "  kiln compare dump/00-user.kir --as-written");
   command->add_option("--backends", compared->backends,
-                      "two names or absolute paths; with --as-written, any number [default: "
-                      "reference,cpu]")
+                      "two names or absolute paths; with --as-written, any number, reference,cpu "
+                      "unless given")
       ->delimiter(',')->type_name("A,B");
   command->add_flag("--as-written", compared->as_written,
                     "compare FILE without passes on reference to FILE with passes on each of "

@@ -18,44 +18,66 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <random>
-#include <set>
+#include <unordered_map>
 
 namespace kiln::tool {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
-std::vector<std::int64_t> sizes_of(const ir::Type& type, const RunOptions& options) {
+using SymbolSizes = std::unordered_map<std::int64_t, std::int64_t>;  // by id
+
+/// A symbol without a size is 3.
+std::vector<std::int64_t> sizes_of(const ir::Type& type, const SymbolSizes& given) {
   std::vector<std::int64_t> sizes;
   for (const ir::Dim& dim : type.dims) {
     sizes.push_back(ir::evaluate(dim, [&](const ir::Symbol& symbol) {
-      const auto given = options.sizes.find(symbol.name);
-      return std::optional<std::int64_t>(given == options.sizes.end() ? 3 : given->second);
+      const auto found = given.find(symbol.id);
+      return std::optional<std::int64_t>(found == given.end() ? 3 : found->second);
     }));
   }
   return sizes;
 }
 
-/// Errors: ValueError for a size whose name the module does not have.
-void require_names(const module::Module& module, const RunOptions& options) {
-  std::set<std::string> names;
+/// The ids of the inputs' symbols by the names that the text form gives them. Symbols of one name
+/// have ids in the order in which the text numbers them.
+std::map<std::string, std::int64_t> symbols_of(const module::Module& module) {
+  std::map<std::int64_t, std::string> by_id;
   for (const ir::Value& input : module.graph.inputs) {
     for (const ir::Dim& dim : input.type().dims) {
-      ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) { names.insert(symbol.name); });
+      ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) { by_id[symbol.id] = symbol.name; });
     }
   }
-  for (const auto& [name, size] : options.sizes) {
-    if (names.count(name) != 0) continue;
-    throw ValueError("kiln", "--dim",
-                     text("the module has no unknown size '", name,
-                          names.empty() ? "'; it has none"
-                                        : "'; its unknown sizes: " + join_text(names, " ")));
+  std::map<std::string, std::int64_t> ids;
+  for (const auto& [id, name] : by_id) {
+    std::string unique = name;
+    for (int i = 2; !ids.emplace(unique, id).second; ++i) unique = text(name, "~", i);
   }
+  return ids;
 }
 
-Array random_array(const ir::Type& type, const RunOptions& options, std::mt19937_64& generator) {
-  Array wide = Array::zeros(sizes_of(type, options), DType::Float64);
+/// Errors: ValueError for a size whose name the module does not have.
+SymbolSizes symbol_sizes(const module::Module& module, const RunOptions& options) {
+  const std::map<std::string, std::int64_t> ids = symbols_of(module);
+  SymbolSizes sizes;
+  for (const auto& [name, size] : options.sizes) {
+    const auto found = ids.find(name);
+    if (found == ids.end()) {
+      std::string names;
+      for (const auto& [known, id] : ids) names += " " + known;
+      throw ValueError("kiln", "--dim",
+                       text("the module has no unknown size '", name,
+                            names.empty() ? "'; it has none" : "'; its unknown sizes:" + names));
+    }
+    sizes[found->second] = size;
+  }
+  return sizes;
+}
+
+Array random_array(const ir::Type& type, const SymbolSizes& given, std::mt19937_64& generator) {
+  Array wide = Array::zeros(sizes_of(type, given), DType::Float64);
   for (double& element : wide.as<double>()) {
     const double u = static_cast<double>(generator() >> 11) * 0x1p-53;
     element = is_float(type.dtype)        ? 2 * u - 1
@@ -80,14 +102,14 @@ std::string name_of(const ir::Value& argument) {
 
 /// Errors: ValueError where the arguments need more than the machine's memory: Linux may grant such
 /// an allocation and kill the process when it is used.
-void require_memory(const std::vector<ir::Value>& arguments, const RunOptions& options) {
+void require_memory(const std::vector<ir::Value>& arguments, const SymbolSizes& given) {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   const std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uint64_t left = memory;
   for (const ir::Value& argument : arguments) {
     std::uint64_t bytes = bytes_per_element(argument.type());
     bool fits = true;
-    for (const std::int64_t size : sizes_of(argument.type(), options)) {
+    for (const std::int64_t size : sizes_of(argument.type(), given)) {
       fits = !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes) && fits;
       if (size == 0) bytes = 0;
     }
@@ -181,13 +203,13 @@ module::Module load_module(const std::string& path) {
 }
 
 std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options) {
-  require_names(module, options);
+  const SymbolSizes sizes = symbol_sizes(module, options);
   const std::vector<ir::Value> values = arguments_of(module);
-  require_memory(values, options);
+  require_memory(values, sizes);
   std::mt19937_64 generator(options.seed);
   std::vector<Array> arguments;
   for (const ir::Value& value : values) {
-    arguments.push_back(random_array(value.type(), options, generator));
+    arguments.push_back(random_array(value.type(), sizes, generator));
   }
   return arguments;
 }

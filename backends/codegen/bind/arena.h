@@ -6,9 +6,11 @@
 #include "backends/codegen/plan/plan_memory.h"
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace kiln::codegen {
 

@@ -17,20 +17,19 @@
 
 namespace kiln::codegen {
 
-/// The kinds of slots. The executor provides the memory of arguments, constants and results; that
-/// of temporaries is in the plan's arena (bind/arena.h).
+/// A temporary: its memory is in the plan's arena (bind/arena.h).
 struct TemporarySlot {};
 struct ArgumentSlot {
-  int number = 0;
+  int number = 0;  // of the argument
 };
 struct ConstantSlot {
   std::shared_ptr<const std::vector<std::byte>> bytes;
 };
 struct ResultSlot {
-  int number = 0;
+  int number = 0;  // of the result
 };
 
-/// A tensor of a plan.
+/// A tensor of a plan. The executor provides the memory of arguments, constants and results.
 struct Slot {
   std::variant<TemporarySlot, ArgumentSlot, ConstantSlot, ResultSlot> kind;
   DType dtype = DType::Float32;

@@ -49,8 +49,8 @@ std::string views_text(const BatchedMatmul& form) {
   return line;
 }
 
-/// "%3", or "%3^T" if the matrix is the transpose of the tensor in the slot. `stride`: of the
-/// operand.
+/// "%3", or "%3^T" if the matrix is column-major: contiguous along its rows' index. `stride`: of
+/// the operand.
 std::string operand_text(int slot, const MatmulAxis& row, const MatmulAxis& column,
                          ir::Dim MatmulAxis::*stride) {
   const ir::Dim one = 1;

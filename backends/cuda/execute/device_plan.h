@@ -53,8 +53,8 @@ using DeviceStep = std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, D
 
 struct DevicePlan {
   const codegen::Plan* plan = nullptr;
-  /// The error of entering a body that cannot run with these sizes. The plan is then empty: reports
-  /// and counts need no case for it.
+  /// The error of entering a body that cannot run with these sizes. `plan` then points to an empty
+  /// Plan, and no other member is set.
   std::optional<codegen::BindFailure> failure = {};
   codegen::SlotSizes sizes;
   std::vector<DeviceStep> steps;  // one per step of the plan

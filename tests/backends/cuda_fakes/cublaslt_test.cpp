@@ -11,7 +11,7 @@ namespace {
 
 const std::string kFolder = library_folder(KILN_BINARY_DIR);
 
-constexpr int kRows = 2, kColumns = 3, kK = 4;
+constexpr int kM = 2, kN = 3, kK = 4;
 
 std::shared_ptr<const CublasLt> open_fake() {
   Messages messages;
@@ -38,9 +38,9 @@ class Case {
         scratch_memory(gpu, stream, 4096) {
     require(library->create(&handle));
     require(library->matmul_create(&matmul, CublasComputeType::Float32, CublasDataType::Float32));
-    require(library->layout_create(&a, CublasDataType::Float32, kRows, kK, kRows));
-    require(library->layout_create(&b, CublasDataType::Float32, kK, kColumns, kK));
-    require(library->layout_create(&d, CublasDataType::Float32, kRows, kColumns, kRows));
+    require(library->layout_create(&a, CublasDataType::Float32, kM, kK, kM));
+    require(library->layout_create(&b, CublasDataType::Float32, kK, kN, kK));
+    require(library->layout_create(&d, CublasDataType::Float32, kM, kN, kM));
     require(library->preference_create(&preference));
     set(PreferenceAttribute::MaxWorkspaceBytes, std::uint64_t{4096});
     set(PreferenceAttribute::ReductionSchemes,
@@ -141,13 +141,13 @@ TEST_CASE("fake cuBLASLt: descriptors of another matmul are rejected") {
                                        static_cast<std::uint64_t>(columns), leading_dim));
   };
   constexpr CublasDataType kType = CublasDataType::Float32;
-  rejects([&](Case& one) { replace(one, one.a, kType, kRows, kK, kRows - 1); });
-  rejects([&](Case& one) { replace(one, one.a, kType, kRows, kK + 1, kRows); });
-  rejects([&](Case& one) { replace(one, one.b, kType, kK, kColumns + 1, kK); });
-  rejects([&](Case& one) { replace(one, one.d, kType, kRows + 1, kColumns, kRows + 1); });
+  rejects([&](Case& one) { replace(one, one.a, kType, kM, kK, kM - 1); });
+  rejects([&](Case& one) { replace(one, one.a, kType, kM, kK + 1, kM); });
+  rejects([&](Case& one) { replace(one, one.b, kType, kK, kN + 1, kK); });
+  rejects([&](Case& one) { replace(one, one.d, kType, kM + 1, kN, kM + 1); });
   rejects(
-      [&](Case& one) { replace(one, one.b, CublasDataType::Float64, kK, kColumns, kK); });
-  rejects([&](Case& one) { replace(one, one.a, kType, 0, kK, kRows); });
+      [&](Case& one) { replace(one, one.b, CublasDataType::Float64, kK, kN, kK); });
+  rejects([&](Case& one) { replace(one, one.a, kType, 0, kK, kM); });
   rejects([&](Case& one) {
     const std::int32_t count = 2;
     require(one.library->layout_set_attribute(one.a, LayoutAttribute::BatchCount, &count,

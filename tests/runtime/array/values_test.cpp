@@ -113,6 +113,10 @@ TEST_CASE("Array: a moved-from array is the scalar 0") {
   CHECK(show(a) == "0.0");  // NOLINT: what is promised after a move
   CHECK(a.rank() == 0);
   CHECK(a.size() == 1);
+  Array integers({std::int64_t{1}, std::int64_t{2}}, {2, 1});
+  const Array taken = std::move(integers);
+  CHECK(taken == Array({std::int64_t{1}, std::int64_t{2}}, {2, 1}));
+  CHECK(integers == Array(0.f));  // NOLINT
   a.as<float>()[0] = 3;  // must not touch the zero that all moved-from arrays show
   Array c = std::move(b);
   CHECK(b.item<float>() == 0);  // NOLINT

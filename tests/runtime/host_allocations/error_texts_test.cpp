@@ -59,6 +59,15 @@ TEST_CASE("error texts: a result of a call") {
   CHECK(get_value(d.calls) == Array(1.0f));
 }
 
+TEST_CASE("error texts: the second result of a call") {
+  const Tensor x = placeholder({.shape = {None}, .name = "x"});
+  const int made_at = __LINE__ + 1;
+  const Function f = function({x}, {sum(x), x + 1}, {.name = "pair", .backend = "cpu"});
+  const Array fed = Array::full({kCount}, 1);
+  CHECK(text_of([&] { f({fed}); }).find("for outputs[1] (operator+ at " + line(made_at)) !=
+        std::string::npos);
+}
+
 TEST_CASE("error texts: a result that nothing can count") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});
   const int made_at = __LINE__ + 1;

@@ -4,7 +4,10 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 
+#include <memory>
+#include <set>
 #include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -70,6 +73,23 @@ struct Longer {
 };
 
 }  // namespace
+
+TEST_CASE("sdk: large buffers begin at different offsets in their pages") {
+  for (const std::int64_t bytes : {std::int64_t{64} << 10, std::int64_t{9} << 20}) {
+    const std::int64_t dims[] = {bytes / 4};
+    std::set<std::uintptr_t> offsets;
+    std::vector<std::unique_ptr<HostBuffer>> buffers;
+    for (int i = 0; i < 8; ++i) {
+      buffers.push_back(std::make_unique<HostBuffer>(KILN_DTYPE_FLOAT32, dims));
+      const auto address = reinterpret_cast<std::uintptr_t>(buffers.back()->data());
+      CHECK(address % 64 == 0);
+      offsets.insert(address % 4096);
+    }
+    CHECK(offsets.size() == (abi::has_address_sanitizer() ? 1 : 8));
+  }
+  const std::int64_t none[] = {0};
+  CHECK(HostBuffer(KILN_DTYPE_FLOAT32, none).bytes() == 0);
+}
 
 TEST_CASE("SDK: every entry of the table is noexcept or null", "[plugin]") {
   STATIC_REQUIRE(noexcept(sdk::detail::instance_create<kNothing>(nullptr, nullptr)));

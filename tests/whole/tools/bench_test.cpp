@@ -293,6 +293,8 @@ TEST_CASE("kiln bench: errors of bad arguments list the valid ones") {
   }
   CHECK_THAT(bench("call --device=x").text,
              ContainsSubstring("kiln bench: --device accepts no value\n"));
+  CHECK_THAT(bench("call --tiny=x").text,
+             ContainsSubstring("kiln bench: --tiny accepts no value\n"));
   CHECK(bench("call --threads 1 --json /nonexistent/x").text ==
         "kiln bench: cannot write '/nonexistent/x'\n");
 }

@@ -113,10 +113,10 @@ TEST_CASE("kiln run: unknown sizes are given by the program's names") {
   CHECK(run("").text.rfind("output 0 float32[3]\n", 0) == 0);
   const std::string form = " is not NAME=SIZE, where SIZE has at most 12 digits\n";
   const std::vector<std::pair<std::string, std::string>> wrong{
-      {"rows", "kiln: --dim: 'rows'" + form},
-      {"rows=-1", "kiln: --dim: 'rows=-1'" + form},
-      {"rows=1e3", "kiln: --dim: 'rows=1e3'" + form},
-      {"rows=99999999999999", "kiln: --dim: 'rows=99999999999999'" + form},
+      {"rows", "kiln run: --dim: 'rows'" + form},
+      {"rows=-1", "kiln run: --dim: 'rows=-1'" + form},
+      {"rows=1e3", "kiln run: --dim: 'rows=1e3'" + form},
+      {"rows=99999999999999", "kiln run: --dim: 'rows=99999999999999'" + form},
       {"columns=2", "kiln: the module has no unknown size 'columns'; its unknown sizes: rows\n"},
       {"rows=999999999999", "kiln: no memory for random values of float32[rows] "}};
   for (const auto& [dim, message] : wrong) {
@@ -124,6 +124,15 @@ TEST_CASE("kiln run: unknown sizes are given by the program's names") {
     CHECK(outcome.text.rfind(message, 0) == 0);
     CHECK(outcome.status == 1);
   }
+  const std::string same = scratch.write(
+      "same.kir", "kir 0.1\nmodule \"m\"\nsymbol x.0\nsymbol x.0~2 \"x.0\"\n"
+                  "%0 = placeholder id=0 name=\"x\" : float32[x.0]\n"
+                  "%1 = placeholder id=1 name=\"x\" : float32[x.0~2]\n"
+                  "%2 = neg %0 : float32[x.0]\n%3 = neg %1 : float32[x.0~2]\n"
+                  "inputs %0 %1\noutputs %2 %3\n");
+  const std::string both = kiln_with("run '" + same + "' --dim x.0=5 --dim x.0~2=4").text;
+  CHECK(both.find("output 0 float32[5]\n") != both.npos);
+  CHECK(both.find("output 1 float32[4]\n") != both.npos);
   const std::string small = scratch.write("small.kirb", bytes_of_small());
   CHECK(kiln_with("run '" + small + "' --dim a=1").text ==
         "kiln: the module has no unknown size 'a'; it has none\n");

@@ -117,8 +117,8 @@ auto* bodies_of(Bound& step) {
 
 struct BoundPlan {
   const Plan* plan = nullptr;
-  /// The error of entering a body that cannot run with these sizes. The plan is then empty: reports
-  /// and execution lists need no case for it.
+  /// The error of entering a body that cannot run with these sizes. `plan` then points to an empty
+  /// Plan, and no other member is set.
   std::optional<BindFailure> failure = {};
   SlotSizes sizes;
   Arena arena;
