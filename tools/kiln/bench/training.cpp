@@ -156,7 +156,7 @@ std::vector<Row> training_rows(bool tiny) {
 
 std::vector<Row> optimizer_rows(bool tiny) {
   Row one = adam_row("adam", 1, tiny ? 1000 : std::int64_t{16} << 20, Memory::Host);
-  one.note = "at the limit of memory, 1.02 to 1.06 of one pass over the tensors";
+  one.note = "at the limit of memory, 1.01 to 1.06 of one pass over the tensors";
   return {one, adam_row("adam_many", tiny ? 5 : 100, tiny ? 10 : 1000, Memory::Host)};
 }
 
