@@ -181,6 +181,7 @@ TEST_CASE("block pool: idle blocks are freed and the request repeated when memor
 TEST_CASE("release_idle_memory: the pages of blocks below 4 MiB return to the system") {
   if (runtime::has_address_sanitizer()) return;  // it has no malloc_trim
   CHECK(kiln::testing::in_child([] {
+          release_idle_memory();
           const std::size_t before = process_memory().second;
           std::vector<Array> large, small;
           for (int i = 0; i < 1600; ++i) {
