@@ -3,6 +3,7 @@
 // (backends/codegen/text/text_builder.h). Comparisons with NaN are false unless stated otherwise.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -75,6 +76,19 @@ concept FormulaBuilder = std::default_initializable<typename F::Value> &&
       { f.doubles() } -> std::same_as<F>;
       { f.widen(v) } -> std::same_as<typename F::Value>;
       { f.narrow(v) } -> std::same_as<typename F::Value>;
+    };
+
+/// A table of integers of 32 bits.
+inline constexpr std::uint32_t kLookupEntries = 8;
+using LookupTable = std::array<std::uint32_t, kLookupEntries>;
+
+/// A builder whose targets may have an instruction that looks up an entry for each lane: `index` is
+/// an integer whose low three bits count. REQUIRES of lookup: has_lookup(), which implies float32.
+template <class F>
+concept LookupBuilder =
+    FormulaBuilder<F> && requires(const F& f, const typename F::Value& index, LookupTable table) {
+      { f.has_lookup() } -> std::same_as<bool>;
+      { f.lookup(index, table) } -> std::same_as<typename F::Value>;
     };
 
 /// min(x, limit) and max(x, limit); NaN stays NaN.

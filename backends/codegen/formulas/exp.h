@@ -4,6 +4,8 @@
 
 #include "backends/codegen/formulas/builder.h"
 
+#include <bit>
+
 namespace kiln::codegen::formulas {
 
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
@@ -26,6 +28,18 @@ inline constexpr double kExpDouble[] = {0.5,
                                         2.75574034734502876e-7,
                                         2.51092723557663127e-8,
                                         2.08753301155758408e-9};
+// For |r| <= ln 2 / 16, 2^-25.3 of e^r: 1/2 + 0.83 a^2 / 24 with a = ln 2 / 16, and 1/6 + a^2 / 150.
+inline constexpr double kExpEighth[] = {0.50006478, 0.16667915};
+// 2^(k / 8).
+inline constexpr double kExp2Eighths[kLookupEntries] = {
+    1,
+    1.09050773266525766,
+    1.18920711500272107,
+    1.29683955465100967,
+    1.41421356237309505,
+    1.54221082540794082,
+    1.68179283050742909,
+    1.83400808640934246};
 // Of (tanh x / x - 1) / x^2 in x^2 for |x| <= 1/2: 2^-31.4 and 2^-58.3 relative to tanh.
 inline constexpr double kTanhFloat[] = {-0.3333332688, 0.1333296425, -0.05389919002, 0.02129798876,
                                         -0.006647483807};
@@ -103,12 +117,45 @@ Value<F> exp(const F& f, const Value<F>& x) {
   return f.choose(f.less(x, f.real(kExpVanishes[f.format.is_double])), f.real(0), y);
 }
 
-/// exp(x) for x <= 0 and NaN, with the bits of exp. Needs no selection: 2^n is finite for every n,
-/// and the multiplication by it propagates NaN and flushes results below the normal range to 0.
-/// REQUIRES: multiply_add rounds once; x > 0 gives any value.
+/// The bits of 2^(k / 8), less k eighths of an exponent: the sum with n eighths, where n = k modulo
+/// 8, has the bits of 2^(n / 8).
+constexpr LookupTable exp2_table() {
+  LookupTable table{};
+  for (std::uint32_t k = 0; k < kLookupEntries; ++k) {
+    table[k] = std::bit_cast<std::uint32_t>(static_cast<float>(kExp2Eighths[k])) - (k << 20);
+  }
+  return table;
+}
+
+/// e^x = 2^(n / 8) e^r, where |r| <= ln 2 / 16 needs four coefficients less than reduce_exp; at
+/// most 1.2 ulp off. REQUIRES: as exp_of_nonpositive; -88 <= x or NaN.
+template <LookupBuilder F>
+Value<F> exp_by_eighths(const F& f, const Value<F>& x) {
+  static constexpr LookupTable kTable = exp2_table();
+  const Value<F> round = rounder(f);
+  const Value<F> shifted = f.multiply_add(x, f.real(8 * kLog2E), round);
+  const Value<F> n = f.subtract(shifted, round);
+  const Value<F> whole = f.multiply_add(n, f.real(-0x1.62e4p-4), x);
+  const Value<F> r = f.multiply_add(n, f.real(-0x1.7f7d1cf79abcap-23), whole);
+  const Value<F> expm1 =
+      f.multiply_add(f.multiply(r, r), polynomial(f, r, kExpEighth), r);
+  // Where the power is below the normal range, so is e^x: the product flushes it to 0.
+  const Value<F> eighths = f.bits(shifted);
+  const Value<F> power =
+      f.from_bits(f.add_bits(f.lookup(eighths, kTable), f.shift_left(eighths, 20)));
+  return f.multiply_add(power, expm1, power);
+}
+
+/// exp(x) for x <= 0 and NaN. Needs no selection: 2^n is finite for every n, and the multiplication
+/// by it propagates NaN and flushes results below the normal range to 0. Has the bits of exp but
+/// for float32 where the target looks up tables. REQUIRES: multiply_add rounds once; x > 0 gives
+/// any value.
 template <FormulaBuilder F>
 Value<F> exp_of_nonpositive(const F& f, const Value<F>& x) {
   const Value<F> limited = at_least(f, x, f.real(f.format.by_format(-88, -709)));  // n >= -bias
+  if constexpr (LookupBuilder<F>) {
+    if (f.has_lookup()) return exp_by_eighths(f, limited);
+  }
   const ReducedExp<F> r = reduce_exp(f, limited, kExpShort, false, f.format.bias());
   const Value<F> scale = f.from_bits(to_exponent(f, r.exponent));  // 0 where n is -bias
   return f.multiply_add(scale, r.expm1, scale);

@@ -1,4 +1,4 @@
-// Recognises exp and divisions whose operand ranges allow fewer instructions with the same bits.
+// Recognises exp and divisions whose operand ranges allow fewer instructions.
 #include "backends/codegen/kernel/signs.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "core/types/at.h"

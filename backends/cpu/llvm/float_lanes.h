@@ -3,6 +3,7 @@
 
 #include "backends/codegen/formulas/builder.h"
 #include "backends/cpu/llvm/emit_context.h"
+#include "backends/cpu/llvm/vector_lookup.h"
 
 namespace kiln::cpu {
 
@@ -62,6 +63,11 @@ struct FloatLanes {
     return e.b.CreateTrunc(x, e.with_lanes_of(e.b.getInt1Ty(), type));
   }
 
+  bool has_lookup() const { return !format.is_double && e.target.isa >= Isa::Avx2; }
+  Value lookup(Value index, const codegen::formulas::LookupTable& table) const {
+    return emit_lookup(e, index, table);
+  }
+
   FloatLanes doubles() const { return {e, e.with_lanes_of(e.b.getDoubleTy(), type)}; }
   Value widen(Value x) const {
     return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(), type));
@@ -69,6 +75,6 @@ struct FloatLanes {
   Value narrow(Value x) const { return e.b.CreateFPTrunc(x, type); }
 };
 
-static_assert(codegen::formulas::FormulaBuilder<FloatLanes>);
+static_assert(codegen::formulas::LookupBuilder<FloatLanes>);
 
 }  // namespace kiln::cpu

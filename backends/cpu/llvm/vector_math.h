@@ -21,8 +21,8 @@ llvm::Value* emit_maximum(const Emit& e, llvm::Value* x, llvm::Value* y);
 llvm::Value* emit_minimum(const Emit& e, llvm::Value* x, llvm::Value* y);
 // vector_math.cpp: the formulas of codegen/formulas.
 llvm::Value* emit_exp(const Emit& e, llvm::Value* x);
-/// The bits of emit_exp, by fewer instructions. REQUIRES: x is <= 0 or NaN; the target has fused
-/// multiply-add.
+/// emit_exp by fewer instructions; float32 results may differ from it in the last bit. REQUIRES: x
+/// is <= 0 or NaN; the target has fused multiply-add.
 llvm::Value* emit_exp_of_nonpositive(const Emit& e, llvm::Value* x);
 llvm::Value* emit_expm1(const Emit& e, llvm::Value* x);
 llvm::Value* emit_tanh(const Emit& e, llvm::Value* x);
