@@ -107,6 +107,11 @@ Value* KernelEmitter::scalar_offset(const Access& access) {
 KernelEmitter::Address KernelEmitter::address_of(int number) {
   if (checked_rows_[at(number)].base) return address_in_row(number);
   const Access& access = kernel_.accesses[at(number)];
+  return uses_scratch(access.operand) ? address_in_scratch(access) : address_in_memory(number);
+}
+
+KernelEmitter::Address KernelEmitter::address_in_memory(int number) {
+  const Access& access = kernel_.accesses[at(number)];
   Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
   Value* base = buffers_[at(access.operand)];
   Value* offset = scalar_offset(access);
@@ -197,7 +202,8 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 Value* KernelEmitter::load(const Expression& x) {
   if (tiles_.row && tiles_.tiled[at(x.number)]) return row_of_tile(x);
   const Address from = address_of(x.number);
-  if (from.contiguous) prefetch_next_row(x.number, from.pointer, false);
+  const bool is_far = !uses_scratch(kernel_.accesses[at(x.number)].operand);
+  if (from.contiguous && is_far) prefetch_next_row(x.number, from.pointer, false);
   const bool vector = from.contiguous || from.pointer->getType()->isVectorTy();
   Value* allowed = from.allowed && vector ? splat(from.allowed) : nullptr;
   return load_at(from, vector, allowed, x.dtype);
@@ -304,9 +310,11 @@ Value* KernelEmitter::load_contiguous(Value* pointer, Type* type, Value* allowed
 void KernelEmitter::store(const Store& one) {
   const Access& access = kernel_.accesses[at(one.access)];
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
-  const Address to = address_of(one.access);
-  const bool streaming = is_streaming_ && streamed_[at(access.operand)];
-  if (to.contiguous && !streaming) prefetch_next_row(one.access, to.pointer, true);
+  const bool is_final = stores_final_row(access.operand);
+  const Address to = is_final ? address_in_memory(one.access) : address_of(one.access);
+  const bool is_streamed = is_streaming_ && streamed_[at(access.operand)];
+  if (to.contiguous && !is_streamed) prefetch_next_row(one.access, to.pointer, true);
+  const bool streaming = is_streamed && (is_final || access.operand != scratch_operand_);
   Value* x = values_[at(one.value)];
   const bool vector = to.contiguous || to.pointer->getType()->isVectorTy();
   if (vector) x = splat(x);

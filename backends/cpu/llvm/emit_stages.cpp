@@ -46,13 +46,21 @@ void KernelEmitter::run_stages(StageGroup group) {
   if (parts_.sums.empty()) parts_.axis = -1;
   const int lanes = lanes_;
   if (is_compact_ && !lanes_are_outer_ && is_map(group)) lanes_ = register_lanes();
-  inner_loops(needed, kernel_.outer, [&] {
+  const auto point = [&] {
     for (std::size_t s = group.first; s < group.last; ++s) {
       if (sums[s - group.first]) combine(s, sums[s - group.first]);
       store_all(kernel_.stages[s]);
       results_[s] = nullptr;
     }
-  });
+  };
+  if (stores_final_row(scratch_operand_)) {
+    loop_from_line([&] {
+      compute(needed, kernel_.outer + 1);
+      point();
+    });
+  } else {
+    inner_loops(needed, kernel_.outer, point);
+  }
   lanes_ = lanes;
   for (std::size_t s = group.first; s < group.last; ++s) {
     if (kernel_.stages[s].kind != StageKind::Reduce) continue;

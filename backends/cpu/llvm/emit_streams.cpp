@@ -70,11 +70,11 @@ std::int64_t spanned_bytes(const Kernel& kernel, const Access& access) {
          static_cast<std::int64_t>(dtype_bytes(kernel.operands[at(access.operand)].dtype));
 }
 
-/// The sum of the bytes that accesses of each operand that is read span.
-std::int64_t loaded_bytes(const Kernel& kernel) {
+/// The bytes that accesses of the chosen operands span.
+std::int64_t spanned_bytes(const Kernel& kernel, const std::vector<bool>& chosen) {
   std::vector<std::int64_t> spans(kernel.operands.size());
   for (const Access& access : kernel.accesses) {
-    if (!kernel.operands[at(access.operand)].read) continue;
+    if (!chosen[at(access.operand)]) continue;
     std::int64_t& span = spans[at(access.operand)];
     span = std::max(span, spanned_bytes(kernel, access));
   }
@@ -110,21 +110,16 @@ bool KernelEmitter::is_streamed(int operand) const {
 
 void KernelEmitter::find_streamed() {
   if (lanes_ == 1) return;
-  std::vector<bool> found;
-  for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
-    found.push_back(is_streamed(static_cast<int>(i)));
+  find_scratch_operand();
+  std::vector<bool> found, loads;
+  for (int i = 0; i < static_cast<int>(kernel_.operands.size()); ++i) {
+    found.push_back(is_streamed(i) || i == scratch_operand_);
+    loads.push_back(kernel_.operands[at(i)].read && i != scratch_operand_);
   }
-  std::int64_t bytes = 0;
-  for (const Stage& stage : kernel_.stages) {
-    for (const Store& one : stage.stores) {
-      const Access& access = kernel_.accesses[at(one.access)];
-      if (!found[at(access.operand)]) continue;
-      bytes += spanned_bytes(kernel_, access);
-    }
-  }
+  const std::int64_t bytes = spanned_bytes(kernel_, found);
   if (bytes < (tiles_.axis >= 0 ? kStreamTiledBytes : kStreamBytes)) return;
   streamed_ = std::move(found);
-  const std::int64_t loaded = loaded_bytes(kernel_);
+  const std::int64_t loaded = spanned_bytes(kernel_, loads);
   streams_alone_ = tiles_.axis < 0 && (loaded < bytes || loaded + bytes < kSharedStreamBytes);
 }
 
@@ -152,11 +147,14 @@ Value* KernelEmitter::may_stream() {
   Value* apart = b_.getTrue();
   for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
     if (!streamed_[i]) continue;
-    Type* element = e_.memory_type(kernel_.operands[i].dtype);
-    Value* start = b_.CreateGEP(element, buffers_[i], first);
-    bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
+    const bool is_scratch = static_cast<int>(i) == scratch_operand_;
+    if (!is_scratch) {
+      Type* element = e_.memory_type(kernel_.operands[i].dtype);
+      Value* start = b_.CreateGEP(element, buffers_[i], first);
+      bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
+    }
     for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
-      if (!kernel_.operands[j].read) continue;
+      if (!kernel_.operands[j].read || j == i) continue;
       apart = b_.CreateAnd(apart, b_.CreateICmpNE(buffers_[i], buffers_[j]));
     }
   }

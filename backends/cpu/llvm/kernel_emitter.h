@@ -3,7 +3,7 @@
 // emit_stages.cpp and emit_minmax.cpp, values and memory in emit_memory.cpp and
 // emit_checked_rows.cpp, shorter forms of arithmetic in emit_short_forms.cpp, tiles in
 // emit_tiles.cpp, prefetches in emit_prefetch.cpp and emit_gather_prefetch.cpp, streaming stores in
-// emit_streams.cpp.
+// emit_streams.cpp and emit_scratch_rows.cpp.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
@@ -196,7 +196,9 @@ class KernelEmitter {
   };
   /// The element offset of the first lane, without a dynamic index.
   llvm::Value* scalar_offset(const codegen::Access& access);
+  /// In the scratch row where the access has one.
   Address address_of(int number);
+  Address address_in_memory(int number);
   llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
   /// Emits the bounds check of a dynamic index: reports lanes that are out of range where `when`
   /// (null: always) holds, and returns the mask of lanes that are in range where it holds.
@@ -251,6 +253,23 @@ class KernelEmitter {
   /// that is read (lines of such an operand are in the caches already), and the call is one for
   /// which streaming is faster (streams_alone_).
   llvm::Value* may_stream();
+
+  // ---- scratch rows (emit_scratch_rows.cpp) ----
+  /// Sets scratch_operand_ where the kernel stores the rows of an operand, loads them and stores
+  /// them again: a row on the stack takes all but the last stores, which can then be streamed.
+  void find_scratch_operand();
+  bool can_use_scratch(int operand) const;
+  /// Whether the current loops use the scratch row in place of the operand.
+  bool uses_scratch(int operand) const {
+    return is_streaming_ && operand >= 0 && operand == scratch_operand_;
+  }
+  /// Whether the current loops store the operand's final values.
+  bool stores_final_row(int operand) const {
+    return uses_scratch(operand) && group_ == groups_.back().first;
+  }
+  Address address_in_scratch(const codegen::Access& access);
+  /// Loops over the inner axis from the first whole cache line of the row on; before, under a mask.
+  void loop_from_line(const std::function<void()>& body);
 
   // ---- prefetches (emit_prefetch.cpp, emit_gather_prefetch.cpp) ----
   /// An access in the loops of the stage group that begins with stage `group`.
@@ -313,6 +332,8 @@ class KernelEmitter {
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
   std::vector<bool> streamed_;            // for each operand; empty: none
+  int scratch_operand_ = -1;              // also streamed_; -1: none
+  llvm::Value* scratch_row_ = nullptr;
   bool streams_alone_ = false;            // only in calls on the whole domain, by one thread
   bool is_streaming_ = false;             // in the current loops
   std::size_t group_ = 0;                 // the first stage of the current loops

@@ -6,6 +6,7 @@
 #include "tests/backends/cpu_llvm/emitted.h"
 
 #include "backends/cpu/llvm/kernel_compiler.h"
+#include "core/types/at.h"
 
 using namespace cpu_llvm_test;
 using namespace kiln;
@@ -54,6 +55,24 @@ EmitCase centred(DType dtype, int rows, int columns, int stride) {
   for (const int begin : {0, 2}) {
     one.calls.push_back({{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9),
                           numbers(dtype, columns)}, {}, begin, kRun});
+  }
+  return one;
+}
+
+/// y = (2 x + 1) - the sum of that row, by way of 2 x + 1 in y; rows are `stride` elements apart.
+EmitCase rewritten(DType dtype, int rows, int columns, int stride, int offset = 0) {
+  KernelMaker k("rewritten", {rows, columns}, 1);
+  const int x = k.input(dtype), y = k.output(dtype, /*read=*/true);
+  const int value = k.load(k.access(x, {stride, 1}));
+  const int odd = k.apply(Op::Add, {k.apply(Op::Add, {value, value}), k.number(dtype, 1)});
+  const int access = k.access(y, {stride, 1}, offset);
+  const int sum = k.reduce(Combiner::Sum, odd, {{access, odd}});
+  k.map({{access, k.apply(Op::Sub, {k.load(access), k.result(sum)})}});
+  k.kernel.vector_axis = 1;
+  EmitCase one{k.kernel, {}};
+  for (const int begin : {0, 3}) {
+    one.calls.push_back({{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9)},
+                         {}, begin, kRun});
   }
   return one;
 }
@@ -156,6 +175,48 @@ TEST_CASE("emitted: tiles of half a line are widened where that lets their resul
     for (std::size_t i = cases.size() - 2; i < cases.size(); ++i) cases[i].alignment = alignment;
   }
   check_emitted(cases);
+}
+
+TEST_CASE("emitted: large rows that are stored twice are streamed, wherever they begin") {
+  std::vector<EmitCase> cases;
+  for (const std::size_t alignment : {std::size_t{64}, std::size_t{16}, std::size_t{8}}) {
+    for (EmitCase one : {rewritten(kF32, kRows, 1000, 1000), rewritten(kF32, kRows, 1024, 1024),
+                         rewritten(kF32, kRows, 2048, 2049, 1), rewritten(kF32, kRows, 65, 67),
+                         rewritten(kF32, kRows * 4, 31, 31), rewritten(kF32, kRows * 4, 9, 11, 2),
+                         rewritten(DType::Float64, kRows, 1021, 1023),
+                         rewritten(DType::Float64, kRows, 40, 40)}) {
+      INFO(print(one.kernel));
+      CHECK(streams(one.kernel));
+      CHECK(count_of(ir_of(one.kernel), "is_alone") == 0);
+      one.alignment = alignment;
+      cases.push_back(std::move(one));
+    }
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("emitted: rows that are large, read before they are stored, or stored once, stay") {
+  CHECK_FALSE(streams(rewritten(kF32, 1 << 10, 1000, 1000).kernel));
+  CHECK_FALSE(streams(rewritten(kF32, kRows, 2049, 2049).kernel));
+  CHECK_FALSE(streams(rewritten(DType::Float64, kRows, 1025, 1025).kernel));
+  const EmitCase plain = rewritten(kF32, kRows, 1000, 1000);
+  Kernel early = plain.kernel;  // the first loop loads y
+  early.stages[0].value = early.stages[1].stores[0].value;
+  early.expressions[at(early.stages[0].value)].arguments[1] = 0;
+  CHECK_FALSE(streams(early));
+  Kernel adding = plain.kernel;
+  adding.stages[1].stores[0].accumulate = true;
+  CHECK_FALSE(streams(adding));
+  Kernel once = plain.kernel;
+  once.stages[0].stores.clear();
+  CHECK_FALSE(streams(once));
+  Kernel shifted = plain.kernel;  // loads the neighbour
+  shifted.accesses.push_back(shifted.accesses[1]);
+  shifted.accesses.back().offset = Dim(1);
+  for (Expression& x : shifted.expressions) {
+    if (x.kind == ExpressionKind::Load && x.number == 1) x.number = 2;
+  }
+  CHECK_FALSE(streams(shifted));
 }
 
 TEST_CASE("emitted: small results, partial lines and sums in memory are not streamed") {
