@@ -28,7 +28,7 @@ inline constexpr double kExpDouble[] = {0.5,
                                         2.75574034734502876e-7,
                                         2.51092723557663127e-8,
                                         2.08753301155758408e-9};
-// For |r| <= ln 2 / 16, 2^-25.3 of e^r: 1/2 + 0.83 a^2 / 24 with a = ln 2 / 16, and 1/6 + a^2 / 150.
+// For |r| <= a = ln 2 / 16, within 2^-25.3 of e^r: 1/2 + 0.83 a^2 / 24 and 1/6 + a^2 / 150.
 inline constexpr double kExpEighth[] = {0.50006478, 0.16667915};
 // 2^(k / 8).
 inline constexpr double kExp2Eighths[kLookupEntries] = {
