@@ -198,11 +198,7 @@ void KernelEmitter::vector_loop(Value* first, Value* last, std::optional<std::in
   width_ = lanes_;
   mask_ = nullptr;
   if (!count || *count >= lanes_) loop(first, whole, lanes_, body);
-  if (has_rest && is_compact_ && lanes_are_outer_) {
-    masked_loop(whole, last, body);
-  } else if (has_rest) {
-    masked_rest(whole, last, body);
-  }
+  if (has_rest) masked_rest(whole, last, body);
   width_ = 1;
   mask_ = nullptr;
 }

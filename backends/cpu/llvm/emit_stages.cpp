@@ -45,7 +45,7 @@ void KernelEmitter::run_stages(StageGroup group) {
   }
   if (parts_.sums.empty()) parts_.axis = -1;
   const int lanes = lanes_;
-  if (is_compact_ && !lanes_are_outer_ && is_map(group)) lanes_ = register_lanes();
+  if (is_compact_ && is_map(group)) lanes_ = register_lanes();
   const auto point = [&] {
     for (std::size_t s = group.first; s < group.last; ++s) {
       if (sums[s - group.first]) combine(s, sums[s - group.first]);
