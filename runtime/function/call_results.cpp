@@ -12,9 +12,9 @@ std::vector<Array> bind_results(const CompiledProgram& program, PreparedCall& pr
   results.reserve(outputs.size());
   with_memory_subject([&] { return describe_output(program, results.size()); }, [&] {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Dims dims = prepared.output_dims(i);
-      results.push_back(uninitialised_array({dims.begin(), dims.end()}, outputs[i].dtype()));
-      prepared.bind_output(i, fill_address(results.back()));
+      const Array& result = results.emplace_back(UninitialisedArray{
+          prepared.output_dims(i), prepared.output_elements(i), outputs[i].dtype()});
+      prepared.bind_output(i, const_cast<void*>(result.data()));  // initialised by the backend
     }
   });
   return results;

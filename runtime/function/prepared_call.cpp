@@ -94,6 +94,7 @@ PreparedCall::PreparedCall(const CompiledProgram& program) : program_(program), 
   }
   outputs_.resize(outputs.size());
   output_data_.resize(outputs.size());
+  output_elements_.resize(outputs.size());
   const std::int64_t* size = output_sizes_.data();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     output_dims_.emplace_back(size, outputs[i].dims().size());
@@ -211,11 +212,11 @@ void PreparedCall::bind_output_sizes(std::span<const std::int64_t> symbol_values
           text("no memory for ", dtype, "[", join_text(output_dims(i), ","),
                "], which is more than 2^63 bytes; for ", describe_output(program_, i)));
     }
-    bytes_[inputs_.size() + i] = bytes_of(output_dims(i), dtype);
+    const std::size_t bytes = bytes_of(output_dims(i), dtype);
+    bytes_[inputs_.size() + i] = bytes;
+    output_elements_[i] = static_cast<std::int64_t>(bytes / dtype_bytes(dtype));
   }
 }
-
-Dims PreparedCall::output_dims(std::size_t i) const { return output_dims_[i]; }
 
 void reject_view(const CompiledProgram& program, std::size_t i, std::span<const std::int64_t> dims,
                  const MutableArrayView& view) {

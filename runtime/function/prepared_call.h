@@ -39,10 +39,12 @@ class PreparedCall {
   bool is_direct() const { return static_cast<bool>(frame_); }
   /// Returns the dims of output i; a negative one is known only after the call. REQUIRES: inputs
   /// are bound.
-  Dims output_dims(std::size_t i) const;
+  Dims output_dims(std::size_t i) const { return output_dims_[i]; }
 
   // ---- REQUIRES for the rest: is_direct(), and inputs are bound ----
 
+  /// Returns the number of elements of output i.
+  std::int64_t output_elements(std::size_t i) const { return output_elements_[i]; }
   /// Checks the outputs' types and binds their addresses. Throws ValueError, TypeError.
   void bind_outputs(std::span<const MutableArrayView> outputs);
   /// Binds the address of output i. REQUIRES: aligned memory for its elements, of its own.
@@ -85,6 +87,7 @@ class PreparedCall {
   std::vector<std::size_t> bytes_;          // of each input, then of each output
   std::vector<std::int64_t> shared_sizes_;  // copy of sizes_ and output_sizes_ for the plugin
   std::vector<Dims> output_dims_;           // spans of output_sizes_
+  std::vector<std::int64_t> output_elements_;
   std::vector<void*> output_data_;
   std::vector<kiln_view> inputs_, outputs_;
   std::vector<std::size_t> bools_;  // indices of the outputs of dtype bool
