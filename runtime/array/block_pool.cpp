@@ -3,6 +3,7 @@
 #include "runtime/array/block_pool.h"
 
 #include "backends/abi/kiln_backend_memory.h"
+#include "runtime/array/small_blocks.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -232,6 +233,7 @@ std::size_t default_limit() {
 /// constructors create earlier use a pool that keeps nothing idle.
 [[maybe_unused]] const bool is_ready = [] {
   shared_pool.set_limit(default_limit());
+  SmallBlocks::release_all(/*caches=*/true);
   return ::pthread_atfork([] { shared_pool.lock(); }, [] { shared_pool.unlock(); },
                           [] { shared_pool.unlock(); }) == 0;
 }();

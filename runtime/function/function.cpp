@@ -15,7 +15,7 @@
 #include "runtime/host/error_subject.h"
 
 #include <algorithm>
-#include <list>
+#include <forward_list>
 #include <memory>
 
 namespace kiln {
@@ -24,6 +24,7 @@ struct Function::Impl {
   runtime::PartitionedProgram programs;
   std::string backend;
   std::vector<bool> sparse;  // per input of the user; a sparse one is three inputs of the program
+  bool has_sparse = false;   // whether any of them is
   bool prints = false;       // whether calls may run a print sink, which is user code
 };
 
@@ -31,7 +32,7 @@ namespace {
 
 using runtime::CompiledProgram;
 
-const Function::Impl& require_compiled(const std::shared_ptr<const Function::Impl>& impl) {
+inline const Function::Impl& require_compiled(const std::shared_ptr<const Function::Impl>& impl) {
   if (impl) return *impl;
   throw ValueError("Function", "",
                    "an empty Function is called: it was not created by K::function");
@@ -39,7 +40,7 @@ const Function::Impl& require_compiled(const std::shared_ptr<const Function::Imp
 
 /// Keeps a function alive during its call if a print sink may drop the last handle. Other calls run
 /// no user code and need no reference count.
-std::shared_ptr<const Function::Impl> keep_during_call(
+inline std::shared_ptr<const Function::Impl> keep_during_call(
     const std::shared_ptr<const Function::Impl>& impl) {
   return require_compiled(impl).prints ? impl : nullptr;
 }
@@ -95,8 +96,7 @@ class CallInputs {
 
  private:
   const Array& keep(Array&& array) {
-    temporaries_.push_back(std::move(array));
-    return temporaries_.back();
+    return temporaries_.emplace_front(std::move(array));
   }
 
   const CompiledProgram& program_;
@@ -106,7 +106,7 @@ class CallInputs {
   std::vector<ArrayView> many_;
   ArrayView* views_ = reinterpret_cast<ArrayView*>(few_);  // of few_ or many_
   std::size_t count_ = 0;
-  std::list<Array> temporaries_;  // a list, for stable addresses
+  std::forward_list<Array> temporaries_;  // a list, for stable addresses
 };
 
 /// Adds the three inputs of a sparse placeholder: indices, values, extent.
@@ -215,6 +215,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   const std::string name = options.name.empty() ? "function" : options.name;
   auto impl = std::make_shared<Function::Impl>();
   for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
+  impl->has_sparse = std::find(impl->sparse.begin(), impl->sparse.end(), true) != impl->sparse.end();
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
@@ -232,8 +233,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     const Impl& impl = *impl_;
-    const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
-    if (any) {
+    if (impl.has_sparse) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
       return call_with(impl, std::span<const Feed>(feeds));
     }

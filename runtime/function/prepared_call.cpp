@@ -319,18 +319,13 @@ void PreparedCall::reject_changed_views() {
 
 // ---- PreparedCallPool ----
 
-namespace {
-
-/// Hashes the thread to the slot that it tries first, so that threads rarely contend for a slot.
-std::size_t first_slot() {
+/// Hashes the thread.
+std::size_t PreparedCallPool::first_slot() {
   const auto self = static_cast<std::uint64_t>(pthread_self());
   return static_cast<std::size_t>((self * 0x9e3779b97f4a7c15ull) >> 60);
 }
 
-}  // namespace
-
-PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program) {
-  const std::size_t first = first_slot();
+PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program, std::size_t first) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::atomic<PreparedCall*>& slot = slots_[(first + i) % slots_.size()].call;
     if (slot.load(std::memory_order_relaxed) == nullptr) continue;
@@ -351,8 +346,7 @@ PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program) {
   return *all_.back();
 }
 
-void PreparedCallPool::release(PreparedCall& call) noexcept {
-  const std::size_t first = first_slot();
+void PreparedCallPool::release(PreparedCall& call, std::size_t first) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::atomic<PreparedCall*>& slot = slots_[(first + i) % slots_.size()].call;
     PreparedCall* empty = nullptr;

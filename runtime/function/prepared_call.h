@@ -117,9 +117,11 @@ std::string describe_output(const CompiledProgram& program, std::size_t i);
 /// at most 16 calls run concurrently; beyond that they lock. Thread-safe.
 class PreparedCallPool {
  public:
-  /// Returns an idle prepared call, or a new one.
-  PreparedCall& acquire(const CompiledProgram& program);
-  void release(PreparedCall& call) noexcept;
+  /// The slot that a thread tries first, so that threads rarely contend for a slot.
+  static std::size_t first_slot();
+  /// Returns an idle prepared call, or a new one. `first`: first_slot(), here and below.
+  PreparedCall& acquire(const CompiledProgram& program, std::size_t first);
+  void release(PreparedCall& call, std::size_t first) noexcept;
   /// Returns how many calls succeeded.
   std::int64_t calls() const;
 
@@ -137,14 +139,15 @@ class PreparedCallPool {
 class PreparedCallLease {
  public:
   PreparedCallLease(PreparedCallPool& pool, const CompiledProgram& program)
-      : pool_(pool), call_(pool.acquire(program)) {}
+      : pool_(pool), first_slot_(pool.first_slot()), call_(pool.acquire(program, first_slot_)) {}
   PreparedCallLease(const PreparedCallLease&) = delete;
   PreparedCallLease& operator=(const PreparedCallLease&) = delete;
-  ~PreparedCallLease() { pool_.release(call_); }
+  ~PreparedCallLease() { pool_.release(call_, first_slot_); }
   PreparedCall& operator*() const { return call_; }
 
  private:
   PreparedCallPool& pool_;
+  const std::size_t first_slot_;
   PreparedCall& call_;
 };
 
