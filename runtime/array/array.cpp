@@ -142,7 +142,7 @@ void Array::swap(Array& other) noexcept {
   std::swap(elements_, other.elements_);
 }
 
-void Array::allocate(bool* is_zeroed) {
+inline void Array::allocate(bool* is_zeroed) {
   const std::size_t payload = bytes();
   void* memory = runtime::acquire_memory(payload, is_zeroed);
   if (!memory) throw_no_memory(text(payload, " bytes of ", type_text(dtype_, dims_)));

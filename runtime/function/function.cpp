@@ -70,6 +70,14 @@ Array converted(const CompiledProgram& program, std::size_t i, const Array& arra
       [&] { return runtime::cast_host_value(array, program.binding.type(i).dtype, reject); });
 }
 
+/// REQUIRES: the number of inputs is right.
+bool have_dtypes(const CompiledProgram& program, const std::vector<Array>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() != program.binding.type(i).dtype) return false;
+  }
+  return true;
+}
+
 /// The inputs of a program as views with its dtypes, valid as long as the object and the user's
 /// arrays. Refers to the user's Arrays: copying one may be a deep copy.
 class CallInputs {
@@ -239,6 +247,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
     }
     const CompiledProgram& program = impl.programs.first();
     program.binding.check_count(inputs.size());
+    if (have_dtypes(program, inputs)) return runtime::call(impl.programs, std::span(inputs));
     CallInputs arrays(program);
     for (const Array& input : inputs) arrays.add(input);
     return runtime::call(impl.programs, arrays.views());

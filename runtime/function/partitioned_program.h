@@ -54,5 +54,7 @@ std::string partition_directory(const std::string& directory, std::size_t i);
 void call_into(const PartitionedProgram& programs, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs);
 std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs);
+/// REQUIRES: `inputs` have the dtypes of the first program's inputs.
+std::vector<Array> call(const PartitionedProgram& programs, std::span<const Array> inputs);
 
 }  // namespace kiln::runtime
