@@ -63,6 +63,11 @@ std::string type_text(DType dtype, std::span<const std::int64_t> dims) {
   return text(dtype, "[", join_text(dims, ","), "]");
 }
 
+[[noreturn]] void throw_no_memory_for(std::size_t bytes, DType dtype,
+                                      std::span<const std::int64_t> dims) {
+  throw_no_memory(text(bytes, " bytes of ", type_text(dtype, dims)));
+}
+
 /// REQUIRES: `dims` hold `size` elements.
 void require_bytes(std::int64_t size, DType dtype, std::span<const std::int64_t> dims) {
   std::int64_t bytes = 0;
@@ -145,7 +150,7 @@ void Array::swap(Array& other) noexcept {
 inline void Array::allocate(bool* is_zeroed) {
   const std::size_t payload = bytes();
   void* memory = runtime::acquire_memory(payload, is_zeroed);
-  if (!memory) throw_no_memory(text(payload, " bytes of ", type_text(dtype_, dims_)));
+  if (!memory) throw_no_memory_for(payload, dtype_, dims_);
   auto* data = static_cast<std::byte*>(runtime::elements_in(memory));
   static_assert(sizeof(Elements) <= runtime::kHeaderBytes);
   elements_ = ::new (data - sizeof(Elements)) Elements{memory};

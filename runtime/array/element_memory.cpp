@@ -12,7 +12,7 @@ namespace {
 /// The maximal offset of the elements in memory with malloc's alignment.
 constexpr std::size_t kMaxOffset = kHeaderBytes + kElementAlignment - alignof(std::max_align_t);
 
-static_assert(BlockPool::kHeader == kElementAlignment);
+static_assert(BlockPool::kHeader == kElementAlignment && SmallBlocks::kHeader == kMaxOffset);
 
 }  // namespace
 
@@ -25,7 +25,8 @@ void* acquire_fresh_memory(std::size_t bytes, bool* is_zeroed) noexcept {
   }
   // The elements end at the end of the memory, so that AddressSanitizer sees an access beyond them.
   void* memory = nullptr;
-  return ::posix_memalign(&memory, kElementAlignment, kElementAlignment + bytes) == 0 ? memory : nullptr;
+  const std::size_t all = kElementAlignment + bytes;
+  return ::posix_memalign(&memory, kElementAlignment, all) == 0 ? memory : nullptr;
 }
 
 void release_fresh_memory(void* memory, std::size_t bytes) noexcept {

@@ -1,20 +1,43 @@
-// Blocks are freed only by the thread that cached them.
+// A registry of the threads that cache blocks serves statistics: each thread frees its own blocks.
 #include "runtime/array/small_blocks.h"
 
 #include "runtime/array/block_pool.h"
 
 #include <cstdlib>
+#include <iterator>
+#include <mutex>
 
 namespace kiln::runtime {
 
-constinit std::atomic<std::uint32_t> SmallBlocks::shared_settings{0};
+constinit std::atomic<std::uint32_t> SmallBlocks::current_generation{0};
+constinit std::atomic<bool> SmallBlocks::is_caching{false};
 
-/// Frees the blocks of its thread when the thread exits.
+/// A linked list of the caches of all threads that have one.
+struct SmallBlocks::Registry {
+  static constinit inline std::mutex mutex;
+  static constinit inline SmallBlocks* first = nullptr;
+
+  static void add(SmallBlocks& blocks) {
+    const std::lock_guard lock(mutex);
+    blocks.next_ = first;
+    first = &blocks;
+  }
+  static void remove(SmallBlocks& blocks) {
+    const std::lock_guard lock(mutex);
+    SmallBlocks** link = &first;
+    while (*link != &blocks) link = &(*link)->next_;
+    *link = blocks.next_;
+  }
+};
+
+/// Registers the cache of its thread, and frees the blocks when the thread exits.
 struct SmallBlocks::ExitGuard {
+  ExitGuard() { Registry::add(t_small_blocks); }
   ~ExitGuard() {
-    t_small_blocks.has_ended_ = true;
-    t_small_blocks.limit_ = 0;
-    t_small_blocks.free_all();
+    SmallBlocks& blocks = t_small_blocks;
+    Registry::remove(blocks);
+    blocks.has_ended_ = true;
+    blocks.renew();
   }
 };
 
@@ -30,20 +53,41 @@ void SmallBlocks::free_all() noexcept {
 
 void SmallBlocks::renew() noexcept {
   free_all();
-  settings_ = shared_settings.load(std::memory_order_relaxed);
-  const bool caches = (settings_ & 1) != 0 && !has_ended_;
+  generation_ = current_generation.load(std::memory_order_acquire);
+  const bool caches = is_caching.load(std::memory_order_relaxed) && !has_ended_;
   limit_ = caches ? kMaxIdle : 0;
-  if (caches) static thread_local ExitGuard guard;
+  if (caches) [[maybe_unused]] static thread_local const ExitGuard guard;
 }
 
-void SmallBlocks::release_all(bool caches) noexcept {
-  // AddressSanitizer sees each use after free of memory that is freed.
-  const std::uint32_t lowest = caches && !has_address_sanitizer() ? 1 : 0;
-  std::uint32_t old = shared_settings.load(std::memory_order_relaxed);
-  while (!shared_settings.compare_exchange_weak(old, ((old | 1) + 1) | lowest,
-                                                std::memory_order_relaxed)) {
-  }
+void SmallBlocks::release_all() noexcept {
+  current_generation.fetch_add(1, std::memory_order_relaxed);
   t_small_blocks.renew();
+}
+
+void SmallBlocks::set_caching(bool caches) noexcept {
+  is_caching.store(caches && !has_address_sanitizer(), std::memory_order_relaxed);
+  current_generation.fetch_add(1, std::memory_order_release);
+}
+
+std::size_t SmallBlocks::idle_bytes() noexcept {
+  const std::lock_guard lock(Registry::mutex);
+  std::size_t bytes = 0;
+  for (const SmallBlocks* blocks = Registry::first; blocks != nullptr; blocks = blocks->next_) {
+    for (std::size_t i = 0; i < std::size(blocks->lists_); ++i) {
+      bytes += blocks->lists_[i].count() * (kHeader + i * kStep);
+    }
+  }
+  return bytes;
+}
+
+void SmallBlocks::lock() noexcept { Registry::mutex.lock(); }
+void SmallBlocks::unlock() noexcept { Registry::mutex.unlock(); }
+void SmallBlocks::unlock_in_child() noexcept {
+  SmallBlocks* own = Registry::first;
+  while (own != nullptr && own != &t_small_blocks) own = own->next_;
+  if (own != nullptr) own->next_ = nullptr;
+  Registry::first = own;
+  Registry::mutex.unlock();
 }
 
 }  // namespace kiln::runtime

@@ -1,23 +1,26 @@
-// Caches the memory of small Arrays for each thread: repeated calls allocate nothing for their
-// small results. The blocks are those of malloc, of size classes.
+// A cache per thread for the memory of small Arrays: repeated calls call malloc for none of their
+// small results.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace kiln::runtime {
 
 /// The idle small blocks of one thread, a free list per size class. Only its thread takes and adds
-/// blocks; a block may come from another thread. Freed when the thread exits; a block that the
-/// thread releases later is not cached. Constant-initialised and without a destructor, so that
-/// Arrays can be destroyed until the thread has ended.
+/// blocks; a block may have been allocated by another thread. The thread's exit frees the idle
+/// blocks, and later ones at once. Constant-initialised and without a destructor, so that Arrays
+/// can be destroyed until the thread has ended.
 class SmallBlocks {
  public:
   static constexpr std::size_t kStep = 64;  // size classes are multiples of it
   static constexpr std::size_t kMaxBytes = 512;
   /// The maximal number of idle blocks of one class.
   static constexpr std::uint32_t kMaxIdle = 8;
+  /// Bytes of a block before the requested ones.
+  static constexpr std::size_t kHeader = 80;
 
   constexpr SmallBlocks() = default;
   SmallBlocks(const SmallBlocks&) = delete;
@@ -27,7 +30,8 @@ class SmallBlocks {
   static constexpr std::size_t rounded(std::size_t bytes) {
     return (bytes + kStep - 1) / kStep * kStep;
   }
-  /// Returns an idle block of rounded(bytes); null if there is none. REQUIRES: as for rounded().
+  /// Returns an idle block of kHeader + rounded(bytes); null if there is none. REQUIRES: as for
+  /// rounded().
   void* take(std::size_t bytes) noexcept {
     FreeList& list = lists_[rounded(bytes) / kStep];
     IdleBlock* idle = list.first;
@@ -36,9 +40,10 @@ class SmallBlocks {
     list.set_count(list.count() - 1);
     return idle;
   }
-  /// Makes a block of rounded(bytes), from malloc, idle; returns false if it must be freed.
+  /// Makes a block of malloc of kHeader + rounded(bytes) idle; returns false if the caller must
+  /// free it.
   bool add(void* block, std::size_t bytes) noexcept {
-    if (settings_ != shared_settings.load(std::memory_order_relaxed)) renew();
+    if (generation_ != current_generation.load(std::memory_order_relaxed)) renew();
     FreeList& list = lists_[rounded(bytes) / kStep];
     if (list.count() >= limit_) return false;
     list.first = ::new (block) IdleBlock{list.first};
@@ -47,8 +52,19 @@ class SmallBlocks {
   }
 
   /// Frees the idle blocks of this thread now, those of another one when it next destroys a small
-  /// Array. `caches`: whether later blocks are cached. Thread-safe.
-  static void release_all(bool caches) noexcept;
+  /// Array. Thread-safe.
+  static void release_all() noexcept;
+  /// Sets whether threads keep blocks from now on; initially false. With AddressSanitizer, which
+  /// sees each use after free of memory that is freed, they keep none. Thread-safe.
+  static void set_caching(bool caches) noexcept;
+  /// Returns the bytes of the idle blocks of all threads. Thread-safe.
+  static std::size_t idle_bytes() noexcept;
+
+  /// For pthread_atfork().
+  static void lock() noexcept;
+  static void unlock() noexcept;
+  /// REQUIRES: the lock. Forgets the threads that a child process does not have.
+  static void unlock_in_child() noexcept;
 
  private:
   struct IdleBlock {
@@ -61,19 +77,22 @@ class SmallBlocks {
     IdleBlock* first = nullptr;
     std::atomic<std::uint32_t> size{0};  // written by the thread, read by any
   };
+  struct Registry;
   struct ExitGuard;
 
-  /// Frees all idle blocks and adopts the shared settings.
+  /// Frees all idle blocks and adopts the current generation and setting.
   void renew() noexcept;
   void free_all() noexcept;
 
-  /// Incremented by each release_all(); the lowest bit: whether threads cache blocks.
-  static constinit std::atomic<std::uint32_t> shared_settings;
+  /// Incremented by release_all() and set_caching().
+  static constinit std::atomic<std::uint32_t> current_generation;
+  static constinit std::atomic<bool> is_caching;
 
   FreeList lists_[kMaxBytes / kStep + 1];
-  std::uint32_t settings_ = 0;  // of the last renew()
-  std::uint32_t limit_ = 0;     // on the blocks of one list
-  bool has_ended_ = false;
+  std::uint32_t generation_ = 0;  // of the last renew()
+  std::uint32_t limit_ = 0;       // on the blocks of one list
+  bool has_ended_ = false;        // the thread runs its last destructors
+  SmallBlocks* next_ = nullptr;  // in the registry
 };
 
 /// The blocks of this thread.

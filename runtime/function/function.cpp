@@ -7,6 +7,7 @@
 #include "core/types/fp_environment.h"
 #include "runtime/array/block_pool.h"
 #include "runtime/array/host_values.h"
+#include "runtime/array/small_blocks.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
 #include "runtime/function/compile/build_graph.h"
@@ -179,6 +180,13 @@ std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> 
   return runtime::call(impl.programs, arrays.views());
 }
 
+/// Calls a function without sparse inputs. REQUIRES: the number of inputs is right.
+std::vector<Array> call_with_casts(const Function::Impl& impl, const std::vector<Array>& inputs) {
+  CallInputs arrays(impl.programs.first());
+  for (const Array& input : inputs) arrays.add(input);
+  return runtime::call(impl.programs, arrays.views());
+}
+
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   if (options.backend.empty()) return runtime::current_instance("function");
   return runtime::backend_instance(options.backend, "function");
@@ -189,7 +197,8 @@ ArrayMemory array_memory() {
   return {.used_bytes = static_cast<std::int64_t>(counts.used),
           .idle_bytes = static_cast<std::int64_t>(counts.idle),
           .fresh = counts.fresh,
-          .reused = counts.reused};
+          .reused = counts.reused,
+          .small_idle_bytes = static_cast<std::int64_t>(runtime::SmallBlocks::idle_bytes())};
 }
 
 FunctionStats stats_of(const runtime::CallableProgram& callable) {
@@ -223,7 +232,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   const std::string name = options.name.empty() ? "function" : options.name;
   auto impl = std::make_shared<Function::Impl>();
   for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
-  impl->has_sparse = std::find(impl->sparse.begin(), impl->sparse.end(), true) != impl->sparse.end();
+  const std::vector<bool>& sparse = impl->sparse;
+  impl->has_sparse = std::find(sparse.begin(), sparse.end(), true) != sparse.end();
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
@@ -248,9 +258,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
     const CompiledProgram& program = impl.programs.first();
     program.binding.check_count(inputs.size());
     if (have_dtypes(program, inputs)) return runtime::call(impl.programs, std::span(inputs));
-    CallInputs arrays(program);
-    for (const Array& input : inputs) arrays.add(input);
-    return runtime::call(impl.programs, arrays.views());
+    return call_with_casts(impl, inputs);
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);
