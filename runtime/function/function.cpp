@@ -71,8 +71,9 @@ Array converted(const CompiledProgram& program, std::size_t i, const Array& arra
       [&] { return runtime::cast_host_value(array, program.binding.type(i).dtype, reject); });
 }
 
-/// REQUIRES: the number of inputs is right.
+/// Whether there are as many inputs as the program has, each of its dtype.
 bool have_dtypes(const CompiledProgram& program, const std::vector<Array>& inputs) {
+  if (inputs.size() != program.binding.count()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype() != program.binding.type(i).dtype) return false;
   }
@@ -180,8 +181,9 @@ std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> 
   return runtime::call(impl.programs, arrays.views());
 }
 
-/// Calls a function without sparse inputs. REQUIRES: the number of inputs is right.
+/// Calls a function without sparse inputs. ValueError for a wrong number of inputs.
 std::vector<Array> call_with_casts(const Function::Impl& impl, const std::vector<Array>& inputs) {
+  impl.programs.first().binding.check_count(inputs.size());
   CallInputs arrays(impl.programs.first());
   for (const Array& input : inputs) arrays.add(input);
   return runtime::call(impl.programs, arrays.views());
@@ -255,10 +257,8 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
       return call_with(impl, std::span<const Feed>(feeds));
     }
-    const CompiledProgram& program = impl.programs.first();
-    program.binding.check_count(inputs.size());
-    if (have_dtypes(program, inputs)) return runtime::call(impl.programs, std::span(inputs));
-    return call_with_casts(impl, inputs);
+    if (!have_dtypes(impl.programs.first(), inputs)) return call_with_casts(impl, inputs);
+    return runtime::call(impl.programs, std::span(inputs));
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);
