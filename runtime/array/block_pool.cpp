@@ -233,7 +233,7 @@ std::size_t default_limit() {
 /// constructors create earlier use a pool that keeps nothing idle.
 [[maybe_unused]] const bool is_ready = [] {
   shared_pool.set_limit(default_limit());
-  SmallBlocks::set_caching(true);
+  SmallBlocks::start();
   const auto lock = [] {
     shared_pool.lock();
     SmallBlocks::lock();

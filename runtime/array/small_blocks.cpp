@@ -1,13 +1,24 @@
 // A registry of the threads that cache blocks serves statistics: each thread frees its own blocks.
 #include "runtime/array/small_blocks.h"
 
-#include "runtime/array/block_pool.h"
+#include "backends/abi/kiln_backend_memory.h"
+
+#include <pthread.h>
 
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
 
 namespace kiln::runtime {
+
+namespace {
+
+/// Has a destructor that each thread with a value calls at its exit, after those of its
+/// thread_local objects.
+constinit pthread_key_t exit_key = 0;
+constinit bool has_exit_key = false;
+
+}  // namespace
 
 constinit std::atomic<std::uint32_t> SmallBlocks::current_generation{0};
 constinit std::atomic<bool> SmallBlocks::is_caching{false};
@@ -30,16 +41,19 @@ struct SmallBlocks::Registry {
   }
 };
 
-/// Registers the cache of its thread, and frees the blocks when the thread exits.
-struct SmallBlocks::ExitGuard {
-  ExitGuard() { Registry::add(t_small_blocks); }
-  ~ExitGuard() {
-    SmallBlocks& blocks = t_small_blocks;
-    Registry::remove(blocks);
-    blocks.has_ended_ = true;
-    blocks.renew();
-  }
-};
+bool SmallBlocks::register_thread() noexcept {
+  if (is_registered_) return true;
+  is_registered_ = ::pthread_setspecific(exit_key, this) == 0;
+  if (is_registered_) Registry::add(*this);
+  return is_registered_;
+}
+
+void SmallBlocks::end_thread(void* blocks) noexcept {
+  auto& self = *static_cast<SmallBlocks*>(blocks);
+  Registry::remove(self);
+  self.has_ended_ = true;
+  self.renew();
+}
 
 void SmallBlocks::free_all() noexcept {
   for (FreeList& list : lists_) {
@@ -55,8 +69,7 @@ void SmallBlocks::renew() noexcept {
   free_all();
   generation_ = current_generation.load(std::memory_order_acquire);
   const bool caches = is_caching.load(std::memory_order_relaxed) && !has_ended_;
-  limit_ = caches ? kMaxIdle : 0;
-  if (caches) [[maybe_unused]] static thread_local const ExitGuard guard;
+  limit_ = caches && register_thread() ? kMaxIdle : 0;
 }
 
 void SmallBlocks::release_all() noexcept {
@@ -64,8 +77,14 @@ void SmallBlocks::release_all() noexcept {
   t_small_blocks.renew();
 }
 
+void SmallBlocks::start() noexcept {
+  has_exit_key = ::pthread_key_create(&exit_key, end_thread) == 0;
+  set_caching(true);
+}
+
 void SmallBlocks::set_caching(bool caches) noexcept {
-  is_caching.store(caches && !has_address_sanitizer(), std::memory_order_relaxed);
+  const bool may_cache = has_exit_key && !abi::has_address_sanitizer();
+  is_caching.store(caches && may_cache, std::memory_order_relaxed);
   current_generation.fetch_add(1, std::memory_order_release);
 }
 

@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 namespace kiln::runtime {
 
 /// The idle small blocks of one thread, a free list per size class. Only its thread takes and adds
 /// blocks; a block may have been allocated by another thread. The thread's exit frees the idle
-/// blocks, and later ones at once. Constant-initialised and without a destructor, so that Arrays
-/// can be destroyed until the thread has ended.
+/// blocks, and later ones at once; the main thread keeps its blocks until the process exits.
+/// Constant-initialised and without a destructor, so that Arrays can be destroyed at any time.
 class SmallBlocks {
  public:
   static constexpr std::size_t kStep = 64;  // size classes are multiples of it
@@ -54,8 +55,10 @@ class SmallBlocks {
   /// Frees the idle blocks of this thread now, those of another one when it next destroys a small
   /// Array. Thread-safe.
   static void release_all() noexcept;
-  /// Sets whether threads keep blocks from now on; initially false. With AddressSanitizer, which
-  /// sees each use after free of memory that is freed, they keep none. Thread-safe.
+  /// Lets threads keep blocks from now on. Called once, when the library is loaded.
+  static void start() noexcept;
+  /// Sets whether threads keep blocks from now on. With AddressSanitizer, which sees each use after
+  /// free of memory that is freed, they keep none. Thread-safe.
   static void set_caching(bool caches) noexcept;
   /// Returns the bytes of the idle blocks of all threads. Thread-safe.
   static std::size_t idle_bytes() noexcept;
@@ -78,8 +81,10 @@ class SmallBlocks {
     std::atomic<std::uint32_t> size{0};  // written by the thread, read by any
   };
   struct Registry;
-  struct ExitGuard;
 
+  /// Has the thread's exit call end_thread(). Returns false without memory.
+  bool register_thread() noexcept;
+  static void end_thread(void* blocks) noexcept;
   /// Frees all idle blocks and adopts the current generation and setting.
   void renew() noexcept;
   void free_all() noexcept;
@@ -91,11 +96,14 @@ class SmallBlocks {
   FreeList lists_[kMaxBytes / kStep + 1];
   std::uint32_t generation_ = 0;  // of the last renew()
   std::uint32_t limit_ = 0;       // on the blocks of one list
-  bool has_ended_ = false;        // the thread runs its last destructors
+  bool is_registered_ = false;
+  bool has_ended_ = false;        // end_thread() was called
   SmallBlocks* next_ = nullptr;  // in the registry
 };
 
-/// The blocks of this thread.
+/// The blocks of this thread. glibc ends the process where it has no memory to register the
+/// destructor of a thread_local object.
+static_assert(std::is_trivially_destructible_v<SmallBlocks>);
 inline thread_local constinit SmallBlocks t_small_blocks;
 
 }  // namespace kiln::runtime
