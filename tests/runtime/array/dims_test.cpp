@@ -73,6 +73,13 @@ TEST_CASE("dims: as std::vector") {
   CHECK_THROWS_AS(a.dims().at(3), std::out_of_range);
 }
 
+TEST_CASE("dims: as the elements of an Array") {
+  const Array a = Array::zeros({2, 3, 4});
+  const Array sizes = a.dims();
+  CHECK(sizes == Array(std::vector<std::int64_t>{2, 3, 4}));
+  CHECK(eval(constant(a.dims())) == Array{2.f, 3.f, 4.f});  // float32 by default
+}
+
 TEST_CASE("dims: as a shape") {
   const Array a = Array::zeros({2, 3});
   const Tensor x = placeholder({.shape = a.dims()});
