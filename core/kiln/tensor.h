@@ -2,6 +2,7 @@
 // read as in Keras: shapes with None, axes, dtypes by name, operands that may be numbers.
 #pragma once
 
+#include <kiln/dim_vector.h>
 #include <kiln/dtype.h>
 #include <kiln/error.h>
 #include <kiln/export.h>
@@ -175,6 +176,8 @@ class KILN_API Shape {
   Shape(std::initializer_list<ShapeEntry> entries) : value_(std::vector<ShapeEntry>(entries)) {}
   Shape(std::vector<ShapeEntry> entries) : value_(std::move(entries)) {}  // NOLINT
   Shape(const std::vector<std::int64_t>& sizes)                           // NOLINT
+      : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}
+  Shape(const DimVector& sizes)  // NOLINT: as Array::dims() gives
       : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}
   Shape(const std::vector<std::optional<std::int64_t>>& sizes)  // NOLINT: as int_shape gives
       : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}

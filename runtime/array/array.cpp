@@ -20,12 +20,9 @@
 namespace kiln {
 namespace {
 
-/// The element of a moved-from Array.
-alignas(64) constexpr std::byte kZero[64] = {};
-
 /// Returns 0 if a dim is 0. Throws ValueError for a negative dim, else for a product of 2^63 or
 /// more. REQUIRES: one of the three.
-std::int64_t count_unusual(const std::vector<std::int64_t>& dims) {
+std::int64_t count_unusual(std::span<const std::int64_t> dims) {
   bool empty = false;
   for (std::int64_t dim : dims) {
     if (dim < 0) {
@@ -39,7 +36,7 @@ std::int64_t count_unusual(const std::vector<std::int64_t>& dims) {
                    text("dims [", join_text(dims, ","), "] hold 2^63 elements or more"));
 }
 
-std::int64_t count_elements(const std::vector<std::int64_t>& dims) {
+std::int64_t count_elements(std::span<const std::int64_t> dims) {
   if (dims.size() > Array::kMaxRank) {
     throw ValueError("Array", "dims", text("rank ", dims.size(), " exceeds ", Array::kMaxRank));
   }
@@ -62,12 +59,17 @@ void require_known(DType dtype) {
                     Call::where());
 }
 
-std::string type_text(DType dtype, const std::vector<std::int64_t>& dims) {
+std::string type_text(DType dtype, std::span<const std::int64_t> dims) {
   return text(dtype, "[", join_text(dims, ","), "]");
 }
 
+[[noreturn]] void throw_no_memory_for(std::size_t bytes, DType dtype,
+                                      std::span<const std::int64_t> dims) {
+  throw_no_memory(text(bytes, " bytes of ", type_text(dtype, dims)));
+}
+
 /// REQUIRES: `dims` hold `size` elements.
-void require_bytes(std::int64_t size, DType dtype, const std::vector<std::int64_t>& dims) {
+void require_bytes(std::int64_t size, DType dtype, std::span<const std::int64_t> dims) {
   std::int64_t bytes = 0;
   if (!__builtin_mul_overflow(size, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) return;
   throw_no_memory(text(type_text(dtype, dims), ", which is more than 2^63 bytes"));
@@ -84,6 +86,8 @@ void require_address(const void* elements, std::int64_t size, DType dtype) {
 
 }  // namespace
 
+alignas(64) const std::byte Array::kZero[64] = {};
+
 struct Array::Elements {
   void* memory = nullptr;  // the allocation with this header and the elements
   std::atomic<std::int64_t> owners{1};
@@ -92,15 +96,20 @@ struct Array::Elements {
   bool is_exposed = false;
 };
 
-Array::Array(DType dtype, std::vector<std::int64_t> dims)
-    : dtype_(dtype), dims_(std::move(dims)), size_(count_elements(dims_)) {
+Array::Array(DType dtype, std::span<const std::int64_t> dims)
+    : dims_(dims), dtype_(dtype), size_(count_elements(dims)) {
   require_known(dtype_);
   require_bytes(size_, dtype_, dims_);
 }
 
+Array::Array(const runtime::UninitialisedArray& type)
+    : dims_(type.dims), dtype_(type.dtype), size_(type.size) {
+  allocate();
+}
+
 Array::Array(const Array& other) try
-    : dtype_(other.dtype_),
-      dims_(other.dims_),
+    : dims_(other.dims_),
+      dtype_(other.dtype_),
       size_(other.size_),
       data_(other.data_),
       elements_(other.elements_) {
@@ -117,15 +126,6 @@ Array::Array(const Array& other) try
   Call::out_of_memory("Array", {});
 }
 
-Array::Array(Array&& other) noexcept
-    : dtype_(std::exchange(other.dtype_, DType::Float32)),
-      dims_(std::move(other.dims_)),
-      size_(std::exchange(other.size_, 1)),
-      data_(std::exchange(other.data_, const_cast<std::byte*>(kZero))),  // a view: never written
-      elements_(std::exchange(other.elements_, nullptr)) {
-  other.dims_.clear();
-}
-
 Array& Array::operator=(const Array& other) {
   if (this == &other) return *this;  // addresses returned before stay valid
   Array copy(other);
@@ -139,20 +139,18 @@ Array& Array::operator=(Array&& other) noexcept {
   return *this;
 }
 
-Array::~Array() { release(); }
-
 void Array::swap(Array& other) noexcept {
+  std::swap(dims_, other.dims_);
   std::swap(dtype_, other.dtype_);
-  dims_.swap(other.dims_);
   std::swap(size_, other.size_);
   std::swap(data_, other.data_);
   std::swap(elements_, other.elements_);
 }
 
-void Array::allocate(bool* is_zeroed) {
+inline void Array::allocate(bool* is_zeroed) {
   const std::size_t payload = bytes();
   void* memory = runtime::acquire_memory(payload, is_zeroed);
-  if (!memory) throw_no_memory(text(payload, " bytes of ", type_text(dtype_, dims_)));
+  if (!memory) throw_no_memory_for(payload, dtype_, dims_);
   auto* data = static_cast<std::byte*>(runtime::elements_in(memory));
   static_assert(sizeof(Elements) <= runtime::kHeaderBytes);
   elements_ = ::new (data - sizeof(Elements)) Elements{memory};
@@ -160,7 +158,6 @@ void Array::allocate(bool* is_zeroed) {
 }
 
 void Array::release() noexcept {
-  if (!elements_) return;
   // A sole owner stays sole: only copying an owner adds another.
   const bool is_sole = elements_->owners.load(std::memory_order_acquire) == 1;
   if (!is_sole && elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -215,7 +212,7 @@ bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
 }
 
 Array Array::uninitialised(std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, std::move(dims));
+  Array array(dtype, dims);
   array.allocate();
   return array;
 } catch (const std::bad_alloc&) {
@@ -237,7 +234,7 @@ void runtime::repeat_element(const std::byte* element, std::size_t bytes, std::b
 }
 
 Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, std::move(dims));
+  Array array(dtype, dims);
   bool is_zeroed = false;
   array.allocate(&is_zeroed);
   if (!is_zeroed) std::memset(array.data_, 0, array.bytes());
@@ -251,7 +248,7 @@ Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try
   const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
   const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
   if (std::all_of(element.begin(), element.end(), is_zero)) return zeros(std::move(dims), dtype);
-  Array array(dtype, std::move(dims));
+  Array array(dtype, dims);
   array.allocate();
   runtime::repeat_element(element.data(), element.size(), static_cast<std::byte*>(array.data_),
                           array.size_);
@@ -261,7 +258,7 @@ Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try
 }
 
 Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, std::move(dims));
+  Array array(dtype, dims);
   if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
   array.allocate();
   array.copy_elements(elements);
@@ -271,7 +268,7 @@ Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType
 }
 
 Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, std::move(dims));
+  Array array(dtype, dims);
   require_address(elements, array.size_, dtype);
   array.data_ = elements ? const_cast<void*>(elements) : const_cast<std::byte*>(kZero);
   return array;
@@ -296,7 +293,7 @@ Array Array::reshape(std::vector<std::int64_t> dims) const try {
                                              size_, " elements of [", join_text(dims_, ","), "]"));
   }
   Array array = *this;
-  array.dims_ = std::move(dims);
+  array.dims_ = DimVector(dims);
   return array;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
@@ -315,7 +312,7 @@ std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> size
   Call::out_of_memory("Array", {});
 }
 
-void Array::require_count(std::size_t given, const std::vector<std::int64_t>& dims) try {
+void Array::require_count(std::size_t given, std::span<const std::int64_t> dims) try {
   const std::int64_t count = count_elements(dims);
   if (static_cast<std::int64_t>(given) == count) return;
   throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] hold ", count,

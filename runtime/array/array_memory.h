@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace kiln {
@@ -12,6 +13,14 @@ class Array;
 }
 
 namespace kiln::runtime {
+
+/// The type of an Array of unspecified content, which Array(UninitialisedArray) allocates.
+/// REQUIRES: `dims` hold `size` elements of less than 2^63 bytes.
+struct UninitialisedArray {
+  std::span<const std::int64_t> dims;
+  std::int64_t size;
+  DType dtype;
+};
 
 /// Allocates an Array of unspecified content, to be written through fill_address() before any read.
 /// Throws as Array::zeros.

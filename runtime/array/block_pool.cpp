@@ -3,6 +3,7 @@
 #include "runtime/array/block_pool.h"
 
 #include "backends/abi/kiln_backend_memory.h"
+#include "runtime/array/small_blocks.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -232,8 +233,20 @@ std::size_t default_limit() {
 /// constructors create earlier use a pool that keeps nothing idle.
 [[maybe_unused]] const bool is_ready = [] {
   shared_pool.set_limit(default_limit());
-  return ::pthread_atfork([] { shared_pool.lock(); }, [] { shared_pool.unlock(); },
-                          [] { shared_pool.unlock(); }) == 0;
+  SmallBlocks::start();
+  const auto lock = [] {
+    shared_pool.lock();
+    SmallBlocks::lock();
+  };
+  const auto unlock = [] {
+    SmallBlocks::unlock();
+    shared_pool.unlock();
+  };
+  const auto unlock_in_child = [] {
+    SmallBlocks::unlock_in_child();
+    shared_pool.unlock();
+  };
+  return ::pthread_atfork(lock, unlock, unlock_in_child) == 0;
 }();
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/types/text.h"
 #include "runtime/array/block_pool.h"
+#include "runtime/array/small_blocks.h"
 
 #include <kiln/error.h>
 
@@ -13,6 +14,7 @@ namespace kiln {
 
 std::int64_t release_idle_memory() noexcept {
   const std::size_t bytes = runtime::block_pool().release_idle();
+  runtime::SmallBlocks::release_all();
   ::malloc_trim(0);  // malloc keeps the pages of freed blocks, which are below 4 MiB, for itself
   return static_cast<std::int64_t>(bytes);
 }
@@ -21,6 +23,8 @@ void set_idle_memory_limit(std::int64_t bytes, Where where) try {
   const Call call("set_idle_memory_limit", where);
   if (bytes < 0) Call::value_error("bytes", text("bytes ", bytes, " is negative"));
   runtime::block_pool().set_limit(static_cast<std::size_t>(bytes));
+  runtime::SmallBlocks::set_caching(bytes != 0);
+  runtime::SmallBlocks::release_all();
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_idle_memory_limit", where);
 }

@@ -267,6 +267,14 @@ std::vector<Array> call_buffers(const CompiledProgram& program, PreparedCall& pr
   return execute_buffers(program, prepared, pointers, destinations);
 }
 
+/// REQUIRES: `inputs` are bound.
+std::vector<Array> call_bound(const CompiledProgram& program, PreparedCall& prepared,
+                              std::span<const ArrayView> inputs) {
+  inputs = prepared.with_canonical_bools(inputs);
+  return prepared.is_direct() ? call_frame(program, prepared)
+                              : call_buffers(program, prepared, inputs);
+}
+
 // ---- Through copies ----
 
 /// Copies results to the caller's memory, in order. REQUIRES: the results fit.
@@ -332,9 +340,22 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayVi
   PreparedCall& prepared = *lease;
   prepared.snapshot = snapshot;
   prepared.bind_inputs(inputs);
-  inputs = prepared.with_canonical_bools(inputs);
-  return prepared.is_direct() ? call_frame(program, prepared)
-                              : call_buffers(program, prepared, inputs);
+  return call_bound(program, prepared, inputs);
+}
+
+std::vector<Array> call(const CallableProgram& callable, std::span<const Array> inputs) {
+  const CompiledProgram& program = callable.program;
+  release_old_blocks();
+  const RunningCall running(program.name);
+  const ScopedDumpFolder dumps(callable.dumps.get());
+  const PreparedCallLease lease(callable.calls, program);
+  PreparedCall& prepared = *lease;
+  prepared.snapshot = nullptr;
+  prepared.bind_inputs(inputs);
+  if (prepared.is_direct() && !prepared.has_bool_inputs()) return call_frame(program, prepared);
+  std::vector<ArrayView> views;
+  for (const Array& input : inputs) views.push_back(input.as_view());
+  return call_bound(program, prepared, views);
 }
 
 }  // namespace kiln::runtime

@@ -7,14 +7,13 @@
 namespace kiln::runtime {
 
 std::vector<Array> bind_results(const CompiledProgram& program, PreparedCall& prepared) {
-  const std::vector<ir::Value>& outputs = program.graph.outputs;
+  const std::span<const UninitialisedArray> types = prepared.output_types();
   std::vector<Array> results;
-  results.reserve(outputs.size());
+  results.reserve(types.size());
   with_memory_subject([&] { return describe_output(program, results.size()); }, [&] {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Dims dims = prepared.output_dims(i);
-      results.push_back(uninitialised_array({dims.begin(), dims.end()}, outputs[i].dtype()));
-      prepared.bind_output(i, fill_address(results.back()));
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const Array& result = results.emplace_back(types[i]);
+      prepared.bind_output(i, const_cast<void*>(result.data()));  // not data(), as fill_address
     }
   });
   return results;

@@ -84,7 +84,7 @@ Array evaluate(const ir::Graph& graph, const InstancePtr& instance) {
   if (std::optional<Array> value = evaluate_lifted(graph, instance)) return *std::move(value);
   const PartitionedProgram programs =
       compile_partitioned(graph, kName, instance, wanted_dumps("", Stage::All, kName), true);
-  Array value = call(programs, {}).front();
+  Array value = call(programs, std::span<const Array>()).front();
   const CompiledProgram& last = programs.last->program;
   if (programs.partitions.empty() && !last.calls_host) keep_recent(last.executable);
   return value;

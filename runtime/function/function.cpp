@@ -7,6 +7,7 @@
 #include "core/types/fp_environment.h"
 #include "runtime/array/block_pool.h"
 #include "runtime/array/host_values.h"
+#include "runtime/array/small_blocks.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
 #include "runtime/function/compile/build_graph.h"
@@ -15,7 +16,7 @@
 #include "runtime/host/error_subject.h"
 
 #include <algorithm>
-#include <list>
+#include <forward_list>
 #include <memory>
 
 namespace kiln {
@@ -24,6 +25,7 @@ struct Function::Impl {
   runtime::PartitionedProgram programs;
   std::string backend;
   std::vector<bool> sparse;  // per input of the user; a sparse one is three inputs of the program
+  bool has_sparse = false;   // whether any of them is
   bool prints = false;       // whether calls may run a print sink, which is user code
 };
 
@@ -31,7 +33,7 @@ namespace {
 
 using runtime::CompiledProgram;
 
-const Function::Impl& require_compiled(const std::shared_ptr<const Function::Impl>& impl) {
+inline const Function::Impl& require_compiled(const std::shared_ptr<const Function::Impl>& impl) {
   if (impl) return *impl;
   throw ValueError("Function", "",
                    "an empty Function is called: it was not created by K::function");
@@ -39,7 +41,7 @@ const Function::Impl& require_compiled(const std::shared_ptr<const Function::Imp
 
 /// Keeps a function alive during its call if a print sink may drop the last handle. Other calls run
 /// no user code and need no reference count.
-std::shared_ptr<const Function::Impl> keep_during_call(
+inline std::shared_ptr<const Function::Impl> keep_during_call(
     const std::shared_ptr<const Function::Impl>& impl) {
   return require_compiled(impl).prints ? impl : nullptr;
 }
@@ -69,6 +71,15 @@ Array converted(const CompiledProgram& program, std::size_t i, const Array& arra
       [&] { return runtime::cast_host_value(array, program.binding.type(i).dtype, reject); });
 }
 
+/// Whether there are as many inputs as the program has, each of its dtype.
+bool have_dtypes(const CompiledProgram& program, const std::vector<Array>& inputs) {
+  if (inputs.size() != program.binding.count()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() != program.binding.type(i).dtype) return false;
+  }
+  return true;
+}
+
 /// The inputs of a program as views with its dtypes, valid as long as the object and the user's
 /// arrays. Refers to the user's Arrays: copying one may be a deep copy.
 class CallInputs {
@@ -95,8 +106,7 @@ class CallInputs {
 
  private:
   const Array& keep(Array&& array) {
-    temporaries_.push_back(std::move(array));
-    return temporaries_.back();
+    return temporaries_.emplace_front(std::move(array));
   }
 
   const CompiledProgram& program_;
@@ -106,7 +116,7 @@ class CallInputs {
   std::vector<ArrayView> many_;
   ArrayView* views_ = reinterpret_cast<ArrayView*>(few_);  // of few_ or many_
   std::size_t count_ = 0;
-  std::list<Array> temporaries_;  // a list, for stable addresses
+  std::forward_list<Array> temporaries_;  // a list, for stable addresses
 };
 
 /// Adds the three inputs of a sparse placeholder: indices, values, extent.
@@ -171,6 +181,14 @@ std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> 
   return runtime::call(impl.programs, arrays.views());
 }
 
+/// Calls a function without sparse inputs. ValueError for a wrong number of inputs.
+std::vector<Array> call_with_casts(const Function::Impl& impl, const std::vector<Array>& inputs) {
+  impl.programs.first().binding.check_count(inputs.size());
+  CallInputs arrays(impl.programs.first());
+  for (const Array& input : inputs) arrays.add(input);
+  return runtime::call(impl.programs, arrays.views());
+}
+
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   if (options.backend.empty()) return runtime::current_instance("function");
   return runtime::backend_instance(options.backend, "function");
@@ -181,7 +199,8 @@ ArrayMemory array_memory() {
   return {.used_bytes = static_cast<std::int64_t>(counts.used),
           .idle_bytes = static_cast<std::int64_t>(counts.idle),
           .fresh = counts.fresh,
-          .reused = counts.reused};
+          .reused = counts.reused,
+          .small_idle_bytes = static_cast<std::int64_t>(runtime::SmallBlocks::idle_bytes())};
 }
 
 FunctionStats stats_of(const runtime::CallableProgram& callable) {
@@ -215,6 +234,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   const std::string name = options.name.empty() ? "function" : options.name;
   auto impl = std::make_shared<Function::Impl>();
   for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
+  const std::vector<bool>& sparse = impl->sparse;
+  impl->has_sparse = std::find(sparse.begin(), sparse.end(), true) != sparse.end();
   return at_line(where, [&] {
     const runtime::InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
@@ -232,16 +253,12 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     const Impl& impl = *impl_;
-    const bool any = std::find(impl.sparse.begin(), impl.sparse.end(), true) != impl.sparse.end();
-    if (any) {
+    if (impl.has_sparse) {
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
       return call_with(impl, std::span<const Feed>(feeds));
     }
-    const CompiledProgram& program = impl.programs.first();
-    program.binding.check_count(inputs.size());
-    CallInputs arrays(program);
-    for (const Array& input : inputs) arrays.add(input);
-    return runtime::call(impl.programs, arrays.views());
+    if (!have_dtypes(impl.programs.first(), inputs)) return call_with_casts(impl, inputs);
+    return runtime::call(impl.programs, std::span(inputs));
   });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Function", where);

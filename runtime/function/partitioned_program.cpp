@@ -110,6 +110,13 @@ void call_into(const PartitionedProgram& programs, std::span<const ArrayView> in
   call_into(last, with_arrays(inputs, computed), outputs, &snapshot);
 }
 
+std::vector<Array> call_with_views(const PartitionedProgram& programs,
+                                   std::span<const Array> inputs) {
+  std::vector<ArrayView> views;
+  for (const Array& input : inputs) views.push_back(input.as_view());
+  return call(programs, views);
+}
+
 std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs) {
   const CallableProgram& last = *programs.last;
   if (programs.partitions.empty()) return call(last, inputs);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/dump/dump.h"
+#include "runtime/function/call.h"
 #include "runtime/function/callable_program.h"
 #include "runtime/host/host_functions.h"
 
@@ -54,5 +55,13 @@ std::string partition_directory(const std::string& directory, std::size_t i);
 void call_into(const PartitionedProgram& programs, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs);
 std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs);
+/// As above, through views. REQUIRES: `inputs` have the dtypes of the first program's inputs.
+std::vector<Array> call_with_views(const PartitionedProgram& programs,
+                                   std::span<const Array> inputs);
+/// As above, without views if there are no partitions. REQUIRES: as above.
+inline std::vector<Array> call(const PartitionedProgram& programs, std::span<const Array> inputs) {
+  if (programs.partitions.empty()) return call(*programs.last, inputs);
+  return call_with_views(programs, inputs);
+}
 
 }  // namespace kiln::runtime

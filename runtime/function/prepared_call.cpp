@@ -5,13 +5,13 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
-#include "runtime/array/array_memory.h"
 #include "runtime/plugin/plugin_call.h"
 
 #include <pthread.h>
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace kiln::runtime {
 namespace {
@@ -44,6 +44,9 @@ bool equal_sizes(Dims given, const std::int64_t* known) {
   }
   return true;
 }
+
+const ArrayView& view_of(const ArrayView& view) { return view; }
+ArrayView view_of(const Array& array) { return array.as_view(); }
 
 /// Whether a tensor has fewer than 2^63 bytes.
 bool is_countable(Dims dims, DType dtype) {
@@ -96,7 +99,7 @@ PreparedCall::PreparedCall(const CompiledProgram& program) : program_(program), 
   output_data_.resize(outputs.size());
   const std::int64_t* size = output_sizes_.data();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    output_dims_.emplace_back(size, outputs[i].dims().size());
+    output_types_.push_back({{size, outputs[i].dims().size()}, 0, outputs[i].dtype()});
     size += outputs[i].dims().size();
     if (outputs[i].dtype() == DType::Bool) bools_.push_back(i);
   }
@@ -121,13 +124,15 @@ PreparedCall::PreparedCall(const CompiledProgram& program) : program_(program), 
   if (program.has_inferred_sizes) frame_ = program.executable->make_frame(io_);
 }
 
-void PreparedCall::bind_inputs(std::span<const ArrayView> inputs) {
+template <class Input>
+void PreparedCall::bind_inputs_of(std::span<const Input> inputs) {
+  constexpr bool is_view = std::is_same_v<Input, ArrayView>;  // else aligned and not null
   program_.binding.check_count(inputs.size());
   bool same = sized_;
   aligned_ = true;
   const std::int64_t* size = sizes_.data();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ArrayView& given = inputs[i];
+    const ArrayView given = view_of(inputs[i]);
     const ir::Type& type = program_.binding.type(i);
     if (given.dtype != type.dtype) {
       throw TypeError(program_.name, program_.binding.name(i),
@@ -135,16 +140,19 @@ void PreparedCall::bind_inputs(std::span<const ArrayView> inputs) {
     }
     same = same && given.dims.size() == type.dims.size() && equal_sizes(given.dims, size);
     size += type.dims.size();
-    aligned_ = aligned_ && is_aligned(given.data, given.dtype);
+    if constexpr (is_view) aligned_ = aligned_ && is_aligned(given.data, given.dtype);
     inputs_[i].data = const_cast<void*>(given.data);
   }
   if (!same) bind_sizes(inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].data != nullptr || bytes_[i] == 0) continue;
+  for (std::size_t i = 0; is_view && i < inputs.size(); ++i) {
+    if (inputs_[i].data != nullptr || bytes_[i] == 0) continue;
     throw ValueError(program_.name, program_.binding.name(i),
                      text(program_.binding.describe(i), " was fed a null address"));
   }
 }
+
+void PreparedCall::bind_inputs(std::span<const ArrayView> inputs) { bind_inputs_of(inputs); }
+void PreparedCall::bind_inputs(std::span<const Array> inputs) { bind_inputs_of(inputs); }
 
 std::span<const ArrayView> PreparedCall::with_canonical_bools(std::span<const ArrayView> inputs) {
   bool changed = false;
@@ -167,15 +175,16 @@ std::span<const ArrayView> PreparedCall::with_canonical_bools(std::span<const Ar
   return changed ? std::span<const ArrayView>(canonical_) : inputs;
 }
 
-void PreparedCall::bind_sizes(std::span<const ArrayView> inputs) {
+template <class Input>
+void PreparedCall::bind_sizes(std::span<const Input> inputs) {
   std::vector<Dims> dims;
-  for (const ArrayView& input : inputs) dims.push_back(input.dims);
+  for (const Input& input : inputs) dims.push_back(view_of(input).dims);
   const std::vector<std::int64_t> symbols = program_.binding.check_dims(dims);
   sized_ = false;  // in case the rest throws
   std::int64_t* size = sizes_.data();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    size = std::copy(inputs[i].dims.begin(), inputs[i].dims.end(), size);
-    bytes_[i] = bytes_of(inputs[i].dims, inputs[i].dtype);
+    size = std::copy(dims[i].begin(), dims[i].end(), size);
+    bytes_[i] = bytes_of(dims[i], program_.binding.type(i).dtype);
   }
   bind_output_sizes(symbols);
   std::copy(sizes_.begin(), sizes_.end(), shared_sizes_.begin());
@@ -211,11 +220,11 @@ void PreparedCall::bind_output_sizes(std::span<const std::int64_t> symbol_values
           text("no memory for ", dtype, "[", join_text(output_dims(i), ","),
                "], which is more than 2^63 bytes; for ", describe_output(program_, i)));
     }
-    bytes_[inputs_.size() + i] = bytes_of(output_dims(i), dtype);
+    const std::size_t bytes = bytes_of(output_dims(i), dtype);
+    bytes_[inputs_.size() + i] = bytes;
+    output_types_[i].size = static_cast<std::int64_t>(bytes / dtype_bytes(dtype));
   }
 }
-
-Dims PreparedCall::output_dims(std::size_t i) const { return output_dims_[i]; }
 
 void reject_view(const CompiledProgram& program, std::size_t i, std::span<const std::int64_t> dims,
                  const MutableArrayView& view) {
@@ -230,7 +239,7 @@ void reject_view(const CompiledProgram& program, std::size_t i, std::span<const 
 void PreparedCall::bind_outputs(std::span<const MutableArrayView> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const MutableArrayView& view = outputs[i];
-    const Dims known = output_dims_[i];
+    const Dims known = output_dims(i);
     const bool fits = view.dtype == program_.graph.outputs[i].dtype() &&
                       view.dims.size() == known.size() && equal_sizes(view.dims, known.data());
     if (!fits) reject_view(program_, i, output_dims(i), view);
@@ -318,18 +327,13 @@ void PreparedCall::reject_changed_views() {
 
 // ---- PreparedCallPool ----
 
-namespace {
-
-/// Hashes the thread to the slot that it tries first, so that threads rarely contend for a slot.
-std::size_t first_slot() {
+/// Hashes the thread.
+std::size_t PreparedCallPool::first_slot() {
   const auto self = static_cast<std::uint64_t>(pthread_self());
   return static_cast<std::size_t>((self * 0x9e3779b97f4a7c15ull) >> 60);
 }
 
-}  // namespace
-
-PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program) {
-  const std::size_t first = first_slot();
+PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program, std::size_t first) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::atomic<PreparedCall*>& slot = slots_[(first + i) % slots_.size()].call;
     if (slot.load(std::memory_order_relaxed) == nullptr) continue;
@@ -350,8 +354,7 @@ PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program) {
   return *all_.back();
 }
 
-void PreparedCallPool::release(PreparedCall& call) noexcept {
-  const std::size_t first = first_slot();
+void PreparedCallPool::release(PreparedCall& call, std::size_t first) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::atomic<PreparedCall*>& slot = slots_[(first + i) % slots_.size()].call;
     PreparedCall* empty = nullptr;

@@ -4,6 +4,7 @@
 // A repeated call with the same sizes allocates nothing.
 #pragma once
 
+#include "runtime/array/array_memory.h"
 #include "runtime/function/compile/compiled_program.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
@@ -31,18 +32,21 @@ class PreparedCall {
   /// Checks the inputs and binds their sizes and addresses. Sizes equal to those of the last call
   /// cost one comparison per axis. Throws ValueError, TypeError, OutOfMemory.
   void bind_inputs(std::span<const ArrayView> inputs);
+  void bind_inputs(std::span<const Array> inputs);
   /// Returns `inputs`, with each bool input that has bytes other than 0 and 1 replaced by a
   /// normalised copy, and binds the copies. Their memory is reused by later calls. REQUIRES:
   /// `inputs` are bound. Throws OutOfMemory.
   std::span<const ArrayView> with_canonical_bools(std::span<const ArrayView> inputs);
+  bool has_bool_inputs() const { return !bool_inputs_.empty(); }
   /// Whether the backend has a frame, which reads and writes the caller's memory itself.
   bool is_direct() const { return static_cast<bool>(frame_); }
   /// Returns the dims of output i; a negative one is known only after the call. REQUIRES: inputs
   /// are bound.
-  Dims output_dims(std::size_t i) const;
+  Dims output_dims(std::size_t i) const { return output_types_[i].dims; }
 
   // ---- REQUIRES for the rest: is_direct(), and inputs are bound ----
 
+  std::span<const UninitialisedArray> output_types() const { return output_types_; }
   /// Checks the outputs' types and binds their addresses. Throws ValueError, TypeError.
   void bind_outputs(std::span<const MutableArrayView> outputs);
   /// Binds the address of output i. REQUIRES: aligned memory for its elements, of its own.
@@ -67,7 +71,11 @@ class PreparedCall {
   struct AddressRange {
     std::uintptr_t begin, end;
   };
-  void bind_sizes(std::span<const ArrayView> inputs);
+  /// `Input`: ArrayView or Array.
+  template <class Input>
+  void bind_inputs_of(std::span<const Input> inputs);
+  template <class Input>
+  void bind_sizes(std::span<const Input> inputs);
   void bind_output_sizes(std::span<const std::int64_t> symbol_values);
   /// Evaluates the size of an axis of output i. ValueError if the expression has no value.
   std::int64_t output_size(std::size_t i, const ir::DimEvaluator& dim,
@@ -84,7 +92,7 @@ class PreparedCall {
   std::vector<std::int64_t> output_sizes_;  // of all axes of all outputs
   std::vector<std::size_t> bytes_;          // of each input, then of each output
   std::vector<std::int64_t> shared_sizes_;  // copy of sizes_ and output_sizes_ for the plugin
-  std::vector<Dims> output_dims_;           // spans of output_sizes_
+  std::vector<UninitialisedArray> output_types_;  // with spans of output_sizes_
   std::vector<void*> output_data_;
   std::vector<kiln_view> inputs_, outputs_;
   std::vector<std::size_t> bools_;  // indices of the outputs of dtype bool
@@ -114,9 +122,11 @@ std::string describe_output(const CompiledProgram& program, std::size_t i);
 /// at most 16 calls run concurrently; beyond that they lock. Thread-safe.
 class PreparedCallPool {
  public:
-  /// Returns an idle prepared call, or a new one.
-  PreparedCall& acquire(const CompiledProgram& program);
-  void release(PreparedCall& call) noexcept;
+  /// The slot that a thread tries first, so that threads rarely contend for a slot.
+  static std::size_t first_slot();
+  /// Returns an idle prepared call, or a new one. `first`: first_slot(), here and below.
+  PreparedCall& acquire(const CompiledProgram& program, std::size_t first);
+  void release(PreparedCall& call, std::size_t first) noexcept;
   /// Returns how many calls succeeded.
   std::int64_t calls() const;
 
@@ -134,14 +144,15 @@ class PreparedCallPool {
 class PreparedCallLease {
  public:
   PreparedCallLease(PreparedCallPool& pool, const CompiledProgram& program)
-      : pool_(pool), call_(pool.acquire(program)) {}
+      : pool_(pool), first_slot_(pool.first_slot()), call_(pool.acquire(program, first_slot_)) {}
   PreparedCallLease(const PreparedCallLease&) = delete;
   PreparedCallLease& operator=(const PreparedCallLease&) = delete;
-  ~PreparedCallLease() { pool_.release(call_); }
+  ~PreparedCallLease() { pool_.release(call_, first_slot_); }
   PreparedCall& operator*() const { return call_; }
 
  private:
   PreparedCallPool& pool_;
+  const std::size_t first_slot_;
   PreparedCall& call_;
 };
 

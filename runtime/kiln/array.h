@@ -2,6 +2,7 @@
 // MutableArrayView are views for calls that allocate nothing (Function::call_into).
 #pragma once
 
+#include <kiln/dim_vector.h>
 #include <kiln/dtype.h>
 #include <kiln/error.h>
 
@@ -19,6 +20,7 @@ namespace kiln {
 
 class Array;
 namespace runtime {
+struct UninitialisedArray;
 Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 void* fill_address(Array& array);
 }  // namespace runtime
@@ -78,10 +80,19 @@ class KILN_API Array {
   /// An empty float32 vector.
   Array() : Array(zeros({0}, DType::Float32)) {}
   Array(const Array& other);
-  Array(Array&& other) noexcept;
+  Array(Array&& other) noexcept
+      : dims_(std::move(other.dims_)),
+        dtype_(std::exchange(other.dtype_, DType::Float32)),
+        size_(std::exchange(other.size_, 1)),
+        data_(std::exchange(other.data_, const_cast<std::byte*>(kZero))),  // a view: never written
+        elements_(std::exchange(other.elements_, nullptr)) {}
   Array& operator=(const Array& other);
   Array& operator=(Array&& other) noexcept;
-  ~Array();
+  ~Array() {
+    if (elements_ != nullptr) release();
+  }
+  /// For the runtime (runtime/array/array_memory.h).
+  explicit Array(const runtime::UninitialisedArray& type);
 
   template <class T, DType = DTypeOf<T>::value>
   Array(T scalar) : Array(copy_of(&scalar, {}, DTypeOf<T>::value)) {}  // NOLINT
@@ -89,6 +100,9 @@ class KILN_API Array {
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements)  // NOLINT
       : Array(of_range(elements, dims_of({elements.size()}))) {}
+  /// As above, of the dims of an Array.
+  template <class T, std::enable_if_t<std::is_same_v<T, DimVector>, int> = 0>
+  Array(const T& sizes) : Array(std::vector<std::int64_t>(sizes)) {}  // NOLINT
   /// Elements in row-major order. Here and below: ValueError unless `dims` hold elements.size().
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements, std::vector<std::int64_t> dims)
@@ -127,7 +141,7 @@ class KILN_API Array {
   }
 
   DType dtype() const { return dtype_; }
-  const std::vector<std::int64_t>& dims() const { return dims_; }
+  const DimVector& dims() const { return dims_; }
   int rank() const { return static_cast<int>(dims_.size()); }
   /// The number of elements.
   std::int64_t size() const { return size_; }
@@ -167,6 +181,7 @@ class KILN_API Array {
   Array astype(DType dtype) const;
   /// The same elements with other dims. ValueError unless they hold size() elements.
   Array reshape(std::vector<std::int64_t> dims) const;
+  /// Returns a view that is valid until this Array is moved from, assigned to or destroyed.
   ArrayView as_view() const { return {dtype_, data(), dims_}; }
 
   /// Compares dtype, dims and bytes: a NaN equals itself, 0 does not equal -0.
@@ -179,7 +194,7 @@ class KILN_API Array {
 
   /// Elements of unspecified content.
   static Array uninitialised(std::vector<std::int64_t> dims, DType dtype);
-  Array(DType dtype, std::vector<std::int64_t> dims);
+  Array(DType dtype, std::span<const std::int64_t> dims);
   void allocate(bool* is_zeroed = nullptr);
   void release() noexcept;
   void* own_data();
@@ -222,14 +237,16 @@ class KILN_API Array {
     return array;
   }
   static std::vector<std::int64_t> dims_of(std::initializer_list<std::size_t> sizes);
-  static void require_count(std::size_t given, const std::vector<std::int64_t>& dims);
+  static void require_count(std::size_t given, std::span<const std::int64_t> dims);
   static void require_equal(const char* what, std::size_t first, std::size_t other);
   void require_dtype(DType dtype) const;
   void require_one() const;
   std::size_t offset(std::initializer_list<std::int64_t> index) const;
 
+  static const std::byte kZero[64];  // the element of a moved-from Array
+
+  DimVector dims_;
   DType dtype_ = DType::Float32;
-  std::vector<std::int64_t> dims_;
   std::int64_t size_ = 0;
   void* data_ = nullptr;
   Elements* elements_ = nullptr;  // null for a view of the caller's memory

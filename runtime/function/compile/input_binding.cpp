@@ -101,10 +101,6 @@ std::string InputBinding::describe(std::size_t i) const {
   return text("inputs[", number, "] (", input.name, " ", input.type_text, ")");
 }
 
-void InputBinding::check_count(std::size_t given) const {
-  if (given != inputs_.size()) reject_input_count(function_, inputs_.size(), given);
-}
-
 void reject_input_count(const std::string& function, std::size_t expected, std::size_t given) {
   throw ValueError(function, "inputs",
                    text("takes ", counted(expected, "input"), " but ", given,

@@ -21,6 +21,10 @@ struct UserInput {
   Part part = Part::Whole;  // else: of a sparse matrix, which is three inputs of the program
 };
 
+/// Throws the ValueError for a wrong number of inputs.
+[[noreturn]] void reject_input_count(const std::string& function, std::size_t expected,
+                                     std::size_t given);
+
 class InputBinding {
  public:
   using DimSpans = std::span<const std::span<const std::int64_t>>;
@@ -41,7 +45,9 @@ class InputBinding {
   std::span<const ir::Symbol> symbols() const { return symbols_; }
 
   /// ValueError unless `given` is count().
-  void check_count(std::size_t given) const;
+  void check_count(std::size_t given) const {
+    if (given != inputs_.size()) reject_input_count(function_, inputs_.size(), given);
+  }
   /// Checks all inputs' dims, then the guards; returns the values of symbols(). ValueError naming
   /// the input or the guard.
   std::vector<std::int64_t> check_dims(DimSpans dims) const;
@@ -75,9 +81,5 @@ class InputBinding {
   std::vector<SymbolAxis> symbol_axes_;  // one per symbol
   std::vector<GuardSizes> guards_;
 };
-
-/// Throws the ValueError for a wrong number of inputs.
-[[noreturn]] void reject_input_count(const std::string& function, std::size_t expected,
-                                     std::size_t given);
 
 }  // namespace kiln::runtime
