@@ -56,7 +56,7 @@ function(kiln_add_test_program path)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
         KILN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KILN_BINARY_DIR="${PROJECT_BINARY_DIR}")
     endif()
-    file(STRINGS ${source} concurrent REGEX "\\[concurrency\\]")
+    file(STRINGS ${source} concurrent REGEX "[^~]\\[concurrency\\]")  # not ~[concurrency]
     if(concurrent)
       add_dependencies(concurrency_tests ${target})
     endif()
