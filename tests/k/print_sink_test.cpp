@@ -1,4 +1,4 @@
-// Tests set_print_sink: where text goes, from several threads, and sinks that throw.
+// Tests set_print_sink: where text goes, and sinks that throw.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/k/row.h"
@@ -9,11 +9,8 @@
 
 #include <functional>
 #include <iostream>
-#include <mutex>
-#include <set>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 namespace kiln::test {
 namespace {
@@ -198,30 +195,5 @@ TEST_CASE("print sink: a thread that is cancelled while a sink prints ends after
   CHECK(state.has_returned);
 }
 #endif
-
-TEST_CASE("print sink: threads print whole texts while the sink is replaced", "[k][concurrency]") {
-  const Tensor x = placeholder({.shape = {1}, .dtype = "int32"});
-  const Function f = function({x}, {print_tensor(x, {.message = "n"})},
-                              {.backend = tested_backend()});
-  std::mutex mutex;
-  std::multiset<std::string> seen;
-  const PrintSink collect = [&](std::string_view text) {
-    const std::lock_guard lock(mutex);
-    seen.emplace(text);
-  };
-  const ScopedSink sink(collect);
-  constexpr int kThreads = 4, kCalls = 50;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&, i] {
-      for (int call = 0; call < kCalls; ++call) f({Array{i * kCalls + call}});
-    });
-  }
-  for (int i = 0; i < 100; ++i) set_print_sink(collect);
-  for (std::thread& thread : threads) thread.join();
-  std::multiset<std::string> expected;
-  for (int n = 0; n < kThreads * kCalls; ++n) expected.insert("n [" + std::to_string(n) + "]\n");
-  CHECK(seen == expected);
-}
 
 }  // namespace kiln::test

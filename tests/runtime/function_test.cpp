@@ -14,8 +14,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <mutex>
+#include <set>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 namespace K = kiln;
 using K::Array, K::Tensor;
@@ -173,6 +178,32 @@ TEST_CASE("function: several threads build and compile", "[concurrency]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("function: threads print whole texts while the sink is replaced", "[concurrency]") {
+  const Tensor x = K::placeholder({.shape = {1}, .dtype = "int32"});
+  const auto f = K::function({x}, {K::print_tensor(x, {.message = "n"})},
+                             {.backend = "reference"});
+  std::mutex mutex;
+  std::multiset<std::string> seen;
+  const K::PrintSink collect = [&](std::string_view text) {
+    const std::lock_guard lock(mutex);
+    seen.emplace(text);
+  };
+  K::set_print_sink(collect);
+  constexpr int kThreads = 4, kCalls = 50;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (int call = 0; call < kCalls; ++call) f({Array{i * kCalls + call}});
+    });
+  }
+  for (int i = 0; i < 100; ++i) K::set_print_sink(collect);
+  for (std::thread& thread : threads) thread.join();
+  K::set_print_sink({});
+  std::multiset<std::string> expected;
+  for (int n = 0; n < kThreads * kCalls; ++n) expected.insert("n [" + std::to_string(n) + "]\n");
+  CHECK(seen == expected);
 }
 
 TEST_CASE("function: readers never see partial updates", "[concurrency]") {

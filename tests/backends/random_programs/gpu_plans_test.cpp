@@ -121,7 +121,7 @@ TEST_CASE("GPU kernels: those of the examples move little more than their operan
         "digits_ctc' --data small.csv --batch 6 --units 8 --numbers 12 --steps 1"}) {
     INFO(command);
     std::size_t kernels = 0;
-    for (const ir::Graph& graph : graphs_of(command + std::string(" --backend reference"))) {
+    for (const ir::Graph& graph : graphs_of(command)) {
       const codegen::Program program = program_of(graph, kGpu);
       check_traffic(program, evaluate);
       kernels += program.kernels.size();
@@ -144,8 +144,7 @@ TEST_CASE("GPU plans: the models of the examples are lowered") {
   };
   for (const auto& row : rows) {
     INFO(row.command);
-    const std::vector<ir::Graph> graphs =
-        graphs_of(row.command + std::string(" --backend reference"));
+    const std::vector<ir::Graph> graphs = graphs_of(row.command);
     CHECK(graphs.size() >= 2);
     std::string plans;
     bool updates = false;  // the step that trains is among them
@@ -163,7 +162,7 @@ TEST_CASE("GPU plans: the models of the examples are lowered") {
 
 TEST_CASE("GPU plans: loops of the character model have no copies and one matmul each") {
   const std::vector<ir::Graph> graphs =
-      graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1 --backend reference");
+      graphs_of("char_rnn' --hidden 32 --batch 8 --time 20 --steps 1");
   std::size_t loops = 0;
   for (const ir::Graph& graph : graphs) {
     const codegen::Program program = program_of(graph, kCpu);

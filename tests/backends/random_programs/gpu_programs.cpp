@@ -70,7 +70,8 @@ std::vector<ir::Graph> graphs_of(const std::string& command) {
   const Scratch scratch;
   scratch.write("small.csv", drawn_digits(60));
   const Outcome run = run_shell("cd '" + scratch.folder() +
-                                "' && KILN_DUMP=dumps:module '" KILN_BINARY_DIR "/bin/" + command);
+                                "' && KILN_DUMP=dumps:module '" KILN_BINARY_DIR "/bin/" + command +
+                                " --backend cpu");
   INFO(run.text);
   REQUIRE(run.status == 0);
   std::vector<ir::Graph> graphs;

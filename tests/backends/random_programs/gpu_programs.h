@@ -26,7 +26,8 @@ codegen::Program program_of(const ir::Graph& graph, const codegen::TargetDescrip
 /// partitions before it lowers.
 std::optional<codegen::Program> gpu_program_of(const Program& program);
 
-/// The modules that a program of tools/examples compiles. The file small.csv has a few digits.
+/// The modules that a program of tools/examples compiles, which are the same for every backend: it
+/// runs on the fastest one. The file small.csv has a few digits.
 std::vector<ir::Graph> graphs_of(const std::string& command);
 
 /// A placeholder of these sizes.

@@ -110,7 +110,7 @@ TEST_CASE("GPU kernels: those of the examples use all threads") {
   for (const auto& row : rows) {
     INFO(row.command);
     int owners = 0;
-    for (const ir::Graph& graph : graphs_of(row.command + std::string(" --backend reference"))) {
+    for (const ir::Graph& graph : graphs_of(row.command)) {
       owners += check_kernels(program_of(graph, kGpu));
     }
     CHECK(owners == row.owners);
