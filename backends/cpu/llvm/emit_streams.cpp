@@ -110,17 +110,30 @@ bool KernelEmitter::is_streamed(int operand) const {
 
 void KernelEmitter::find_streamed() {
   if (lanes_ == 1) return;
-  find_scratch_operand();
   std::vector<bool> found, loads;
-  for (int i = 0; i < static_cast<int>(kernel_.operands.size()); ++i) {
-    found.push_back(is_streamed(i) || i == scratch_operand_);
-    loads.push_back(kernel_.operands[at(i)].read && i != scratch_operand_);
+  for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
+    found.push_back(is_streamed(static_cast<int>(i)));
+    loads.push_back(kernel_.operands[i].read);
   }
-  const std::int64_t bytes = spanned_bytes(kernel_, found);
-  if (bytes < (tiles_.axis >= 0 ? kStreamTiledBytes : kStreamBytes)) return;
-  streamed_ = std::move(found);
+  const int row = scratch_candidate();
+  if (row >= 0) loads[at(row)] = false;
   const std::int64_t loaded = spanned_bytes(kernel_, loads);
-  streams_alone_ = tiles_.axis < 0 && (loaded < bytes || loaded + bytes < kSharedStreamBytes);
+  const auto is_shared = [&](std::int64_t stored) {
+    return loaded >= stored && loaded + stored >= kSharedStreamBytes;
+  };
+  if (row >= 0) {
+    std::vector<bool> only(found.size());
+    only[at(row)] = true;
+    const std::int64_t stored = spanned_bytes(kernel_, only);
+    if (stored < kStreamBytes || !is_shared(stored)) return;
+    scratch_operand_ = row;
+    streamed_ = std::move(only);
+    return;
+  }
+  const std::int64_t stored = spanned_bytes(kernel_, found);
+  if (stored < (tiles_.axis >= 0 ? kStreamTiledBytes : kStreamBytes)) return;
+  streamed_ = std::move(found);
+  streams_alone_ = tiles_.axis < 0 && !is_shared(stored);
 }
 
 void KernelEmitter::streaming_loops() {
@@ -147,12 +160,9 @@ Value* KernelEmitter::may_stream() {
   Value* apart = b_.getTrue();
   for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
     if (!streamed_[i]) continue;
-    const bool is_scratch = static_cast<int>(i) == scratch_operand_;
-    if (!is_scratch) {
-      Type* element = e_.memory_type(kernel_.operands[i].dtype);
-      Value* start = b_.CreateGEP(element, buffers_[i], first);
-      bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
-    }
+    Type* element = e_.memory_type(kernel_.operands[i].dtype);
+    Value* start = b_.CreateGEP(element, buffers_[i], first);
+    bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
     for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
       if (!kernel_.operands[j].read || j == i) continue;
       apart = b_.CreateAnd(apart, b_.CreateICmpNE(buffers_[i], buffers_[j]));

@@ -255,9 +255,10 @@ class KernelEmitter {
   llvm::Value* may_stream();
 
   // ---- scratch rows (emit_scratch_rows.cpp) ----
-  /// Sets scratch_operand_ where the kernel stores the rows of an operand, loads them and stores
-  /// them again: a row on the stack takes all but the last stores, which can then be streamed.
-  void find_scratch_operand();
+  /// Returns an operand whose rows the kernel stores, loads and stores again, -1 if there is none:
+  /// a row on the stack can take all but the last stores, which can then be streamed. No other
+  /// operand is streamed beside it, as the rows of others may begin elsewhere in a line.
+  int scratch_candidate() const;
   bool can_use_scratch(int operand) const;
   /// Whether the current loops use the scratch row in place of the operand.
   bool uses_scratch(int operand) const {
