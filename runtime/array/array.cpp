@@ -147,7 +147,7 @@ void Array::swap(Array& other) noexcept {
   std::swap(elements_, other.elements_);
 }
 
-inline void Array::allocate(bool* is_zeroed) {
+void Array::allocate(bool* is_zeroed) {
   const std::size_t payload = bytes();
   void* memory = runtime::acquire_memory(payload, is_zeroed);
   if (!memory) throw_no_memory_for(payload, dtype_, dims_);

@@ -17,6 +17,9 @@ namespace kiln::runtime {
 /// The type of an Array of unspecified content, which Array(UninitialisedArray) allocates.
 /// REQUIRES: `dims` hold `size` elements of less than 2^63 bytes.
 struct UninitialisedArray {
+  UninitialisedArray(std::span<const std::int64_t> of_dims, std::int64_t of_size, DType of_dtype)
+      : dims(of_dims), size(of_size), dtype(of_dtype) {}
+
   std::span<const std::int64_t> dims;
   std::int64_t size;
   DType dtype;

@@ -1,5 +1,5 @@
-// A cache per thread for the memory of small Arrays: repeated calls call malloc for none of their
-// small results.
+// A cache per thread for the memory of small Arrays: repeated calls with few small results call
+// malloc for none of them.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@ namespace kiln::runtime {
 
 /// The idle small blocks of one thread, a free list per size class. Only its thread takes and adds
 /// blocks; a block may have been allocated by another thread. The thread's exit frees the idle
-/// blocks, and later ones at once; the main thread keeps its blocks until the process exits.
+/// blocks, and later ones are freed at once; the main thread keeps its blocks until the process
+/// exits.
 /// Constant-initialised and without a destructor, so that Arrays can be destroyed at any time.
 class SmallBlocks {
  public:

@@ -267,14 +267,6 @@ std::vector<Array> call_buffers(const CompiledProgram& program, PreparedCall& pr
   return execute_buffers(program, prepared, pointers, destinations);
 }
 
-/// REQUIRES: `inputs` are bound.
-std::vector<Array> call_bound(const CompiledProgram& program, PreparedCall& prepared,
-                              std::span<const ArrayView> inputs) {
-  inputs = prepared.with_canonical_bools(inputs);
-  return prepared.is_direct() ? call_frame(program, prepared)
-                              : call_buffers(program, prepared, inputs);
-}
-
 // ---- Through copies ----
 
 /// Copies results to the caller's memory, in order. REQUIRES: the results fit.
@@ -340,7 +332,9 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayVi
   PreparedCall& prepared = *lease;
   prepared.snapshot = snapshot;
   prepared.bind_inputs(inputs);
-  return call_bound(program, prepared, inputs);
+  inputs = prepared.with_canonical_bools(inputs);
+  return prepared.is_direct() ? call_frame(program, prepared)
+                              : call_buffers(program, prepared, inputs);
 }
 
 std::vector<Array> call(const CallableProgram& callable, std::span<const Array> inputs) {
@@ -352,10 +346,10 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const Array> 
   PreparedCall& prepared = *lease;
   prepared.snapshot = nullptr;
   prepared.bind_inputs(inputs);
-  if (prepared.is_direct() && !prepared.has_bool_inputs()) return call_frame(program, prepared);
+  if (prepared.is_direct()) return call_frame(program, prepared);
   std::vector<ArrayView> views;
   for (const Array& input : inputs) views.push_back(input.as_view());
-  return call_bound(program, prepared, views);
+  return call_buffers(program, prepared, views);
 }
 
 }  // namespace kiln::runtime

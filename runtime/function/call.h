@@ -21,7 +21,7 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
 /// As call_into, but returns the results as Arrays.
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const VariableSnapshot* snapshot = nullptr);
-/// As above. REQUIRES: `inputs` have the dtypes of the program's inputs.
+/// As above. REQUIRES: `inputs` have the dtypes of the program's inputs, none of which is bool.
 std::vector<Array> call(const CallableProgram& callable, std::span<const Array> inputs);
 
 }  // namespace kiln::runtime

@@ -12,8 +12,9 @@ std::vector<Array> bind_results(const CompiledProgram& program, PreparedCall& pr
   results.reserve(types.size());
   with_memory_subject([&] { return describe_output(program, results.size()); }, [&] {
     for (std::size_t i = 0; i < types.size(); ++i) {
+      // The non-const data() would make later copies deep.
       const Array& result = results.emplace_back(types[i]);
-      prepared.bind_output(i, const_cast<void*>(result.data()));  // not data(), as fill_address
+      prepared.bind_output(i, const_cast<void*>(result.data()));
     }
   });
   return results;

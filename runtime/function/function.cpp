@@ -71,11 +71,13 @@ Array converted(const CompiledProgram& program, std::size_t i, const Array& arra
       [&] { return runtime::cast_host_value(array, program.binding.type(i).dtype, reject); });
 }
 
-/// Whether there are as many inputs as the program has, each of its dtype.
-bool have_dtypes(const CompiledProgram& program, const std::vector<Array>& inputs) {
+/// Whether there are as many inputs as the program has, each of its dtype, and none of bools, whose
+/// bytes are checked through views.
+bool can_bind(const CompiledProgram& program, const std::vector<Array>& inputs) {
   if (inputs.size() != program.binding.count()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].dtype() != program.binding.type(i).dtype) return false;
+    const DType dtype = program.binding.type(i).dtype;
+    if (inputs[i].dtype() != dtype || dtype == DType::Bool) return false;
   }
   return true;
 }
@@ -181,8 +183,9 @@ std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> 
   return runtime::call(impl.programs, arrays.views());
 }
 
-/// Calls a function without sparse inputs. ValueError for a wrong number of inputs.
-std::vector<Array> call_with_casts(const Function::Impl& impl, const std::vector<Array>& inputs) {
+/// Calls a function without sparse inputs by views of the inputs or of casts of them. ValueError
+/// for a wrong number of inputs.
+std::vector<Array> call_by_views(const Function::Impl& impl, std::span<const Array> inputs) {
   impl.programs.first().binding.check_count(inputs.size());
   CallInputs arrays(impl.programs.first());
   for (const Array& input : inputs) arrays.add(input);
@@ -257,7 +260,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
       const std::vector<Feed> feeds(inputs.begin(), inputs.end());
       return call_with(impl, std::span<const Feed>(feeds));
     }
-    if (!have_dtypes(impl.programs.first(), inputs)) return call_with_casts(impl, inputs);
+    if (!can_bind(impl.programs.first(), inputs)) return call_by_views(impl, inputs);
     return runtime::call(impl.programs, std::span(inputs));
   });
 } catch (const std::bad_alloc&) {

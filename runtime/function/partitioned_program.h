@@ -55,7 +55,8 @@ std::string partition_directory(const std::string& directory, std::size_t i);
 void call_into(const PartitionedProgram& programs, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs);
 std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs);
-/// As above, through views. REQUIRES: `inputs` have the dtypes of the first program's inputs.
+/// As above, through views. REQUIRES: `inputs` have the dtypes of the first program's inputs, none
+/// of which is bool.
 std::vector<Array> call_with_views(const PartitionedProgram& programs,
                                    std::span<const Array> inputs);
 /// As above, without views if there are no partitions. REQUIRES: as above.

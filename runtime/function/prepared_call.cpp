@@ -99,7 +99,7 @@ PreparedCall::PreparedCall(const CompiledProgram& program) : program_(program), 
   output_data_.resize(outputs.size());
   const std::int64_t* size = output_sizes_.data();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    output_types_.push_back({{size, outputs[i].dims().size()}, 0, outputs[i].dtype()});
+    output_types_.emplace_back(Dims(size, outputs[i].dims().size()), 0, outputs[i].dtype());
     size += outputs[i].dims().size();
     if (outputs[i].dtype() == DType::Bool) bools_.push_back(i);
   }
@@ -327,7 +327,6 @@ void PreparedCall::reject_changed_views() {
 
 // ---- PreparedCallPool ----
 
-/// Hashes the thread.
 std::size_t PreparedCallPool::first_slot() {
   const auto self = static_cast<std::uint64_t>(pthread_self());
   return static_cast<std::size_t>((self * 0x9e3779b97f4a7c15ull) >> 60);

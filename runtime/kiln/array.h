@@ -102,7 +102,7 @@ class KILN_API Array {
       : Array(of_range(elements, dims_of({elements.size()}))) {}
   /// As above, of the dims of an Array.
   template <class T, std::enable_if_t<std::is_same_v<T, DimVector>, int> = 0>
-  Array(const T& sizes) : Array(std::vector<std::int64_t>(sizes)) {}  // NOLINT
+  Array(const T& sizes) : Array(of_range(sizes, dims_of({sizes.size()}))) {}  // NOLINT
   /// Elements in row-major order. Here and below: ValueError unless `dims` hold elements.size().
   template <class T, DType = DTypeOf<T>::value>
   Array(const std::vector<T>& elements, std::vector<std::int64_t> dims)

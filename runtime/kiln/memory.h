@@ -4,8 +4,8 @@
 // next destruction of a large Array; immediately, the oldest first, beyond the limit; and before an
 // OutOfMemory. Memory of less than 4 MiB returns to malloc, which may keep it until
 // release_idle_memory(). With AddressSanitizer the default limit is 0. In addition, each thread
-// keeps up to 24 KiB of the memory of Arrays of at most 512 bytes until it exits, so that repeated
-// calls call malloc for none of their small results; with AddressSanitizer it keeps none.
+// keeps up to 24 KiB for Arrays of at most 512 bytes until it exits, 8 of each multiple of 64 bytes
+// (none with AddressSanitizer), so that calls with few small results allocate none by malloc.
 #pragma once
 
 #include <kiln/export.h>
@@ -31,7 +31,7 @@ struct ArrayMemory {
 ///     K::release_idle_memory();  // 0
 KILN_API std::int64_t release_idle_memory() noexcept;
 
-/// Sets the limit on idle memory of large Arrays in bytes; 0 keeps none, nor of small Arrays.
+/// Sets the limit on idle memory of large Arrays in bytes; 0 keeps none, also of small Arrays.
 /// Default: an eighth of the machine's memory. Thread-safe. Errors: ValueError if `bytes` is
 /// negative.
 ///     K::set_idle_memory_limit(std::int64_t{1} << 30);

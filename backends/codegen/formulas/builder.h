@@ -78,12 +78,13 @@ concept FormulaBuilder = std::default_initializable<typename F::Value> &&
       { f.narrow(v) } -> std::same_as<typename F::Value>;
     };
 
-/// A table of integers of 32 bits.
 inline constexpr std::uint32_t kLookupEntries = 8;
+/// A table of integers of 32 bits.
 using LookupTable = std::array<std::uint32_t, kLookupEntries>;
 
 /// A builder whose targets may have an instruction that looks up an entry for each lane: `index` is
-/// an integer whose low three bits count. REQUIRES of lookup: has_lookup(), which implies float32.
+/// an integer whose low three bits select the entry. REQUIRES of lookup: has_lookup(), which
+/// implies float32.
 template <class F>
 concept LookupBuilder =
     FormulaBuilder<F> && requires(const F& f, const typename F::Value& index, LookupTable table) {

@@ -28,7 +28,8 @@ inline constexpr double kExpDouble[] = {0.5,
                                         2.75574034734502876e-7,
                                         2.51092723557663127e-8,
                                         2.08753301155758408e-9};
-// For |r| <= a = ln 2 / 16, within 2^-25.3 of e^r: 1/2 + 0.83 a^2 / 24 and 1/6 + a^2 / 150.
+// For |r| <= a = ln 2 / 16, within 2^-25.1 of e^r: 1/2 + 0.83 a^2 / 24 and 1/6 + a^2 / 150, chosen
+// by hand.
 inline constexpr double kExpEighth[] = {0.50006478, 0.16667915};
 // 2^(k / 8).
 inline constexpr double kExp2Eighths[kLookupEntries] = {
@@ -117,8 +118,8 @@ Value<F> exp(const F& f, const Value<F>& x) {
   return f.choose(f.less(x, f.real(kExpVanishes[f.format.is_double])), f.real(0), y);
 }
 
-/// The bits of 2^(k / 8), less k eighths of an exponent: the sum with n eighths, where n = k modulo
-/// 8, has the bits of 2^(n / 8).
+/// The bits of 2^(k / 8) minus k << 20, which is k / 8 in units of the exponent: adding n << 20,
+/// where n = k modulo 8, gives the bits of 2^(n / 8).
 constexpr LookupTable exp2_table() {
   LookupTable table{};
   for (std::uint32_t k = 0; k < kLookupEntries; ++k) {
@@ -127,7 +128,7 @@ constexpr LookupTable exp2_table() {
   return table;
 }
 
-/// e^x = 2^(n / 8) e^r, where |r| <= ln 2 / 16 needs four coefficients less than reduce_exp; at
+/// e^x = 2^(n / 8) e^r, where |r| <= ln 2 / 16 needs three coefficients less than kExpShort has. At
 /// most 1.2 ulp off. REQUIRES: as exp_of_nonpositive; -88 <= x or NaN.
 template <LookupBuilder F>
 Value<F> exp_by_eighths(const F& f, const Value<F>& x) {

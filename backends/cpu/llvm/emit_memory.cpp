@@ -202,8 +202,8 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 Value* KernelEmitter::load(const Expression& x) {
   if (tiles_.row && tiles_.tiled[at(x.number)]) return row_of_tile(x);
   const Address from = address_of(x.number);
-  const bool is_far = !uses_scratch(kernel_.accesses[at(x.number)].operand);
-  if (from.contiguous && is_far) prefetch_next_row(x.number, from.pointer, false);
+  const bool is_in_memory = !uses_scratch(kernel_.accesses[at(x.number)].operand);
+  if (from.contiguous && is_in_memory) prefetch_next_row(x.number, from.pointer, false);
   const bool vector = from.contiguous || from.pointer->getType()->isVectorTy();
   Value* allowed = from.allowed && vector ? splat(from.allowed) : nullptr;
   return load_at(from, vector, allowed, x.dtype);

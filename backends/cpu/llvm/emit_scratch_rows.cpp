@@ -72,9 +72,11 @@ int KernelEmitter::scratch_candidate() const {
   if (inner != kernel_.outer || kernel_.vector_axis != inner || inner == 0) return -1;
   const ir::Dim& extent = kernel_.axes[at(inner)];
   if (!extent.is_static() || extent.value() < kMinRow || tiles_.axis >= 0) return -1;
+  if (!is_map(groups_.back())) return -1;
   for (int i = 0; i < static_cast<int>(kernel_.operands.size()); ++i) {
     const auto element = static_cast<std::int64_t>(dtype_bytes(kernel_.operands[at(i)].dtype));
-    if (extent.value() <= kMaxRowBytes / element && can_use_scratch(i)) return i;
+    const bool fits = extent.value() <= kMaxRowBytes / element && lanes_ >= kLine / element;
+    if (fits && can_use_scratch(i)) return i;
   }
   return -1;
 }

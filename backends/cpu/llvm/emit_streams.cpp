@@ -115,25 +115,26 @@ void KernelEmitter::find_streamed() {
     found.push_back(is_streamed(static_cast<int>(i)));
     loads.push_back(kernel_.operands[i].read);
   }
-  const int row = scratch_candidate();
-  if (row >= 0) loads[at(row)] = false;
-  const std::int64_t loaded = spanned_bytes(kernel_, loads);
-  const auto is_shared = [&](std::int64_t stored) {
+  const auto streams_in_parts = [&](std::int64_t stored) {
+    const std::int64_t loaded = spanned_bytes(kernel_, loads);
     return loaded >= stored && loaded + stored >= kSharedStreamBytes;
   };
-  if (row >= 0) {
+  if (const int row = scratch_candidate(); row >= 0) {
+    loads[at(row)] = false;
     std::vector<bool> only(found.size());
     only[at(row)] = true;
     const std::int64_t stored = spanned_bytes(kernel_, only);
-    if (stored < kStreamBytes || !is_shared(stored)) return;
-    scratch_operand_ = row;
-    streamed_ = std::move(only);
-    return;
+    if (stored >= kStreamBytes && streams_in_parts(stored)) {
+      scratch_operand_ = row;
+      streamed_ = std::move(only);
+      return;
+    }
+    loads[at(row)] = true;
   }
   const std::int64_t stored = spanned_bytes(kernel_, found);
   if (stored < (tiles_.axis >= 0 ? kStreamTiledBytes : kStreamBytes)) return;
   streamed_ = std::move(found);
-  streams_alone_ = tiles_.axis < 0 && !is_shared(stored);
+  streams_alone_ = tiles_.axis < 0 && !streams_in_parts(stored);
 }
 
 void KernelEmitter::streaming_loops() {

@@ -65,7 +65,7 @@ class KernelEmitter {
   void vector_loop(llvm::Value* first, llvm::Value* last, std::optional<std::int64_t> count,
                    const Body& body);
   void masked_rest(llvm::Value* whole, llvm::Value* last, const Body& body);
-  /// Runs the body for the rest, one register of lanes at a time, under a mask.
+  /// Runs the body one register of lanes at a time, under a mask. Leaves width_ and mask_ set.
   void masked_loop(llvm::Value* first, llvm::Value* last, const Body& body);
   /// The mask of the lanes below `count`.
   llvm::Value* lanes_before(llvm::Value* count);
@@ -196,7 +196,7 @@ class KernelEmitter {
   };
   /// The element offset of the first lane, without a dynamic index.
   llvm::Value* scalar_offset(const codegen::Access& access);
-  /// In the scratch row where the access has one.
+  /// Returns the address in the scratch row if the current loops use it, else in memory.
   Address address_of(int number);
   Address address_in_memory(int number);
   llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
@@ -243,15 +243,16 @@ class KernelEmitter {
   llvm::Value* random(const codegen::Expression& x);
 
   // ---- streaming stores (emit_streams.cpp) ----
-  /// Sets streamed_, streams_alone_ where the kernel stores many elements that it does not read.
+  /// Sets streamed_, streams_alone_ where the kernel stores many elements that it does not read,
+  /// or scratch_operand_.
   void find_streamed();
   bool is_streamed(int operand) const;
   bool streams() const { return !streamed_.empty(); }
   /// Emits all loops twice: with streaming stores, and with plain ones where may_stream() is false.
   void streaming_loops();
-  /// Whether at run time every streamed operand is aligned for streaming stores, none is an operand
-  /// that is read (lines of such an operand are in the caches already), and the call is one for
-  /// which streaming is faster (streams_alone_).
+  /// Whether at run time every streamed operand is aligned for streaming stores, none is another
+  /// operand that is read (lines of such an operand are in the caches already), and the call is one
+  /// for which streaming is faster (streams_alone_).
   llvm::Value* may_stream();
 
   // ---- scratch rows (emit_scratch_rows.cpp) ----

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -28,20 +29,16 @@ class DimVector {
 
   DimVector() noexcept {}  // NOLINT: inline_ is not initialised
   explicit DimVector(std::span<const std::int64_t> sizes) : size_(sizes.size()) {
-    std::int64_t* to = is_inline() ? inline_ : heap_ = new std::int64_t[size_];
+    if (!is_inline()) heap_ = new std::int64_t[size_];
+    std::int64_t* to = is_inline() ? inline_ : heap_;
     for (const std::int64_t size : sizes) *to++ = size;  // for a few sizes faster than memcpy
   }
   DimVector(const DimVector& other) : DimVector(std::span(other.data(), other.size_)) {}
-  DimVector(DimVector&& other) noexcept : size_(std::exchange(other.size_, 0)) {
-    if (is_inline()) {
-      for (std::size_t i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
-    } else {
-      heap_ = other.heap_;
-    }
-  }
+  DimVector(DimVector&& other) noexcept { take(other); }
   DimVector& operator=(DimVector other) noexcept {
-    this->~DimVector();
-    return *std::construct_at(this, std::move(other));
+    if (!is_inline()) delete[] heap_;
+    take(other);
+    return *this;
   }
   ~DimVector() {
     if (!is_inline()) delete[] heap_;
@@ -73,15 +70,22 @@ class DimVector {
   friend bool operator==(const DimVector& a, const std::vector<std::int64_t>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
+  friend auto operator<=>(const DimVector& a, const DimVector& b) {
+    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   bool is_inline() const noexcept { return size_ <= kInline; }
+  void take(DimVector& other) noexcept {
+    size_ = std::exchange(other.size_, 0);
+    heap_ = other.heap_;
+    if (!is_inline()) return;
+    for (std::size_t i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
+  }
 
   std::size_t size_ = 0;
-  union {
-    std::int64_t inline_[kInline];
-    std::int64_t* heap_;
-  };
+  std::int64_t* heap_ = nullptr;  // valid unless is_inline()
+  std::int64_t inline_[kInline];
 };
 
 }  // namespace kiln

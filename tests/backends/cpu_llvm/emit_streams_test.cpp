@@ -62,12 +62,18 @@ EmitCase centred(DType dtype, int rows, int columns, int stride) {
 /// y = (2 x + 1) - the sum of that row, by way of 2 x + 1 in y; rows are `stride` elements apart.
 EmitCase rewritten(DType dtype, int rows, int columns, int stride, int offset = 0) {
   KernelMaker k("rewritten", {rows, columns}, 1);
+  const DType wide = dtype == DType::BFloat16 ? kF32 : dtype;  // of the arithmetic
+  const auto converted = [&](DType from, DType to, int value) {
+    return from == to ? value : k.convert(to, value);
+  };
   const int x = k.input(dtype), y = k.output(dtype, /*read=*/true);
-  const int value = k.load(k.access(x, {stride, 1}));
-  const int odd = k.apply(Op::Add, {k.apply(Op::Add, {value, value}), k.number(dtype, 1)});
+  const int value = converted(dtype, wide, k.load(k.access(x, {stride, 1})));
+  const int odd = k.apply(Op::Add, {k.apply(Op::Add, {value, value}), k.number(wide, 1)});
   const int access = k.access(y, {stride, 1}, offset);
-  const int sum = k.reduce(Combiner::Sum, odd, {{access, odd}});
-  k.map({{access, k.apply(Op::Sub, {k.load(access), k.result(sum)})}});
+  const int sum = k.reduce(Combiner::Sum, odd, {{access, converted(wide, dtype, odd)}});
+  const int again = converted(dtype, wide, k.load(access));
+  const int less = k.apply(Op::Sub, {again, k.result(sum)});
+  k.map({{access, converted(wide, dtype, less)}});
   k.kernel.vector_axis = 1;
   EmitCase one{k.kernel, {}};
   for (const int begin : {0, 3}) {
@@ -177,11 +183,13 @@ TEST_CASE("emitted: tiles of half a line are widened where that lets their resul
   check_emitted(cases);
 }
 
-TEST_CASE("emitted: large rows that are stored twice are streamed, wherever they begin") {
+TEST_CASE("emitted: large rows that are stored twice are streamed, wherever in a line they begin") {
   std::vector<EmitCase> cases;
   for (const std::size_t alignment : {std::size_t{64}, std::size_t{16}}) {
     for (EmitCase one : {rewritten(kF32, kRows, 1000, 1000), rewritten(kF32, kRows, 1024, 1024),
                          rewritten(kF32, kRows, 2048, 2049, 1), rewritten(kF32, kRows, 801, 803, 2),
+                         rewritten(DType::BFloat16, kRows, 2001, 2001),
+                         rewritten(DType::Int8, 4 * kRows, 900, 903),
                          rewritten(DType::Float64, kRows, 1021, 1023),
                          rewritten(DType::Float64, kRows, 800, 800)}) {
       INFO(print(one.kernel));
@@ -224,6 +232,11 @@ TEST_CASE("emitted: other rows that are stored twice stay in memory") {
   Kernel adding = plain.kernel;
   adding.stages[1].stores[0].accumulate = true;
   CHECK_FALSE(streams(adding));
+  Kernel running = plain.kernel;
+  running.stages[1].kind = StageKind::Running;
+  running.stages[1].combiner = Combiner::Sum;
+  running.stages[1].value = running.stages[1].stores[0].value;
+  CHECK_FALSE(streams(running));
   Kernel once = plain.kernel;
   once.stages[0].stores.clear();
   CHECK_FALSE(streams(once));
