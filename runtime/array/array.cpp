@@ -167,11 +167,18 @@ void Array::release() noexcept {
 }
 
 /// Returns the elements, copied first if they are shared or a view.
-void* Array::own_data() {
+void* Array::own_data() try {
   // Acquire: former owners have finished reading.
   const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
-  if (!own) *this = copy_of(data_, dims_, dtype_);
+  if (own) return data_;
+  Array copy(dtype_, dims_);
+  copy.allocate();
+  copy.copy_elements(data_);
+  std::swap(data_, copy.data_);  // not dims_, so that spans of them stay valid
+  std::swap(elements_, copy.elements_);
   return data_;
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("Array", {});
 }
 
 void* Array::data() {

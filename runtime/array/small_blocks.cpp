@@ -8,15 +8,18 @@
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <new>
 
 namespace kiln::runtime {
-
 namespace {
 
 /// Has a destructor that each thread with a value calls at its exit, after those of its
 /// thread_local objects.
 constinit pthread_key_t exit_key = 0;
 constinit bool has_exit_key = false;
+
+/// Whether end_thread() was called.
+constinit thread_local bool thread_has_ended = false;
 
 }  // namespace
 
@@ -41,18 +44,27 @@ struct SmallBlocks::Registry {
   }
 };
 
-bool SmallBlocks::register_thread() noexcept {
-  if (is_registered_) return true;
-  is_registered_ = ::pthread_setspecific(exit_key, this) == 0;
-  if (is_registered_) Registry::add(*this);
-  return is_registered_;
+SmallBlocks* SmallBlocks::create() noexcept {
+  if (thread_has_ended || !is_caching.load(std::memory_order_relaxed)) return nullptr;
+  void* memory = std::malloc(sizeof(SmallBlocks));
+  if (memory == nullptr) return nullptr;
+  auto* blocks = ::new (memory) SmallBlocks;
+  blocks->renew();
+  if (::pthread_setspecific(exit_key, blocks) != 0) {
+    std::free(blocks);
+    return nullptr;
+  }
+  Registry::add(*blocks);
+  return t_small_blocks = blocks;
 }
 
 void SmallBlocks::end_thread(void* blocks) noexcept {
-  auto& self = *static_cast<SmallBlocks*>(blocks);
-  Registry::remove(self);
-  self.has_ended_ = true;
-  self.renew();
+  auto* self = static_cast<SmallBlocks*>(blocks);
+  Registry::remove(*self);
+  self->free_all();
+  std::free(self);
+  t_small_blocks = nullptr;
+  thread_has_ended = true;
 }
 
 void SmallBlocks::free_all() noexcept {
@@ -68,13 +80,12 @@ void SmallBlocks::free_all() noexcept {
 void SmallBlocks::renew() noexcept {
   free_all();
   generation_ = current_generation.load(std::memory_order_acquire);
-  const bool caches = is_caching.load(std::memory_order_relaxed) && !has_ended_;
-  limit_ = caches && register_thread() ? kMaxIdle : 0;
+  limit_ = is_caching.load(std::memory_order_relaxed) ? kMaxIdle : 0;
 }
 
 void SmallBlocks::release_all() noexcept {
   current_generation.fetch_add(1, std::memory_order_relaxed);
-  t_small_blocks.renew();
+  if (t_small_blocks != nullptr) t_small_blocks->renew();
 }
 
 void SmallBlocks::start() noexcept {
@@ -102,10 +113,8 @@ std::size_t SmallBlocks::idle_bytes() noexcept {
 void SmallBlocks::lock() noexcept { Registry::mutex.lock(); }
 void SmallBlocks::unlock() noexcept { Registry::mutex.unlock(); }
 void SmallBlocks::unlock_in_child() noexcept {
-  SmallBlocks* own = Registry::first;
-  while (own != nullptr && own != &t_small_blocks) own = own->next_;
-  if (own != nullptr) own->next_ = nullptr;
-  Registry::first = own;
+  if (t_small_blocks != nullptr) t_small_blocks->next_ = nullptr;
+  Registry::first = t_small_blocks;
   Registry::mutex.unlock();
 }
 

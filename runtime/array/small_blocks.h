@@ -6,15 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <type_traits>
 
 namespace kiln::runtime {
 
 /// The idle small blocks of one thread, a free list per size class. Only its thread takes and adds
 /// blocks; a block may have been allocated by another thread. The thread's exit frees the idle
-/// blocks, and later ones are freed at once; the main thread keeps its blocks until the process
-/// exits.
-/// Constant-initialised and without a destructor, so that Arrays can be destroyed at any time.
+/// blocks, and later ones are freed at once. The main thread keeps its blocks until the process
+/// exits, and so does a thread whose first small Array is destroyed after the last round of its
+/// destructors of pthread keys.
 class SmallBlocks {
  public:
   static constexpr std::size_t kStep = 64;  // size classes are multiples of it
@@ -53,6 +52,9 @@ class SmallBlocks {
     return true;
   }
 
+  /// Creates t_small_blocks of this thread; null without memory, where none are kept, and at the
+  /// thread's exit.
+  static SmallBlocks* create() noexcept;
   /// Frees the idle blocks of this thread now, those of another one when it next destroys a small
   /// Array. Thread-safe.
   static void release_all() noexcept;
@@ -83,8 +85,6 @@ class SmallBlocks {
   };
   struct Registry;
 
-  /// Has the thread's exit call end_thread(). Returns false without memory.
-  bool register_thread() noexcept;
   static void end_thread(void* blocks) noexcept;
   /// Frees all idle blocks and adopts the current generation and setting.
   void renew() noexcept;
@@ -97,14 +97,11 @@ class SmallBlocks {
   FreeList lists_[kMaxBytes / kStep + 1];
   std::uint32_t generation_ = 0;  // of the last renew()
   std::uint32_t limit_ = 0;       // on the blocks of one list
-  bool is_registered_ = false;
-  bool has_ended_ = false;        // end_thread() was called
-  SmallBlocks* next_ = nullptr;  // in the registry
+  SmallBlocks* next_ = nullptr;   // in the registry
 };
 
-/// The blocks of this thread. glibc ends the process where it has no memory to register the
-/// destructor of a thread_local object.
-static_assert(std::is_trivially_destructible_v<SmallBlocks>);
-inline thread_local constinit SmallBlocks t_small_blocks;
+/// The blocks of this thread, null before its first one is idle. Without a destructor: glibc ends
+/// the process where it has no memory to register one.
+inline thread_local constinit SmallBlocks* t_small_blocks = nullptr;
 
 }  // namespace kiln::runtime

@@ -270,8 +270,8 @@ bool PreparedCall::can_run_in_place() {
     const auto after =
         std::partition_point(written_.begin(), written_.end(),
                              [&](const AddressRange& range) { return range.end <= read.begin; });
-    if (after != written_.end() && after->begin < read.end && after->begin < after->end) {
-      return false;
+    for (auto range = after; range != written_.end() && range->begin < read.end; ++range) {
+      if (range->begin < range->end) return false;  // not an empty one
     }
   }
   return true;

@@ -229,6 +229,11 @@ unsigned thread_count() {
   return wanted_threads(state);
 }
 
+void check_thread_settings() {
+  const pid_t started_by = pool().process;
+  if (started_by == 0 || started_by == getpid()) static_cast<void>(thread_count());
+}
+
 void set_thread_count(int count) {
   if (count < 1 || count > static_cast<int>(kMaxThreads)) {
     throw ValueError("set_threads", "count",

@@ -78,7 +78,7 @@ class KILN_API Array {
   static constexpr int kMaxRank = 64;
 
   /// An empty float32 vector.
-  Array() : Array(zeros({0}, DType::Float32)) {}
+  Array() : Array(zeros(dims_of({0}), DType::Float32)) {}
   Array(const Array& other);
   Array(Array&& other) noexcept
       : dims_(std::move(other.dims_)),
@@ -181,7 +181,8 @@ class KILN_API Array {
   Array astype(DType dtype) const;
   /// The same elements with other dims. ValueError unless they hold size() elements.
   Array reshape(std::vector<std::int64_t> dims) const;
-  /// Returns a view that is valid until this Array is moved from, assigned to or destroyed.
+  /// Returns a view that is valid until this Array is moved from, assigned to or destroyed, or a
+  /// mutable address of elements that it shares is taken.
   ArrayView as_view() const { return {dtype_, data(), dims_}; }
 
   /// Compares dtype, dims and bytes: a NaN equals itself, 0 does not equal -0.

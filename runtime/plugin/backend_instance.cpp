@@ -83,7 +83,7 @@ struct UnsupportedNodes {
 
 InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options,
                              const std::string& origins) {
-  static_cast<void>(thread_count());  // rejects an invalid KILN_THREADS here, not inside a loop
+  check_thread_settings();  // here, not inside a loop
   InstancePtr instance(new Instance(plugin));
   instance->host_.backend = plugin.name;
   instance->process_ = getpid();

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <string>
@@ -95,6 +96,23 @@ TEST_CASE("function: call_into writes into the caller's memory and requires exac
   CHECK_THROWS_AS(f.call_into({&wrong, 1}, {&target, 1}), K::TypeError);
   const K::MutableArrayView small{K::DType::Float32, out, other};
   CHECK_THROWS_AS(f.call_into({&view, 1}, {&small, 1}), K::ValueError);
+}
+
+TEST_CASE("function: call_into sees an output that overlaps an input behind an empty output") {
+  const auto x = K::placeholder({.shape = {K::None}}), y = K::placeholder({.shape = {K::None}});
+  const auto f = K::function({x, y}, {x + 1.0, y * 2.0});
+  const std::vector<std::int64_t> none{0}, some{64};
+  for (int empty = 0; empty < 4; ++empty) {
+    std::vector<float> memory(256);
+    std::iota(memory.begin(), memory.end(), 0.f);
+    const std::vector<K::ArrayView> inputs{{K::DType::Float32, memory.data(), none},
+                                           {K::DType::Float32, memory.data(), some}};
+    const std::vector<K::MutableArrayView> outputs{
+        {K::DType::Float32, memory.data() + empty, none},
+        {K::DType::Float32, memory.data() + 2, some}};
+    f.call_into(inputs, outputs);
+    for (std::size_t i = 0; i < 64; ++i) CHECK(memory[i + 2] == 2.f * static_cast<float>(i));
+  }
 }
 
 TEST_CASE("function: draws differ from call to call and repeat after the seed is set") {

@@ -142,5 +142,6 @@ TEST_CASE("fork: a child of a process that used cpu gets an error, and the paren
                      ? 0
                      : 1;
         }) == 0);
+  CHECK(kiln::testing::in_child([] { return hosts_test::works_on("reference") ? 0 : 1; }) == 0);
   CHECK(sample.right(3, 0.0625));
 }

@@ -86,3 +86,17 @@ TEST_CASE("dims: as a shape") {
   CHECK(eval(reshape(constant(Array::zeros({6})), a.dims())) == a);
   CHECK(function({x}, {x})({a})[0].dims() == a.dims());
 }
+
+TEST_CASE("dims: spans of them stay valid when shared elements are copied for a write") {
+  const Array a = Array::zeros(std::vector<std::int64_t>(8, 1));
+  Array b = a;
+  const std::span<const std::int64_t> dims = b.dims();
+  b.as<float>()[0] = 1;
+  CHECK(dims.data() == b.dims().data());
+  CHECK(a.as<float>()[0] == 0);
+}
+
+TEST_CASE("dims: order is lexicographic") {
+  CHECK(Array::zeros({2, 3}).dims() < Array::zeros({2, 4}).dims());
+  CHECK(Array::zeros({2, 3}).dims() < Array::zeros({2, 3, 0}).dims());
+}

@@ -1,6 +1,7 @@
 // Tests the cache of small blocks: reused, bounded, counted, released; Arrays that other threads
 // destroy; the ends of threads; fork. With AddressSanitizer no block is cached.
 #include "tests/support/catch.h"
+#include "tests/support/child.h"
 
 #include "runtime/array/block_pool.h"
 #include "runtime/array/small_blocks.h"
@@ -133,6 +134,34 @@ TEST_CASE("small blocks: Arrays that are destroyed while their thread exits") {
   }).join();
   ::pthread_key_delete(later);
   CHECK(idle_bytes() == before);
+}
+
+namespace {
+
+pthread_key_t last_round;
+thread_local int rounds_before = 3;  // glibc calls the destructors of keys in four rounds
+
+/// Sets its key again in the first rounds, so that it destroys an Array in the last one.
+void destroy_in_last_round(void* value) {
+  if (rounds_before-- > 0) {
+    ::pthread_setspecific(last_round, value);
+  } else {
+    destroy_together(1, 16);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("small blocks: the first Array of a thread is destroyed in its last round of keys") {
+  REQUIRE(::pthread_key_create(&last_round, destroy_in_last_round) == 0);
+  release_idle_memory();
+  const std::int64_t before = idle_bytes();
+  for (int i = 0; i < 4; ++i) {
+    std::thread([] { ::pthread_setspecific(last_round, &last_round); }).join();
+    CHECK(idle_bytes() <= before + 4 * kBlock);
+  }
+  ::pthread_key_delete(last_round);
+  CHECK(kiln::testing::in_child([] { return idle_bytes() == 0 ? 0 : 1; }) == 0);
 }
 
 TEST_CASE("small blocks: a child process has those of its only thread") {
