@@ -17,7 +17,7 @@ inline constexpr unsigned kMaxThreads = 4096;
 /// number from 1 to 4096; BackendError as parallel_for. Thread-safe.
 unsigned thread_count();
 
-/// Throws ConfigError as thread_count(). Also in a forked child of a process whose pool was running.
+/// Throws ConfigError as thread_count(). Works in a forked child of a process whose pool ran, too.
 void check_thread_settings();
 
 /// Sets the number of threads: 1 to kMaxThreads, else ValueError. Blocks until running loops end;
