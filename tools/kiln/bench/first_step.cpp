@@ -147,7 +147,7 @@ Row first_step(const std::string& name, const std::string& network, const Images
             return builder.work({loss}, updates);
           },
           Timing::FirstCall,
-          "perf, 1 thread: LLVM takes half of MobileNetV2's first step and a seventh of "
+          "perf, 1 thread: LLVM takes two fifths of MobileNetV2's first step and a seventh of "
           "ResNet50's, whose call takes 40 % and whose initial weights take 20 %; eager PyTorch "
           "compiles nothing"};
 }
