@@ -9,9 +9,10 @@
 #include <cstdlib>
 #include <iterator>
 
-// Defined if the process runs AddressSanitizer.
-extern "C" void __asan_poison_memory_region(const volatile void* memory,  // NOLINT
-                                            std::size_t bytes) __attribute__((weak));
+// Defined if the process runs AddressSanitizer. In parentheses: a header of LLVM defines a macro of
+// that name with parameters.
+extern "C" void(__asan_poison_memory_region)(const volatile void* memory,  // NOLINT
+                                             std::size_t bytes) __attribute__((weak));
 
 namespace kiln::abi {
 
