@@ -294,17 +294,31 @@ void call_through_copies(const CompiledProgram& program, PreparedCall& prepared,
   copy_out(call_frame(program, prepared), outputs);
 }
 
+/// What surrounds every call: the running function for messages, its dumps, its prepared call.
+class CallScope {
+ public:
+  CallScope(const CallableProgram& callable, const VariableSnapshot* snapshot)
+      : running_(callable.program.name),
+        dumps_(callable.dumps.get()),
+        lease_(callable.calls, callable.program) {
+    release_old_blocks();
+    prepared().snapshot = snapshot;
+  }
+  PreparedCall& prepared() const { return *lease_; }
+
+ private:
+  const RunningCall running_;
+  const ScopedDumpFolder dumps_;
+  const PreparedCallLease lease_;
+};
+
 }  // namespace
 
 void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot) {
   const CompiledProgram& program = callable.program;
-  release_old_blocks();
-  const RunningCall running(program.name);
-  const ScopedDumpFolder dumps(callable.dumps.get());
-  const PreparedCallLease lease(callable.calls, program);
-  PreparedCall& prepared = *lease;
-  prepared.snapshot = snapshot;
+  const CallScope scope(callable, snapshot);
+  PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
   const std::size_t count = program.graph.outputs.size();
@@ -325,12 +339,8 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const VariableSnapshot* snapshot) {
   const CompiledProgram& program = callable.program;
-  release_old_blocks();
-  const RunningCall running(program.name);
-  const ScopedDumpFolder dumps(callable.dumps.get());
-  const PreparedCallLease lease(callable.calls, program);
-  PreparedCall& prepared = *lease;
-  prepared.snapshot = snapshot;
+  const CallScope scope(callable, snapshot);
+  PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
   return prepared.is_direct() ? call_frame(program, prepared)
@@ -339,12 +349,8 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayVi
 
 std::vector<Array> call(const CallableProgram& callable, std::span<const Array> inputs) {
   const CompiledProgram& program = callable.program;
-  release_old_blocks();
-  const RunningCall running(program.name);
-  const ScopedDumpFolder dumps(callable.dumps.get());
-  const PreparedCallLease lease(callable.calls, program);
-  PreparedCall& prepared = *lease;
-  prepared.snapshot = nullptr;
+  const CallScope scope(callable, nullptr);
+  PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   if (prepared.is_direct()) return call_frame(program, prepared);
   std::vector<ArrayView> views;
