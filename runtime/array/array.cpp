@@ -90,11 +90,21 @@ alignas(64) const std::byte Array::kZero[64] = {};
 
 struct Array::Elements {
   void* memory = nullptr;  // the allocation with this header and the elements
+  std::size_t bytes = 0;   // of the elements
   std::atomic<std::int64_t> owners{1};
   /// A mutable address was returned: copies are deep and the owner stays sole. Only the sole owner
   /// writes the flag, so that no other thread reads it concurrently.
   bool is_exposed = false;
 };
+
+inline void Array::allocate(std::size_t payload, bool* is_zeroed) {
+  void* memory = runtime::acquire_memory(payload, is_zeroed);
+  if (!memory) throw_no_memory_for(payload, dtype_, dims_);
+  auto* data = static_cast<std::byte*>(runtime::elements_in(memory));
+  static_assert(sizeof(Elements) <= runtime::kHeaderBytes);
+  elements_ = ::new (data - sizeof(Elements)) Elements{memory, payload};
+  data_ = data;
+}
 
 Array::Array(DType dtype, std::span<const std::int64_t> dims)
     : dims_(dims), dtype_(dtype), size_(count_elements(dims)) {
@@ -104,7 +114,7 @@ Array::Array(DType dtype, std::span<const std::int64_t> dims)
 
 Array::Array(const runtime::UninitialisedArray& type)
     : dims_(type.dims), dtype_(type.dtype), size_(type.size) {
-  allocate();
+  allocate(type.bytes);
 }
 
 Array::Array(const Array& other) try
@@ -120,7 +130,7 @@ Array::Array(const Array& other) try
   }
   const void* from = data_;
   elements_ = nullptr;
-  allocate();
+  allocate(bytes());
   copy_elements(from);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
@@ -147,23 +157,14 @@ void Array::swap(Array& other) noexcept {
   std::swap(elements_, other.elements_);
 }
 
-void Array::allocate(bool* is_zeroed) {
-  const std::size_t payload = bytes();
-  void* memory = runtime::acquire_memory(payload, is_zeroed);
-  if (!memory) throw_no_memory_for(payload, dtype_, dims_);
-  auto* data = static_cast<std::byte*>(runtime::elements_in(memory));
-  static_assert(sizeof(Elements) <= runtime::kHeaderBytes);
-  elements_ = ::new (data - sizeof(Elements)) Elements{memory};
-  data_ = data;
-}
-
 void Array::release() noexcept {
   // A sole owner stays sole: only copying an owner adds another.
   const bool is_sole = elements_->owners.load(std::memory_order_acquire) == 1;
   if (!is_sole && elements_->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   void* memory = elements_->memory;
+  const std::size_t payload = elements_->bytes;
   elements_->~Elements();
-  runtime::release_memory(memory, bytes());
+  runtime::release_memory(memory, payload);
 }
 
 /// Returns the elements, copied first if they are shared or a view.
@@ -172,7 +173,7 @@ void* Array::own_data() try {
   const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
   if (own) return data_;
   Array copy(dtype_, dims_);
-  copy.allocate();
+  copy.allocate(copy.bytes());
   copy.copy_elements(data_);
   std::swap(data_, copy.data_);  // not dims_, so that spans of them stay valid
   std::swap(elements_, copy.elements_);
@@ -220,7 +221,7 @@ bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
 
 Array Array::uninitialised(std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, dims);
-  array.allocate();
+  array.allocate(array.bytes());
   return array;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
@@ -243,7 +244,7 @@ void runtime::repeat_element(const std::byte* element, std::size_t bytes, std::b
 Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, dims);
   bool is_zeroed = false;
-  array.allocate(&is_zeroed);
+  array.allocate(array.bytes(), &is_zeroed);
   if (!is_zeroed) std::memset(array.data_, 0, array.bytes());
   return array;
 } catch (const std::bad_alloc&) {
@@ -256,7 +257,7 @@ Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try
   const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
   if (std::all_of(element.begin(), element.end(), is_zero)) return zeros(std::move(dims), dtype);
   Array array(dtype, dims);
-  array.allocate();
+  array.allocate(array.bytes());
   runtime::repeat_element(element.data(), element.size(), static_cast<std::byte*>(array.data_),
                           array.size_);
   return array;
@@ -267,7 +268,7 @@ Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try
 Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
   Array array(dtype, dims);
   if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
-  array.allocate();
+  array.allocate(array.bytes());
   array.copy_elements(elements);
   return array;
 } catch (const std::bad_alloc&) {
@@ -286,7 +287,7 @@ Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dt
 Array Array::astype(DType dtype) const try {
   if (dtype == dtype_) return elements_ ? *this : copy_of(data_, dims_, dtype_);
   Array array(dtype, dims_);
-  array.allocate();
+  array.allocate(array.bytes());
   ir::convert_elements(dtype_, static_cast<const std::byte*>(data_), dtype,
                        static_cast<std::byte*>(array.data_), size_);
   return array;

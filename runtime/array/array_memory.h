@@ -15,13 +15,15 @@ class Array;
 namespace kiln::runtime {
 
 /// The type of an Array of unspecified content, which Array(UninitialisedArray) allocates.
-/// REQUIRES: `dims` hold `size` elements of less than 2^63 bytes.
+/// REQUIRES: `dims` hold `size` elements of `bytes` bytes, less than 2^63.
 struct UninitialisedArray {
-  UninitialisedArray(std::span<const std::int64_t> of_dims, std::int64_t of_size, DType of_dtype)
-      : dims(of_dims), size(of_size), dtype(of_dtype) {}
+  /// The caller sets the rest once the values of `of_dims` are known.
+  UninitialisedArray(std::span<const std::int64_t> of_dims, DType of_dtype)
+      : dims(of_dims), dtype(of_dtype) {}
 
   std::span<const std::int64_t> dims;
-  std::int64_t size;
+  std::int64_t size = 0;
+  std::size_t bytes = 0;
   DType dtype;
 };
 

@@ -25,7 +25,8 @@ void release_fresh_memory(void* memory, std::size_t bytes) noexcept;
 inline void* acquire_memory(std::size_t bytes, bool* is_zeroed = nullptr) noexcept {
   if (bytes <= SmallBlocks::kMaxBytes) {
     if (is_zeroed != nullptr) *is_zeroed = false;
-    void* memory = t_small_blocks != nullptr ? t_small_blocks->take(bytes) : nullptr;
+    SmallBlocks* blocks = t_small_blocks != nullptr ? t_small_blocks : SmallBlocks::create();
+    void* memory = blocks != nullptr ? blocks->take(bytes) : nullptr;
     if (memory != nullptr) return memory;
   }
   return acquire_fresh_memory(bytes, is_zeroed);
@@ -33,8 +34,7 @@ inline void* acquire_memory(std::size_t bytes, bool* is_zeroed = nullptr) noexce
 /// Releases memory. REQUIRES: it was acquired for `bytes`.
 inline void release_memory(void* memory, std::size_t bytes) noexcept {
   if (bytes <= SmallBlocks::kMaxBytes) {
-    SmallBlocks* blocks = t_small_blocks != nullptr ? t_small_blocks : SmallBlocks::create();
-    if (blocks != nullptr && blocks->add(memory, bytes)) return;
+    if (t_small_blocks != nullptr && t_small_blocks->add(memory, bytes)) return;
   }
   release_fresh_memory(memory, bytes);
 }

@@ -99,7 +99,7 @@ PreparedCall::PreparedCall(const CompiledProgram& program) : program_(program), 
   output_data_.resize(outputs.size());
   const std::int64_t* size = output_sizes_.data();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    output_types_.emplace_back(Dims(size, outputs[i].dims().size()), 0, outputs[i].dtype());
+    output_types_.emplace_back(Dims(size, outputs[i].dims().size()), outputs[i].dtype());
     size += outputs[i].dims().size();
     if (outputs[i].dtype() == DType::Bool) bools_.push_back(i);
   }
@@ -223,6 +223,7 @@ void PreparedCall::bind_output_sizes(std::span<const std::int64_t> symbol_values
     const std::size_t bytes = bytes_of(output_dims(i), dtype);
     bytes_[inputs_.size() + i] = bytes;
     output_types_[i].size = static_cast<std::int64_t>(bytes / dtype_bytes(dtype));
+    output_types_[i].bytes = bytes;
   }
 }
 

@@ -196,7 +196,7 @@ class KILN_API Array {
   /// Elements of unspecified content.
   static Array uninitialised(std::vector<std::int64_t> dims, DType dtype);
   Array(DType dtype, std::span<const std::int64_t> dims);
-  void allocate(bool* is_zeroed = nullptr);
+  void allocate(std::size_t payload, bool* is_zeroed = nullptr);
   void release() noexcept;
   void* own_data();
   void copy_elements(const void* from);

@@ -119,6 +119,17 @@ TEST_CASE("small blocks: Arrays that another thread destroys", "[concurrency]") 
   CHECK(idle_bytes() == before);
 }
 
+TEST_CASE("small blocks: a thread that only destroys Arrays keeps none") {
+  release_idle_memory();
+  const std::int64_t before = idle_bytes();
+  std::int64_t after = -1;
+  std::thread([&after, given = Array::zeros({16})]() mutable {
+    { const Array destroyed = std::move(given); }
+    after = idle_bytes();
+  }).join();
+  CHECK(after == before);
+}
+
 TEST_CASE("small blocks: Arrays that are destroyed while their thread exits") {
   release_idle_memory();
   const std::int64_t before = idle_bytes();
