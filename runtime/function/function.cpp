@@ -177,7 +177,8 @@ void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs
 }
 
 template <class Input>
-[[gnu::noinline]] std::vector<Array> call_with(const Function::Impl& impl, std::span<const Input> feeds) {
+[[gnu::noinline]] std::vector<Array> call_with(const Function::Impl& impl,
+                                               std::span<const Input> feeds) {
   CallInputs arrays(impl.programs.first());
   expand(impl, feeds, arrays);
   return runtime::call(impl.programs, arrays.views());
@@ -185,7 +186,8 @@ template <class Input>
 
 /// Calls a function without sparse inputs by views of the inputs or of casts of them. ValueError
 /// for a wrong number of inputs.
-[[gnu::noinline]] std::vector<Array> call_by_views(const Function::Impl& impl, std::span<const Array> inputs) {
+[[gnu::noinline]] std::vector<Array> call_by_views(const Function::Impl& impl,
+                                                   std::span<const Array> inputs) {
   impl.programs.first().binding.check_count(inputs.size());
   CallInputs arrays(impl.programs.first());
   for (const Array& input : inputs) arrays.add(input);

@@ -7,8 +7,8 @@ if(KILN_SANITIZE MATCHES "undefined")
   list(APPEND KILN_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
 
-# kiln_find_concurrent(result sources): sets `result` to the sources with tests tagged [concurrency],
-# and `result`_needed to these and those without any test.
+# kiln_find_concurrent(result sources): sets `result` to the sources with tests tagged
+# [concurrency], and `result`_needed to these and those without any test.
 function(kiln_find_concurrent result sources)
   set(concurrent "")
   set(needed "")
@@ -77,6 +77,7 @@ function(kiln_add_test_program path)
   else()
     kiln_precompile_headers(${target} kiln_test_headers_optimised)
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   kiln_opens_plugins(${target})
   if(ARG_NEEDS)
     add_dependencies(${target} ${ARG_NEEDS})
