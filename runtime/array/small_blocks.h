@@ -9,11 +9,11 @@
 
 namespace kiln::runtime {
 
-/// The idle small blocks of one thread that allocates small Arrays, a free list per size class. Only
-/// its thread takes and adds blocks; a block may have been allocated by another thread. The thread's
-/// exit frees the idle blocks, and later ones are freed at once. The main thread keeps its blocks
-/// until the process exits, and so does a thread whose first small Array is allocated after the last
-/// round of its destructors of pthread keys.
+/// The idle small blocks of one thread that allocates small Arrays, a free list per size class.
+/// Only its thread takes and adds blocks; a block may have been allocated by another thread. The
+/// thread's exit frees the idle blocks, and later ones are freed at once. The main thread keeps its
+/// blocks until the process exits, and so does a thread that allocates its first small Array after
+/// the last round of its destructors of pthread keys.
 class SmallBlocks {
  public:
   static constexpr std::size_t kStep = 64;  // size classes are multiples of it
