@@ -1,7 +1,7 @@
 # Makes a folder of tests a program, and its test cases tests of ctest.
 
-# Options of test programs. UBSan checks the library only: the tests compile in two thirds of the
-# time.
+# Options of test programs. UBSan checks the library, not the tests nor what they instantiate from
+# its headers: they compile in two thirds of the time.
 set(KILN_TEST_OPTIONS -O0)
 if(KILN_SANITIZE MATCHES "undefined")
   list(APPEND KILN_TEST_OPTIONS -fno-sanitize=undefined)
