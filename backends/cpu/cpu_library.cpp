@@ -128,7 +128,7 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
     const codegen::Convolution& convolution, bool packed) const {
   if (takes_depthwise(convolution)) return make_depthwise(convolution, isa_);
   if (takes_forward(convolution)) return make_forward(convolution, isa_);
-  const bool is_native = isa_ == GemmIsa::Avx512 && takes_backward_weights(convolution);
+  const bool is_native = isa_ >= GemmIsa::Avx512 && takes_backward_weights(convolution);
   return is_native ? make_backward_weights(convolution)
                    : cpu::make_convolution(convolution, packed);
 }

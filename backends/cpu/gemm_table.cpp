@@ -11,7 +11,8 @@ using codegen::RhsUse;
 using enum GemmImplementation;
 using enum GemmIsa;
 
-constexpr SetOf<GemmIsa> kAllIsas{Baseline, Avx2, Avx512};
+constexpr SetOf<GemmIsa> kAllIsas{Baseline, Avx2, Avx512, Amx};
+constexpr SetOf<GemmIsa> kWideVectors{Avx512, Amx};
 constexpr SetOf<RhsUse> kAllUses{RhsUse::Once, RhsUse::Shared, RhsUse::Loop, RhsUse::Kept};
 constexpr SetOf<DType> kHalfPrecision{DType::Float16, DType::BFloat16};
 constexpr SetOf<DType> kFourBytes{DType::Float32, DType::Int32, DType::UInt32};
@@ -29,7 +30,7 @@ constexpr GemmRow kTable[] = {
     // compared with the work.
     {.name = "large result, small K",
      .implementation = OneDnn,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .rhs_transposed = Whether::No,
      .k = {.max = 256},
@@ -37,7 +38,7 @@ constexpr GemmRow kTable[] = {
      .measured = "100000x64x32 213 / 136; 256x50000x64 237 / 152; 1024x4096x16 122 / 82"},
     {.name = "large result, small K, rhs transposed",
      .implementation = OneDnn,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .rhs_transposed = Whether::Yes,
      .m = {.min = 129},
@@ -94,7 +95,7 @@ constexpr GemmRow kTable[] = {
     // Tests M: a loop over single rows runs no groups of rows, whose matmuls would differ in M.
     {.name = "M = 1, rhs that is invariant in a loop",
      .implementation = NativePrepacked,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = {RhsUse::Loop},
      .dtypes = kDirect,
      .m = {.max = 1},
@@ -102,7 +103,7 @@ constexpr GemmRow kTable[] = {
 
     {.name = "small M",
      .implementation = NativeInPlace,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .dtypes = kDirect,
      .rhs_transposed = Whether::No,
@@ -110,7 +111,7 @@ constexpr GemmRow kTable[] = {
      .measured = "2x512x512 104 / 80; 4x4096x1024 113 / 104; 12x4096x1024 166 / 154"},
     {.name = "medium M, rhs of at most 4 L2 caches",
      .implementation = NativeInPlace,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .dtypes = kFourBytes,
      .rhs_transposed = Whether::No,
@@ -119,7 +120,7 @@ constexpr GemmRow kTable[] = {
      .measured = "16x512x512 82 / 67; 32x512x512 85 / 75"},
     {.name = "large M, rhs in the L2 cache",
      .implementation = NativeInPlace,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .dtypes = kFourBytes,
      .rhs_transposed = Whether::No,
@@ -128,7 +129,7 @@ constexpr GemmRow kTable[] = {
      .measured = "64x512x512 253 / 246; 64x30x64 221 / 177"},
     {.name = "8-byte elements, medium M, rhs in the L2 cache",
      .implementation = NativeInPlace,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .dtypes = kEightBytes,
      .rhs_transposed = Whether::No,
@@ -137,7 +138,7 @@ constexpr GemmRow kTable[] = {
      .measured = "float64 16x512x256 95 / 82; 32x512x256 99 / 94; int64 16x512x512 94 / 55"},
     {.name = "8-byte elements, large M, rhs of a quarter of the L2 cache",
      .implementation = NativeInPlace,
-     .isas = {Avx512},
+     .isas = kWideVectors,
      .uses = kAllUses,
      .dtypes = kEightBytes,
      .rhs_transposed = Whether::No,

@@ -3,11 +3,14 @@
 #include "backends/codegen/compile.h"
 #include "backends/codegen/host/host_target.h"
 #include "backends/cpu/cpu_library.h"
+#include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
 
 #include <xmmintrin.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace kiln::cpu {
 namespace {
@@ -23,19 +26,27 @@ std::uint64_t enter_thread() {
 }
 void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
 
-GemmIsa gemm_isa_of(Isa isa) {
-  switch (isa) {
-    case Isa::Avx512: return GemmIsa::Avx512;
-    case Isa::Avx2: return GemmIsa::Avx2;
-    case Isa::Baseline: break;
-  }
-  return GemmIsa::Baseline;
+/// What the option "isa" names: the ISAs of generated kernels and of matmuls.
+struct NamedIsa {
+  std::string_view name;
+  Isa kernels;
+  GemmIsa matmuls;
+};
+
+/// In ascending order: each includes those before it.
+constexpr NamedIsa kIsas[] = {{"baseline", Isa::Baseline, GemmIsa::Baseline},
+                              {"avx2", Isa::Avx2, GemmIsa::Avx2},
+                              {"avx512", Isa::Avx512, GemmIsa::Avx512},
+                              {"amx", Isa::Avx512, GemmIsa::Amx}};
+
+bool is_usable(const NamedIsa& isa) {
+  return isa.kernels <= native_isa() && (isa.matmuls != GemmIsa::Amx || amx_is_usable());
 }
 
 class CpuTarget final : public codegen::HostTarget {
  public:
-  CpuTarget(Isa isa, const sdk::Host& host)
-      : host_(host), target_(target_of(isa)), library_(gemm_isa_of(isa)) {}
+  CpuTarget(const NamedIsa& isa, const sdk::Host& host)
+      : host_(host), target_(target_of(isa.kernels)), library_(isa.matmuls) {}
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
@@ -67,9 +78,14 @@ class CpuTarget final : public codegen::HostTarget {
 
 constexpr std::string_view kIsaOption = "isa";
 
+/// The highest ISA of this machine.
+const NamedIsa& best_isa() {
+  return *std::find_if(std::rbegin(kIsas), std::rend(kIsas), is_usable);  // baseline is usable
+}
+
 /// Returns the ISA of the option "isa", else of KILN_CPU_ISA, else the highest one of this machine.
 /// Empty values count as not set.
-Isa isa_from(const sdk::Options& options) {
+const NamedIsa& isa_from(const sdk::Options& options) {
   std::string name = "KILN_CPU_ISA", wanted;
   if (const char* environment = ::secure_getenv("KILN_CPU_ISA")) wanted = environment;
   for (const auto& [key, value] : options) {
@@ -80,16 +96,19 @@ Isa isa_from(const sdk::Options& options) {
     name = key;
     wanted = value;
   }
-  if (wanted.empty()) return native_isa();
-  const std::optional<Isa> isa = isa_named(wanted);
-  if (!isa) {
+  if (wanted.empty()) return best_isa();
+  const auto* isa = std::find_if(std::begin(kIsas), std::end(kIsas),
+                                 [&](const NamedIsa& each) { return each.name == wanted; });
+  if (isa == std::end(kIsas)) {
     throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
-                       name + " is '" + wanted + "' but must be baseline, avx2 or avx512");
+                       name + " is '" + wanted + "' but must be baseline, avx2, avx512 or amx");
   }
-  if (*isa > native_isa()) {
-    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, name + " is " + wanted +
-                                                          " but this processor has at most " +
-                                                          std::string(name_of(native_isa())));
+  if (!is_usable(*isa)) {
+    const bool is_amx = isa->matmuls == GemmIsa::Amx;
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                       name + " is " + wanted + " but this processor has at most " +
+                           std::string(best_isa().name) +
+                           (is_amx ? ", or Linux does not permit this process to use AMX" : ""));
   }
   return *isa;
 }
@@ -102,7 +121,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Ho
 sdk::ProbeReport probe(const sdk::Options& options) {
   sdk::ProbeReport report;
   report.score = 10;
-  report.details.push_back("kernels for " + std::string(name_of(isa_from(options))));
+  report.details.push_back("kernels for " + std::string(isa_from(options).name));
   report.details.push_back("oneDNN " + onednn_version());
   return report;
 }

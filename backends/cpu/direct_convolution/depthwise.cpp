@@ -18,6 +18,7 @@ constexpr std::int64_t kPartWork = 1 << 18, kMaxParts = 16;
 
 RunDepthwiseBlock loops_of(GemmIsa isa) {
   switch (isa) {
+    case GemmIsa::Amx:
     case GemmIsa::Avx512: return kDepthwiseBlockAvx512;
     case GemmIsa::Avx2: return kDepthwiseBlockAvx2;
     case GemmIsa::Baseline: break;

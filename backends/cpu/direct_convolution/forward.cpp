@@ -21,6 +21,7 @@ constexpr std::int64_t kPartWork = 1 << 14, kMinParts = 8, kMaxParts = 16;
 
 RunForwardBlock loops_of(GemmIsa isa) {
   switch (isa) {
+    case GemmIsa::Amx:
     case GemmIsa::Avx512: return kForwardBlockAvx512;
     case GemmIsa::Avx2: return kForwardBlockAvx2;
     case GemmIsa::Baseline: break;

@@ -8,7 +8,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kBlockK = 512;  // a multiple of every k_per_word
+constexpr std::int64_t kBlockK = 512;  // a multiple of every k_per_word * tile_words
 /// Columns whose float32 sums are in the scratch at a time.
 constexpr std::int64_t kGroupN = 256;
 /// Elements of a converted group of rows of lhs: a few L2 caches, so that packing rhs again for
@@ -29,6 +29,7 @@ const HalfKernel<Float16Bits>& kernel_of(GemmIsa isa, Float16Bits) {
 }
 const HalfKernel<BFloat16Bits>& kernel_of(GemmIsa isa, BFloat16Bits) {
   static const bool has_avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
+  if (isa == GemmIsa::Amx) return kBf16KernelAmx;
   if (isa == GemmIsa::Avx512 && has_avx512_bf16) return kBf16KernelAvx512;
   return isa_kernels_of(isa).bfloat16;
 }
@@ -44,7 +45,8 @@ HalfGemm<Half>::HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
 
 template <class Half>
 std::int64_t HalfGemm<Half>::words(std::int64_t k) const {
-  return (k + kernel_.k_per_word - 1) / kernel_.k_per_word;
+  const std::int64_t part_k = std::int64_t{kernel_.tile_words} * kernel_.k_per_word;
+  return (k + part_k - 1) / part_k * kernel_.tile_words;
 }
 
 template <class Half>
@@ -88,15 +90,21 @@ std::int64_t HalfGemm<Half>::group_columns() const {
 }
 
 template <class Half>
+std::int64_t HalfGemm<Half>::lhs_words() const {
+  const std::int64_t tile = kernel_.tile_rows;
+  return whole_lines((group_rows_ + tile - 1) / tile * tile * words(shape_.k));
+}
+
+template <class Half>
 typename HalfGemm<Half>::Scratch HalfGemm<Half>::parts_of(PackedWord* scratch) const {
-  PackedWord* sums = scratch + whole_lines(group_rows_ * words(shape_.k));
+  PackedWord* sums = scratch + lhs_words();
   return {scratch, sums + whole_lines(group_rows_ * group_columns()), &sums->float32};
 }
 
 template <class Half>
 std::size_t HalfGemm<Half>::scratch_bytes() const {
   const std::int64_t block_k = std::min(shape_.k, kBlockK);
-  std::int64_t all = whole_lines(group_rows_ * words(shape_.k));
+  std::int64_t all = lhs_words();
   all += whole_lines(group_rows_ * group_columns());
   if (form_ == RhsForm::PackBlocks) all += whole_lines(kernel_.block_columns * words(block_k));
   return static_cast<std::size_t>(all) * sizeof(PackedWord);
@@ -131,8 +139,9 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
                                std::int64_t column, std::int64_t columns, Half* result) const {
   HalfArguments a{};
   a.lhs = own.lhs;
-  a.lhs_m = lhs_is_transposed() ? 1 : words(shape_.k);
-  a.lhs_k = lhs_is_transposed() ? rows : 1;
+  const bool has_columns = lhs_is_transposed() && kernel_.tile_rows == 1;
+  a.lhs_m = has_columns ? 1 : words(shape_.k);
+  a.lhs_k = has_columns ? rows : kernel_.tile_rows;
   a.m = rows;
   a.n = columns;
   a.sums = own.sums;

@@ -1,6 +1,7 @@
 // Native GEMM of float16 and bfloat16: converts operands to float32 while it packs them, or
-// multiplies pairs of bfloat16 by AVX512-BF16. Sums are in float32 and have the bits of
-// NativeGemm<float>; each element of the result is rounded once.
+// multiplies pairs of bfloat16 by AVX512-BF16 or AMX. Sums are in float32 and have the bits of
+// NativeGemm<float>, but for AMX, which adds in another order; each element of the result is
+// rounded once.
 #pragma once
 
 #include "backends/cpu/gemm/native_gemm.h"
@@ -39,6 +40,8 @@ class HalfGemm {
   bool lhs_is_transposed() const { return shape_.lhs_k != 1 && shape_.lhs_m == 1; }
   /// The number of words that hold `k` elements along K.
   std::int64_t words(std::int64_t k) const;
+  /// The words of the scratch for a converted group of rows of lhs.
+  std::int64_t lhs_words() const;
   std::int64_t group_columns() const;
   std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }
   Scratch parts_of(PackedWord* scratch) const;

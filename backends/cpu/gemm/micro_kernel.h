@@ -68,7 +68,7 @@ union PackedWord {
 };
 
 /// Converts rows of lhs to words, keeping the contiguous dimension contiguous: rows of words along
-/// k, or, where lhs_m is 1, words along m.
+/// k, or, where lhs_m is 1, words along m; or in tiles (HalfKernel::tile_rows).
 template <class Half>
 struct HalfLhsArguments {
   const Half* lhs;
@@ -96,6 +96,10 @@ struct HalfKernel {
   int panel_columns;
   int block_columns;  // columns that are packed together
   int k_per_word;     // elements along k in a word; a partial word is padded
+  /// Above 1: lhs is prepared in blocks of `tile_rows` rows, each in parts of `tile_words` words
+  /// along k, row after row. Words of both operands are padded with zeros to whole parts; rows of
+  /// the last block need not be there.
+  int tile_rows = 1, tile_words = 1;
   void (*pack)(const PackArguments<Half, PackedWord>&);
   void (*prepare_lhs)(const HalfLhsArguments<Half>&);
   void (*run)(const HalfArguments&);
@@ -118,5 +122,7 @@ extern const IsaKernels kKernelsAvx2;
 extern const IsaKernels kKernelsAvx512;
 /// For AVX-512 with AVX512-BF16.
 extern const HalfKernel<BFloat16Bits> kBf16KernelAvx512;
+/// For AVX512-BF16 with AMX-BF16, which the process is permitted to use (amx.h).
+extern const HalfKernel<BFloat16Bits> kBf16KernelAmx;
 
 }  // namespace kiln::cpu

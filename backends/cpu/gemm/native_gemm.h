@@ -11,8 +11,9 @@
 
 namespace kiln::cpu {
 
-/// The ISAs that the inner loops are compiled for.
-enum class GemmIsa : std::uint8_t { Baseline, Avx2, Avx512 };
+/// The ISAs that the inner loops are compiled for, in ascending order: each includes those before
+/// it. Amx differs from Avx512 only in matmuls of bfloat16.
+enum class GemmIsa : std::uint8_t { Baseline, Avx2, Avx512, Amx };
 
 /// REQUIRES: the machine has the ISA.
 const IsaKernels& isa_kernels_of(GemmIsa isa);

@@ -63,11 +63,4 @@ Isa native_isa() { return isa_of(this_processor()); }
 
 std::string_view name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
 
-std::optional<Isa> isa_named(std::string_view name) {
-  for (int i = 0; i < 3; ++i) {
-    if (kNames[i] == name) return static_cast<Isa>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace kiln::cpu

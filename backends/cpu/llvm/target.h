@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +37,5 @@ Isa isa_of(const Processor& processor);
 Isa native_isa();
 /// "baseline", "avx2", "avx512".
 std::string_view name_of(Isa isa);
-std::optional<Isa> isa_named(std::string_view name);
 
 }  // namespace kiln::cpu

@@ -1,4 +1,5 @@
-// Tests matmuls of float16 and bfloat16: the float32 GEMM of converted operands, rounded once.
+// Tests matmuls of float16 and bfloat16: the float32 GEMM of converted operands, rounded once, or
+// the sums of AMX in the order of the manual.
 #include "backends/cpu/gemm/half_gemm.h"
 #include "core/types/at.h"
 #include "tests/support/catch.h"
@@ -100,6 +101,37 @@ std::vector<float> float32_matmul(const GemmShape& shape, const std::vector<floa
   return result;
 }
 
+/// The matmul of bfloat16 in the order of additions that Intel's manual gives for tdpbf16ps: in
+/// groups of 32 along k, a sum of the elements at even places and one of those at odd places.
+std::vector<float> tile_matmul(const GemmShape& s, const std::vector<float>& lhs,
+                               const std::vector<float>& rhs) {
+  std::vector<float> result(at(s.m * s.result_m));
+  const ScopedFlush flush;
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      float& sum = result[at(i * s.result_m + j)];
+      for (std::int64_t group = 0; group < s.k; group += 32) {
+        float parts[2] = {};
+        for (std::int64_t d = group; d < std::min(group + 32, s.k); ++d) {
+          float& part = parts[d % 2];
+          part = std::fma(lhs[at(i * s.lhs_m + d * s.lhs_k)],
+                          rhs[at(d * s.rhs_k + j * s.rhs_n)], part);
+        }
+        sum += parts[0] + parts[1];
+      }
+    }
+  }
+  return result;
+}
+
+/// The float32 sums of a matmul of Half.
+template <class Half>
+std::vector<float> sums_of(const GemmShape& shape, const std::vector<float>& lhs,
+                           const std::vector<float>& rhs, GemmIsa isa) {
+  const bool has_tiles = isa == GemmIsa::Amx && std::is_same_v<Half, BFloat16Bits>;
+  return has_tiles ? tile_matmul(shape, lhs, rhs) : float32_matmul(shape, lhs, rhs, isa);
+}
+
 template <class Half>
 std::vector<Half> half_matmul(const GemmShape& shape, const std::vector<Half>& lhs,
                               const std::vector<Half>& rhs, RhsForm form, GemmIsa isa,
@@ -141,7 +173,7 @@ struct Operands {
 template <class Half>
 void agrees(const GemmShape& s, const Operands<Half>& operands, GemmIsa isa) {
   const Half untouched{0x1234};
-  const auto want = float32_matmul(s, operands.lhs_values, operands.rhs_values, isa);
+  const auto want = sums_of<Half>(s, operands.lhs_values, operands.rhs_values, isa);
   std::vector<std::uint16_t> want_bits(want.size(), untouched.bits);
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -194,7 +226,7 @@ TEMPLATE_TEST_CASE("half GEMM: numbers of all magnitudes have the sums of float3
   };
   const std::vector<TestType> lhs = any(37 * 61, 1), rhs = any(61 * 45, 2);
   for (const GemmIsa isa : isas()) {
-    const auto want = float32_matmul(shape, values_of(lhs), values_of(rhs), isa);
+    const auto want = sums_of<TestType>(shape, values_of(lhs), values_of(rhs), isa);
     for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
       const auto got = half_matmul(shape, lhs, rhs, form, isa, TestType{});
       for (std::size_t i = 0; i < want.size(); ++i) {

@@ -1,6 +1,7 @@
 // Operands, shapes and ISAs for the tests of the native GEMM.
 #pragma once
 
+#include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/gemm/native_gemm.h"
 #include "core/types/at.h"
 
@@ -49,6 +50,7 @@ inline std::vector<cpu::GemmIsa> isas() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
     out.push_back(cpu::GemmIsa::Avx512);
   }
+  if (cpu::amx_is_usable()) out.push_back(cpu::GemmIsa::Amx);
   return out;
 }
 

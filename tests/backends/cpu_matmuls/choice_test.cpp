@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 
 #include "backends/cpu/cpu_library.h"
+#include "backends/cpu/gemm/amx.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,6 +36,7 @@ std::vector<GemmIsa> isas() {
     out.push_back(GemmIsa::Avx2);
   }
   if (__builtin_cpu_supports("avx512f")) out.push_back(GemmIsa::Avx512);
+  if (kiln::cpu::amx_is_usable()) out.push_back(GemmIsa::Amx);
   return out;
 }
 
@@ -90,7 +92,7 @@ TEST_CASE("choice of a GEMM: matmuls of most sizes take the native one") {
 
 TEST_CASE("choice of a GEMM: oneDNN for large results of short sums, and transposed long sums") {
   const auto always = isas();
-  const std::vector<GemmIsa> never, wide_vectors{GemmIsa::Avx512};
+  const std::vector<GemmIsa> never, wide_vectors{GemmIsa::Avx512, GemmIsa::Amx};
   const struct {
     std::int64_t m, n, k;
     bool lhs_transposed, rhs_transposed;

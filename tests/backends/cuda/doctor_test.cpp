@@ -148,7 +148,7 @@ TEST_CASE("doctor: options in force, and where they come from") {
   home.write("keras.json", R"({"kiln": {"backends": {"cpu": {"isa": "sse9"}}}})");
   const Outcome wrong = doctor_with(variables);
   INFO(wrong.text);
-  CHECK(has(wrong.text, "cpu: not usable: isa is 'sse9' but must be baseline, avx2 or avx512; "
+  CHECK(has(wrong.text, "cpu: not usable: isa is 'sse9' but must be baseline, avx2, avx512 or amx; "
                         "options: 'isa' = 'sse9' (" + path + ")"));
 }
 

@@ -18,7 +18,7 @@ using kiln::testing::error_of;
 
 namespace {
 
-const char* const kLevels[] = {"baseline", "avx2", "avx512"};
+const char* const kLevels[] = {"baseline", "avx2", "avx512", "amx"};
 
 /// The best ISA level of the processor, found in another way than by the backend.
 int best_level() {
@@ -34,7 +34,8 @@ int best_level() {
                        [&](const char* name) { return flags.count(name) == 1; });
   };
   if (!has({"avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"})) return 0;
-  return has({"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"}) ? 2 : 1;
+  if (!has({"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"})) return 1;
+  return has({"avx512_bf16", "amx_tile", "amx_bf16"}) ? 3 : 2;
 }
 
 std::string rejection_of(const std::string& level) {
@@ -52,7 +53,7 @@ bool contains(const std::string& whole, const std::string& part) {
 
 TEST_CASE("ISA setting: one that the machine lacks, or an unknown one, is an error") {
   const int best = best_level();
-  for (int level = 0; level < 3; ++level) {
+  for (int level = 0; level < 4; ++level) {
     INFO(kLevels[level]);
     const std::string rejection = rejection_of(kLevels[level]);
     INFO(rejection);
@@ -63,13 +64,13 @@ TEST_CASE("ISA setting: one that the machine lacks, or an unknown one, is an err
   for (const char* wrong : {"AVX2", "sse4.1", "avx1024", "avx2 "}) {
     INFO(wrong);
     CHECK(contains(rejection_of(wrong), std::string("isa is '") + wrong +
-                                          "' but must be baseline, avx2 or avx512"));
+                                          "' but must be baseline, avx2, avx512 or amx"));
   }
 }
 
 TEST_CASE("ISA setting: KILN_CPU_ISA is checked when the backend is first needed") {
   const int best = best_level();
-  for (int level = 0; level < 3; ++level) {
+  for (int level = 0; level < 4; ++level) {
     INFO(kLevels[level]);
     const char* hidden = level <= best ? "[.isa_accepted]" : "[.isa_rejected]";
     CHECK(kiln::testing::in_new_process(hidden, "KILN_CPU_ISA", kLevels[level]) == 0);

@@ -1,0 +1,17 @@
+// The bfloat16 loops for AMX; CMakeLists.txt has the compiler options.
+#include "backends/cpu/gemm/amx_tile_loops.h"
+
+namespace kiln::cpu {
+
+const HalfKernel<BFloat16Bits> kBf16KernelAmx = {
+    .panel_columns = kPanel<unsigned>,
+    .block_columns = 8 * kPanel<unsigned>,
+    .k_per_word = 2,
+    .tile_rows = kRowsOfTiles,
+    .tile_words = kTile,
+    .pack = &pack_tiles,
+    .prepare_lhs = &prepare_tiles,
+    .run = &run_tiles,
+    .narrow = nullptr};
+
+}  // namespace kiln::cpu
