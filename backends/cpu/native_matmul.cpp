@@ -6,8 +6,6 @@
 
 #include <kiln/error.h>
 
-#include <type_traits>
-
 namespace kiln::cpu {
 namespace {
 
@@ -70,15 +68,14 @@ template <class Half>
 class NativeHalfMatmul final : public codegen::PreparedMatmul {
  public:
   NativeHalfMatmul(const codegen::MatmulShape& p, RhsForm form, GemmIsa isa, std::string reason)
-      : form_(form), isa_(isa), gemm_(gemm_shape_of(p), form, isa), reason_(std::move(reason)) {}
+      : form_(form), gemm_(gemm_shape_of(p), form, isa), reason_(std::move(reason)) {}
 
   std::size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
   std::size_t packed_bytes() const override {
     return form_ == RhsForm::Prepacked ? gemm_.packed_bytes() : 0;
   }
   std::string description() const override {
-    const bool has_tiles = isa_ == GemmIsa::Amx && std::is_same_v<Half, BFloat16Bits>;
-    return description_of(form_, reason_) + ", sums in float32" + (has_tiles ? ", AMX tiles" : "");
+    return description_of(form_, reason_) + ", sums in float32" + (gemm_.uses_amx() ? ", AMX" : "");
   }
   void pack(const void* rhs, void* packed) const override {
     gemm_.pack(static_cast<const Half*>(rhs), static_cast<PackedWord*>(packed));
@@ -95,7 +92,6 @@ class NativeHalfMatmul final : public codegen::PreparedMatmul {
 
  private:
   RhsForm form_;
-  GemmIsa isa_;
   HalfGemm<Half> gemm_;
   std::string reason_;
 };

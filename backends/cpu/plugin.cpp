@@ -26,7 +26,7 @@ std::uint64_t enter_thread() {
 }
 void leave_thread(std::uint64_t saved) { _mm_setcsr(static_cast<unsigned>(saved)); }
 
-/// What the option "isa" names: the ISAs of generated kernels and of matmuls.
+/// An ISA by its name in the option "isa": that of generated kernels and that of matmuls.
 struct NamedIsa {
   std::string_view name;
   Isa kernels;
@@ -39,8 +39,14 @@ constexpr NamedIsa kIsas[] = {{"baseline", Isa::Baseline, GemmIsa::Baseline},
                               {"avx512", Isa::Avx512, GemmIsa::Avx512},
                               {"amx", Isa::Avx512, GemmIsa::Amx}};
 
-bool is_usable(const NamedIsa& isa) {
-  return isa.kernels <= native_isa() && (isa.matmuls != GemmIsa::Amx || amx_is_usable());
+/// Whether the processor has the ISA; Linux may still deny AMX.
+bool is_supported(const NamedIsa& isa) {
+  return isa.kernels <= native_isa() && (isa.matmuls != GemmIsa::Amx || processor_has_amx());
+}
+
+/// The highest ISA of the processor.
+const NamedIsa& best_isa() {
+  return *std::find_if(std::rbegin(kIsas), std::rend(kIsas), is_supported);  // baseline is
 }
 
 class CpuTarget final : public codegen::HostTarget {
@@ -78,13 +84,9 @@ class CpuTarget final : public codegen::HostTarget {
 
 constexpr std::string_view kIsaOption = "isa";
 
-/// The highest ISA of this machine.
-const NamedIsa& best_isa() {
-  return *std::find_if(std::rbegin(kIsas), std::rend(kIsas), is_usable);  // baseline is usable
-}
-
-/// Returns the ISA of the option "isa", else of KILN_CPU_ISA, else the highest one of this machine.
-/// Empty values count as not set.
+/// Returns the ISA of the option "isa", else of KILN_CPU_ISA, else the highest one that the
+/// processor has and Linux permits. Empty values count as not set. Asks for the permission to use
+/// AMX.
 const NamedIsa& isa_from(const sdk::Options& options) {
   std::string name = "KILN_CPU_ISA", wanted;
   if (const char* environment = ::secure_getenv("KILN_CPU_ISA")) wanted = environment;
@@ -96,19 +98,22 @@ const NamedIsa& isa_from(const sdk::Options& options) {
     name = key;
     wanted = value;
   }
-  if (wanted.empty()) return best_isa();
+  if (wanted.empty()) {
+    const NamedIsa& best = best_isa();
+    return best.matmuls == GemmIsa::Amx && !request_amx() ? *(&best - 1) : best;
+  }
   const auto* isa = std::find_if(std::begin(kIsas), std::end(kIsas),
                                  [&](const NamedIsa& each) { return each.name == wanted; });
   if (isa == std::end(kIsas)) {
     throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
                        name + " is '" + wanted + "' but must be baseline, avx2, avx512 or amx");
   }
-  if (!is_usable(*isa)) {
-    const bool is_amx = isa->matmuls == GemmIsa::Amx;
-    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
-                       name + " is " + wanted + " but this processor has at most " +
-                           std::string(best_isa().name) +
-                           (is_amx ? ", or Linux does not permit this process to use AMX" : ""));
+  const auto reject = [&](const std::string& reason) {
+    throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, name + " is " + wanted + " but " + reason);
+  };
+  if (!is_supported(*isa)) reject("this processor has at most " + std::string(best_isa().name));
+  if (isa->matmuls == GemmIsa::Amx && !request_amx()) {
+    reject("Linux does not permit this process to use AMX");
   }
   return *isa;
 }
@@ -121,7 +126,9 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Ho
 sdk::ProbeReport probe(const sdk::Options& options) {
   sdk::ProbeReport report;
   report.score = 10;
-  report.details.push_back("kernels for " + std::string(isa_from(options).name));
+  const NamedIsa& isa = isa_from(options);
+  report.details.push_back("kernels for " + std::string(name_of(isa.kernels)));
+  if (isa.matmuls == GemmIsa::Amx) report.details.push_back("bfloat16 matmuls by AMX");
   report.details.push_back("oneDNN " + onednn_version());
   return report;
 }

@@ -1,7 +1,8 @@
 # Makes a folder of tests a program, and its test cases tests of ctest.
 
 # kiln_compile_quickly(target): sets the options of most test programs. UBSan checks the library,
-# not the tests nor what they instantiate from its headers: they compile in 3 quarters of the time.
+# not the tests nor what they instantiate from its headers: they compile in three quarters of the
+# time.
 function(kiln_compile_quickly target)
   target_compile_options(${target} PRIVATE -O0)
   set_target_properties(${target} PROPERTIES KILN_WITHOUT_UBSAN ON)

@@ -1,4 +1,4 @@
-// Detects AMX by CPUID, whose features not every compiler's builtin knows by name.
+// Detects AMX by CPUID, as __builtin_cpu_supports of clang 14 does not know it.
 #include "backends/cpu/gemm/amx.h"
 
 #include <cpuid.h>
@@ -10,21 +10,21 @@ namespace {
 
 /// Bits of EDX of leaf 7: AMX-BF16 and AMX-TILE.
 constexpr unsigned kAmxBf16 = 1u << 22, kAmxTile = 1u << 24;
-/// From asm/prctl.h and the x86 manual: state component 18 has the data of tiles.
+/// ARCH_REQ_XCOMP_PERM of asm/prctl.h, and the state component of tile data.
 constexpr long kRequestPermission = 0x1023, kTileData = 18;
 
-bool has_amx() {
+}  // namespace
+
+bool processor_has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
   return (d & kAmxBf16) != 0 && (d & kAmxTile) != 0 && __builtin_cpu_supports("avx512bf16") != 0;
 }
 
-}  // namespace
-
-bool amx_is_usable() {
-  static const bool is_usable =
-      has_amx() && ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  return is_usable;
+bool request_amx() {
+  static const bool is_permitted =
+      processor_has_amx() && ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return is_permitted;
 }
 
 }  // namespace kiln::cpu

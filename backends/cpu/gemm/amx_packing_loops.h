@@ -9,7 +9,7 @@ namespace {
 /// Rows of a tile, and the words of a row.
 constexpr int kTile = 16;
 /// Rows that are multiplied together: two rows of tiles.
-constexpr int kRowsOfTiles = 2 * kTile;
+constexpr int kLhsBlockRows = 2 * kTile;
 
 inline long long whole_tile_words(long long k) {
   return ((k + 1) / 2 + kTile - 1) / kTile * kTile;
@@ -31,9 +31,11 @@ inline void transpose_tile(const HalfLhsArguments<BFloat16Bits>& a, long long ro
   unsigned lines[kTile * kTile];
   for (int u = 0; u < kTile; ++u) {
     const long long d = 2 * (word + u);
-    const BFloat16Bits* first = a.lhs + d * a.lhs_k + row;
     Bits pairs = {};
-    if (d < a.k) pairs = (Bits)load_pairs(first, d + 1 < a.k ? first + a.lhs_k : nullptr, kLhsPad);
+    if (d < a.k) {
+      const BFloat16Bits* first = a.lhs + d * a.lhs_k + row;
+      pairs = (Bits)load_pairs(first, d + 1 < a.k ? first + a.lhs_k : nullptr, kLhsPad);
+    }
     store_unaligned<unsigned>(pairs, lines + u * kTile);
   }
   for (int column = 0; column < kTile; column += kChunk<unsigned>) {
@@ -65,8 +67,8 @@ inline void prepare_row(const HalfLhsArguments<BFloat16Bits>& a, long long row, 
 void prepare_tiles(const HalfLhsArguments<BFloat16Bits>& a) {
   const long long words = whole_tile_words(a.k);
   const auto at = [&](long long row, long long word) {
-    const long long in_block = row % kRowsOfTiles;
-    return a.prepared + (row - in_block) * words + word * kRowsOfTiles + in_block * kTile;
+    const long long in_block = row % kLhsBlockRows;
+    return a.prepared + (row - in_block) * words + word * kLhsBlockRows + in_block * kTile;
   };
   const long long whole = a.lhs_m == 1 && a.lhs_k != 1 ? a.m / kTile * kTile : 0;
   for (long long row = 0; row < whole; row += kTile) {

@@ -1,7 +1,7 @@
 // The loops of bfloat16 with AMX tiles of 16 rows of 16 words. tdpbf16ps adds the products of the
 // upper and of the lower halves of a row of words to one sum each, from 0, in ascending order by
-// fused multiply-adds; then it adds the two sums, and their sum to the element of the result. All
-// with subnormals as 0. So the bits of a result differ from those of the other loops, but do not
+// fused multiply-adds; then it adds the two sums, and their sum to the element of the result.
+// Subnormals count as 0. So the bits of a result differ from those of the other loops, but do not
 // depend on the other sizes: each result adds up the same groups of 32 elements along k.
 #pragma once
 
@@ -27,7 +27,7 @@ struct alignas(64) TileConfiguration {
   unsigned char rows[16] = {};
 };
 
-/// Sets the heights of the rows of tiles; `second`: 0 for none.
+/// Configures tiles for blocks of two rows of tiles of these heights; `second`: 0 for none.
 inline void configure_tiles(int first, int second) {
   TileConfiguration c;
   const int heights[] = {first, first, second, second, first, second, kTile, kTile};
@@ -57,71 +57,81 @@ inline void add_products() {
 using TileSums = float[kTile * kTile];
 
 inline __mmask16 lanes_below(long long count) {
-  return static_cast<__mmask16>((1u << smaller(count, kTile)) - 1);
+  return static_cast<__mmask16>((1u << count) - 1);
 }
 
-/// Copies the sums of a tile of `columns` columns to `to`.
-inline void copy_sums(const HalfArguments& a, long long rows, long long columns, TileSums& to) {
-  const __mmask16 lanes = lanes_below(columns);
-  for (long long r = 0; r < rows; ++r) {
-    _mm512_storeu_ps(to + r * kTile, _mm512_maskz_loadu_ps(lanes, a.sums + r * a.sums_m));
+/// Copies the sums of a tile to `to`.
+inline void copy_sums(const HalfArguments& tile, TileSums& to) {
+  const __mmask16 lanes = lanes_below(tile.n);
+  for (long long r = 0; r < tile.m; ++r) {
+    _mm512_storeu_ps(to + r * kTile, _mm512_maskz_loadu_ps(lanes, tile.sums + r * tile.sums_m));
   }
 }
 
 /// Stores a tile's sums to the result, rounded, or to the sums.
-inline void store_sums(const HalfArguments& a, long long rows, long long columns,
-                       const TileSums& from) {
-  const __mmask16 lanes = lanes_below(columns);
-  for (long long r = 0; r < rows; ++r) {
+inline void store_sums(const HalfArguments& tile, const TileSums& from) {
+  const __mmask16 lanes = lanes_below(tile.n);
+  for (long long r = 0; r < tile.m; ++r) {
     const __m512 sums = _mm512_loadu_ps(from + r * kTile);
-    if (a.rounded) {
-      store_rounded(sums, a.rounded + r * a.rounded_m, lanes);
+    if (tile.rounded) {
+      store_rounded(sums, tile.rounded + r * tile.rounded_m, lanes);
     } else {
-      _mm512_mask_storeu_ps(a.sums + r * a.sums_m, lanes, sums);
+      _mm512_mask_storeu_ps(tile.sums + r * tile.sums_m, lanes, sums);
     }
   }
 }
 
-/// The part of `a` that begins at another row and column of the result.
-inline HalfArguments part_at(HalfArguments a, long long row, long long column) {
+/// `a` with its sums and result moved by `row` and `column`.
+inline HalfArguments result_at(HalfArguments a, long long row, long long column) {
   a.sums += row * a.sums_m + column;
   if (a.rounded) a.rounded += row * a.rounded_m + column;
   return a;
 }
 
+/// The sums and the result of one tile of a block.
 template <TileRegister kSums>
-inline void begin_sums(const HalfArguments& a, long long rows, long long columns) {
-  if (!a.accumulate) {
+inline HalfArguments tile_of(const HalfArguments& block) {
+  constexpr long long kRow = kSums / 2 * kTile, kColumn = kSums % 2 * kTile;
+  HalfArguments tile = result_at(block, kRow, kColumn);
+  tile.m = smaller(kTile, block.m - kRow);
+  tile.n = smaller(kTile, block.n - kColumn);
+  return tile;
+}
+
+inline long long sums_stride(const HalfArguments& a) {
+  return a.sums_m * static_cast<long long>(sizeof(float));
+}
+
+template <TileRegister kSums>
+inline void begin_sums(const HalfArguments& block) {
+  const HalfArguments tile = tile_of<kSums>(block);
+  if (!tile.accumulate) {
     asm volatile("tilezero %%tmm%c0" : : "i"(kSums));
-  } else if (columns >= kTile) {
-    load_tile<kSums>(a.sums, a.sums_m * static_cast<long long>(sizeof(float)));
+  } else if (tile.n == kTile) {
+    load_tile<kSums>(tile.sums, sums_stride(tile));
   } else {
     alignas(64) TileSums sums;
-    copy_sums(a, rows, columns, sums);
+    copy_sums(tile, sums);
     load_tile<kSums>(sums, kTileBytes);
   }
 }
 
 template <TileRegister kSums>
-inline void end_sums(const HalfArguments& a, long long rows, long long columns) {
-  if (!a.rounded && columns >= kTile) {
-    return store_tile<kSums>(a.sums, a.sums_m * static_cast<long long>(sizeof(float)));
-  }
+inline void end_sums(const HalfArguments& block) {
+  const HalfArguments tile = tile_of<kSums>(block);
+  if (!tile.rounded && tile.n == kTile) return store_tile<kSums>(tile.sums, sums_stride(tile));
   alignas(64) TileSums sums;
   store_tile<kSums>(sums, kTileBytes);
-  store_sums(a, rows, columns, sums);
+  store_sums(tile, sums);
 }
 
-/// Computes up to two by two tiles of sums of the configured heights; a.n is at most a panel.
+/// Computes a block of up to two by two tiles, of the configured heights.
 template <bool kSecondRow, bool kSecondColumn>
 void multiply_tiles(const HalfArguments& a) {
-  const long long first = smaller(a.m, kTile), second = a.m - first;
-  const HalfArguments right_part = part_at(a, 0, kTile), below = part_at(a, kTile, 0);
-  const HalfArguments last = part_at(a, kTile, kTile);
-  begin_sums<kSums00>(a, first, a.n);
-  if constexpr (kSecondColumn) begin_sums<kSums01>(right_part, first, a.n - kTile);
-  if constexpr (kSecondRow) begin_sums<kSums10>(below, second, a.n);
-  if constexpr (kSecondRow && kSecondColumn) begin_sums<kSums11>(last, second, a.n - kTile);
+  begin_sums<kSums00>(a);
+  if constexpr (kSecondColumn) begin_sums<kSums01>(a);
+  if constexpr (kSecondRow) begin_sums<kSums10>(a);
+  if constexpr (kSecondRow && kSecondColumn) begin_sums<kSums11>(a);
   for (long long d = 0; d < a.k; d += kTile) {
     const PackedWord* left = a.lhs + d * a.lhs_k;
     const PackedWord* right = a.rhs + d * kPanel<unsigned>;
@@ -138,10 +148,10 @@ void multiply_tiles(const HalfArguments& a) {
       if constexpr (kSecondColumn) add_products<kSums11, kLeft1, kRight1>();
     }
   }
-  end_sums<kSums00>(a, first, a.n);
-  if constexpr (kSecondColumn) end_sums<kSums01>(right_part, first, a.n - kTile);
-  if constexpr (kSecondRow) end_sums<kSums10>(below, second, a.n);
-  if constexpr (kSecondRow && kSecondColumn) end_sums<kSums11>(last, second, a.n - kTile);
+  end_sums<kSums00>(a);
+  if constexpr (kSecondColumn) end_sums<kSums01>(a);
+  if constexpr (kSecondRow) end_sums<kSums10>(a);
+  if constexpr (kSecondRow && kSecondColumn) end_sums<kSums11>(a);
 }
 
 void multiply_block(const HalfArguments& a) {
@@ -152,15 +162,16 @@ void multiply_block(const HalfArguments& a) {
   return has_second_column ? multiply_tiles<false, true>(a) : multiply_tiles<false, false>(a);
 }
 
-/// Multiplies rows [begin, end) by all panels, in blocks of `height` rows, of which tiles are
-/// configured. a.k is at most kBlockKOfTiles; `panel_words`: those of a panel of rhs.
-void run_tile_rows(const HalfArguments& a, long long panel_words, long long begin, long long end,
+/// Multiplies rows [begin, end) by all panels, `height` rows at a time. REQUIRES: tiles are
+/// configured for blocks of that height; a.k <= kBlockKOfTiles. `packed_k`: the words along k of a
+/// whole panel.
+void run_tile_rows(const HalfArguments& a, long long packed_k, long long begin, long long end,
                    long long height) {
   for (long long column = 0; column < a.n; column += kPanel<unsigned>) {
     for (long long row = begin; row < end; row += height) {
-      HalfArguments tiles = part_at(a, row, column);
+      HalfArguments tiles = result_at(a, row, column);
       tiles.lhs = a.lhs + row * a.lhs_m;
-      tiles.rhs = a.rhs + column * panel_words;
+      tiles.rhs = a.rhs + column * packed_k;
       tiles.m = height;
       tiles.n = smaller(kPanel<unsigned>, a.n - column);
       multiply_block(tiles);
@@ -182,10 +193,10 @@ void run_tile_blocks(const HalfArguments& a, long long begin, long long end, lon
 }
 
 void run_tiles(const HalfArguments& a) {
-  const long long whole = a.m / kRowsOfTiles * kRowsOfTiles, rest = a.m - whole;
+  const long long whole = a.m / kLhsBlockRows * kLhsBlockRows, rest = a.m - whole;
   if (whole > 0) configure_tiles(kTile, kTile);
   for (long long row = 0; row < whole; row += kCachedRows) {
-    run_tile_blocks(a, row, smaller(row + kCachedRows, whole), kRowsOfTiles);
+    run_tile_blocks(a, row, smaller(row + kCachedRows, whole), kLhsBlockRows);
   }
   if (rest > 0) {
     const long long first = smaller(rest, kTile);

@@ -1,5 +1,6 @@
-// Packs bfloat16 operands as words of two elements that are neighbours along k, the one with the
-// lower index in the upper half: vdpbf16ps multiplies upper halves first.
+// Packs bfloat16 operands as words of two elements that are neighbours along k (oneDNN's VNNI
+// layout), with the lower index in the upper half, as vdpbf16ps multiplies upper halves first; and
+// rounds sums.
 #pragma once
 
 #include "backends/cpu/gemm/half_loops.h"
@@ -128,7 +129,7 @@ inline void pack_pairs_of(const PackArguments<BFloat16Bits, PackedWord>& a, long
   }
 }
 
-/// Rounds as narrow<BFloat16Bits>: sums are never subnormal, since the thread flushes them.
+/// Rounds as narrow<BFloat16Bits>. Sums are never subnormal: both instructions flush them.
 inline void store_rounded(__m512 sums, BFloat16Bits* to, __mmask16 lanes) {
   _mm256_mask_storeu_epi16(to, lanes, (__m256i)_mm512_cvtneps_pbh(sums));
 }

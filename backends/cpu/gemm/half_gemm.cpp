@@ -8,7 +8,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kBlockK = 512;  // a multiple of every k_per_word * tile_words
+constexpr std::int64_t kBlockK = 512;  // a multiple of every k_per_word * lhs_part_words
 /// Columns whose float32 sums are in the scratch at a time.
 constexpr std::int64_t kGroupN = 256;
 /// Elements of a converted group of rows of lhs: a few L2 caches, so that packing rhs again for
@@ -45,8 +45,8 @@ HalfGemm<Half>::HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
 
 template <class Half>
 std::int64_t HalfGemm<Half>::words(std::int64_t k) const {
-  const std::int64_t part_k = std::int64_t{kernel_.tile_words} * kernel_.k_per_word;
-  return (k + part_k - 1) / part_k * kernel_.tile_words;
+  const std::int64_t part_k = std::int64_t{kernel_.lhs_part_words} * kernel_.k_per_word;
+  return (k + part_k - 1) / part_k * kernel_.lhs_part_words;
 }
 
 template <class Half>
@@ -91,7 +91,7 @@ std::int64_t HalfGemm<Half>::group_columns() const {
 
 template <class Half>
 std::int64_t HalfGemm<Half>::lhs_words() const {
-  const std::int64_t tile = kernel_.tile_rows;
+  const std::int64_t tile = kernel_.lhs_block_rows;
   return whole_lines((group_rows_ + tile - 1) / tile * tile * words(shape_.k));
 }
 
@@ -139,9 +139,9 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
                                std::int64_t column, std::int64_t columns, Half* result) const {
   HalfArguments a{};
   a.lhs = own.lhs;
-  const bool has_columns = lhs_is_transposed() && kernel_.tile_rows == 1;
+  const bool has_columns = lhs_is_transposed() && kernel_.lhs_block_rows == 1;
   a.lhs_m = has_columns ? 1 : words(shape_.k);
-  a.lhs_k = has_columns ? rows : kernel_.tile_rows;
+  a.lhs_k = has_columns ? rows : kernel_.lhs_block_rows;
   a.m = rows;
   a.n = columns;
   a.sums = own.sums;

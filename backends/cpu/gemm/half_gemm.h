@@ -13,10 +13,11 @@ template <class Half>
 class HalfGemm {
  public:
   /// REQUIRES: all sizes above 0; no relu; a form of Prepacked or PackBlocks; the machine has the
-  /// ISA. Runs REQUIRE that their thread flushes subnormal operands and results to 0, as
-  /// AVX512-BF16 does; otherwise the bits would depend on the machine.
+  /// ISA, and for Amx request_amx() was true. Runs REQUIRE that their thread flushes subnormal
+  /// operands and results to 0, as AVX512-BF16 and AMX do.
   HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa);
 
+  bool uses_amx() const { return kernel_.lhs_block_rows > 1; }
   /// The size of the packed rhs: panels of words.
   std::size_t packed_bytes() const;
   /// REQUIRES: `packed` is aligned to 64 bytes.
@@ -38,7 +39,7 @@ class HalfGemm {
     float* sums;
   };
   bool lhs_is_transposed() const { return shape_.lhs_k != 1 && shape_.lhs_m == 1; }
-  /// The number of words that hold `k` elements along K.
+  /// The number of words that hold `k` elements along K, with their padding.
   std::int64_t words(std::int64_t k) const;
   /// The words of the scratch for a converted group of rows of lhs.
   std::int64_t lhs_words() const;

@@ -68,7 +68,7 @@ union PackedWord {
 };
 
 /// Converts rows of lhs to words, keeping the contiguous dimension contiguous: rows of words along
-/// k, or, where lhs_m is 1, words along m; or in tiles (HalfKernel::tile_rows).
+/// k, or, where lhs_m is 1, words along m; or in blocks (HalfKernel).
 template <class Half>
 struct HalfLhsArguments {
   const Half* lhs;
@@ -77,7 +77,9 @@ struct HalfLhsArguments {
   PackedWord* prepared;
 };
 
-/// Computes float32 sums (m x n, contiguous) of converted operands; k and strides count words.
+/// Computes float32 sums (m x n, in contiguous rows) of converted operands; k and strides count
+/// words. Where lhs is in blocks, k has whole parts, lhs_m leads to the first row of a block, and
+/// lhs_k to the first word of a part.
 struct HalfArguments {
   const PackedWord* lhs;
   const PackedWord* rhs;  // in panels
@@ -96,10 +98,10 @@ struct HalfKernel {
   int panel_columns;
   int block_columns;  // columns that are packed together
   int k_per_word;     // elements along k in a word; a partial word is padded
-  /// Above 1: lhs is prepared in blocks of `tile_rows` rows, each in parts of `tile_words` words
-  /// along k, row after row. Words of both operands are padded with zeros to whole parts; rows of
-  /// the last block need not be there.
-  int tile_rows = 1, tile_words = 1;
+  /// Above 1: lhs is prepared in blocks of so many rows, and each block in parts of so many words
+  /// along k, part after part, each row after row. Both operands are padded with words of 0 to
+  /// whole parts; the last block may lack rows.
+  int lhs_block_rows = 1, lhs_part_words = 1;
   void (*pack)(const PackArguments<Half, PackedWord>&);
   void (*prepare_lhs)(const HalfLhsArguments<Half>&);
   void (*run)(const HalfArguments&);

@@ -194,12 +194,12 @@ void agrees(const GemmShape& s, const Operands<Half>& operands, GemmIsa isa) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("half GEMM: matmuls are those of float32, rounded once", "", Float16Bits,
-                   BFloat16Bits) {
+TEMPLATE_TEST_CASE("half GEMM: float32 sums, rounded once, in every ISA and layout", "",
+                   Float16Bits, BFloat16Bits) {
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},     {5, 7, 1},      {3, 17, 19},
                                    {8, 16, 32},  {13, 33, 31},  {25, 64, 513},  {97, 65, 40},
                                    {61, 31, 1030}, {3, 515, 520}, {1030, 33, 20}, {9, 66, 21},
-                                   {57, 20, 20000}};
+                                   {57, 20, 20000}, {300, 70, 1100}};
   for (const auto& [m, n, k] : sizes) {
     const Operands<TestType> operands(m, n, k);
     for (const GemmIsa isa : isas()) {
@@ -212,7 +212,7 @@ TEMPLATE_TEST_CASE("half GEMM: matmuls are those of float32, rounded once", "", 
   }
 }
 
-TEMPLATE_TEST_CASE("half GEMM: numbers of all magnitudes have the sums of float32", "", Float16Bits,
+TEMPLATE_TEST_CASE("half GEMM: float32 sums of numbers of all magnitudes", "", Float16Bits,
                    BFloat16Bits) {
   const GemmShape shape = shape_of(37, 45, 61, false, true, 0);
   const auto any = [](std::int64_t count, unsigned seed) {

@@ -50,7 +50,7 @@ inline std::vector<cpu::GemmIsa> isas() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
     out.push_back(cpu::GemmIsa::Avx512);
   }
-  if (cpu::amx_is_usable()) out.push_back(cpu::GemmIsa::Amx);
+  if (cpu::request_amx()) out.push_back(cpu::GemmIsa::Amx);
   return out;
 }
 

@@ -36,7 +36,7 @@ std::vector<GemmIsa> isas() {
     out.push_back(GemmIsa::Avx2);
   }
   if (__builtin_cpu_supports("avx512f")) out.push_back(GemmIsa::Avx512);
-  if (kiln::cpu::amx_is_usable()) out.push_back(GemmIsa::Amx);
+  if (kiln::cpu::request_amx()) out.push_back(GemmIsa::Amx);
   return out;
 }
 

@@ -7,6 +7,8 @@
 
 #include "runtime/plugin/backend_instance.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <fstream>
 #include <initializer_list>
@@ -80,6 +82,27 @@ TEST_CASE("ISA setting: KILN_CPU_ISA is checked when the backend is first needed
     CHECK(kiln::testing::in_new_process("[.isa_rejected]", "KILN_CPU_ISA", wrong) == 0);
   }
   CHECK(kiln::testing::in_new_process("[.isa_accepted]", "KILN_CPU_ISA", "") == 0);
+}
+
+TEST_CASE("ISA setting: AMX is not used where a signal stack has no room for its tiles") {
+  if (best_level() < 3) {
+    WARN("left out: the processor has no AMX");
+    return;
+  }
+  CHECK(kiln::testing::in_new_process("[.small_signal_stack]", "KILN_CPU_ISA", "") == 0);
+}
+
+TEST_CASE("child: a small signal stack, then the first use of cpu", "[.small_signal_stack]") {
+  static char memory[4096];
+  stack_t small{}, before{};
+  small.ss_sp = memory;
+  small.ss_size = sizeof memory;
+  REQUIRE(::sigaltstack(&small, &before) == 0);
+  CHECK(hosts_test::works_on("cpu"));
+  const std::string rejection = rejection_of("amx");
+  REQUIRE(::sigaltstack(&before, nullptr) == 0);
+  INFO(rejection);
+  CHECK(contains(rejection, "isa is amx but Linux does not permit this process to use AMX"));
 }
 
 TEST_CASE("child: the ISA is accepted", "[.isa_accepted]") {
