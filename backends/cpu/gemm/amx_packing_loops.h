@@ -65,10 +65,10 @@ inline void prepare_row(const HalfLhsArguments<BFloat16Bits>& a, long long row, 
 
 /// Prepares lhs so that the tiles of a block of rows are contiguous in the order of their use.
 void prepare_tiles(const HalfLhsArguments<BFloat16Bits>& a) {
-  const long long words = whole_tile_words(a.k);
+  const long long words = whole_tile_words(a.k), height = smaller(kLhsBlockRows, a.m);
   const auto at = [&](long long row, long long word) {
-    const long long in_block = row % kLhsBlockRows;
-    return a.prepared + (row - in_block) * words + word * kLhsBlockRows + in_block * kTile;
+    const long long in_block = row % height;
+    return a.prepared + (row - in_block) * words + word * height + in_block * kTile;
   };
   const long long whole = a.lhs_m == 1 && a.lhs_k != 1 ? a.m / kTile * kTile : 0;
   for (long long row = 0; row < whole; row += kTile) {

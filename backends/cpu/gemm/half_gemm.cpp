@@ -91,8 +91,8 @@ std::int64_t HalfGemm<Half>::group_columns() const {
 
 template <class Half>
 std::int64_t HalfGemm<Half>::lhs_words() const {
-  const std::int64_t tile = kernel_.lhs_block_rows;
-  return whole_lines((group_rows_ + tile - 1) / tile * tile * words(shape_.k));
+  const std::int64_t block = std::min<std::int64_t>(kernel_.lhs_block_rows, group_rows_);
+  return whole_lines((group_rows_ + block - 1) / block * block * words(shape_.k));
 }
 
 template <class Half>
@@ -141,7 +141,7 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
   a.lhs = own.lhs;
   const bool has_columns = lhs_is_transposed() && kernel_.lhs_block_rows == 1;
   a.lhs_m = has_columns ? 1 : words(shape_.k);
-  a.lhs_k = has_columns ? rows : kernel_.lhs_block_rows;
+  a.lhs_k = has_columns ? rows : std::min<std::int64_t>(kernel_.lhs_block_rows, rows);
   a.m = rows;
   a.n = columns;
   a.sums = own.sums;

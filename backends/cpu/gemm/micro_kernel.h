@@ -100,7 +100,7 @@ struct HalfKernel {
   int k_per_word;     // elements along k in a word; a partial word is padded
   /// Above 1: lhs is prepared in blocks of so many rows, and each block in parts of so many words
   /// along k, part after part, each row after row. Both operands are padded with words of 0 to
-  /// whole parts; the last block may lack rows.
+  /// whole parts. All rows are one block if they are fewer; the last block may lack rows.
   int lhs_block_rows = 1, lhs_part_words = 1;
   void (*pack)(const PackArguments<Half, PackedWord>&);
   void (*prepare_lhs)(const HalfLhsArguments<Half>&);
