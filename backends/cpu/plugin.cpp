@@ -44,9 +44,13 @@ bool is_supported(const NamedIsa& isa) {
   return isa.kernels <= native_isa() && (isa.matmuls != GemmIsa::Amx || processor_has_amx());
 }
 
-/// The highest ISA of the processor.
-const NamedIsa& best_isa() {
-  return *std::find_if(std::rbegin(kIsas), std::rend(kIsas), is_supported);  // baseline is
+/// Whether Linux permits what a supported ISA needs. Asks for AMX.
+bool is_permitted(const NamedIsa& isa) { return isa.matmuls != GemmIsa::Amx || request_amx(); }
+
+/// The highest ISA that is accepted. REQUIRES: baseline is.
+template <class Accepts>
+const NamedIsa& highest_isa(const Accepts& accepts) {
+  return *std::find_if(std::rbegin(kIsas), std::rend(kIsas), accepts);
 }
 
 class CpuTarget final : public codegen::HostTarget {
@@ -99,8 +103,8 @@ const NamedIsa& isa_from(const sdk::Options& options) {
     wanted = value;
   }
   if (wanted.empty()) {
-    const NamedIsa& best = best_isa();
-    return best.matmuls == GemmIsa::Amx && !request_amx() ? *(&best - 1) : best;
+    return highest_isa(
+        [](const NamedIsa& each) { return is_supported(each) && is_permitted(each); });
   }
   const auto* isa = std::find_if(std::begin(kIsas), std::end(kIsas),
                                  [&](const NamedIsa& each) { return each.name == wanted; });
@@ -111,10 +115,10 @@ const NamedIsa& isa_from(const sdk::Options& options) {
   const auto reject = [&](const std::string& reason) {
     throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION, name + " is " + wanted + " but " + reason);
   };
-  if (!is_supported(*isa)) reject("this processor has at most " + std::string(best_isa().name));
-  if (isa->matmuls == GemmIsa::Amx && !request_amx()) {
-    reject("Linux does not permit this process to use AMX");
+  if (!is_supported(*isa)) {
+    reject("this processor has at most " + std::string(highest_isa(is_supported).name));
   }
+  if (!is_permitted(*isa)) reject("Linux does not permit this process to use AMX");
   return *isa;
 }
 
