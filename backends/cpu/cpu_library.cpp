@@ -7,6 +7,7 @@
 #include "backends/cpu/gemm_table.h"
 #include "backends/cpu/native_matmul.h"
 #include "backends/cpu/onednn/convolutions.h"
+#include "backends/cpu/onednn/flipped_filter.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -127,10 +128,14 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolut
 std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution(
     const codegen::Convolution& convolution, bool packed) const {
   if (takes_depthwise(convolution)) return make_depthwise(convolution, isa_);
-  if (takes_forward(convolution)) return make_forward(convolution, isa_);
-  const bool is_native = isa_ >= GemmIsa::Avx512 && takes_backward_weights(convolution);
-  return is_native ? make_backward_weights(convolution)
-                   : cpu::make_convolution(convolution, packed);
+  if (takes_forward(convolution, isa_)) return make_forward(convolution, packed, isa_);
+  if (takes_backward_weights(convolution, isa_)) return make_backward_weights(convolution, isa_);
+  const auto forward = as_forward_convolution(convolution);
+  if (forward && takes_forward(*forward, isa_)) {
+    return make_flipped_filter_convolution(convolution, packed,
+                                           make_forward(*forward, packed, isa_));
+  }
+  return cpu::make_convolution(convolution, packed);
 }
 
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(const codegen::MatmulShape& shape,

@@ -12,12 +12,18 @@ namespace {
 using codegen::Convolution;
 using codegen::ConvRole;
 
+/// Fewer channels than kMinChannels have short runs; so have tiles of filters that are no multiple
+/// of kFilters (one vector of two). kMinPixels: fewer read too much of the filter for each pixel.
+/// kMaxTaps: at the borders of a larger window, too many pixels have tiles of their own.
 constexpr std::int64_t kMinFilters = 8;
+constexpr std::int64_t kMinChannels = 16, kFilters = 16, kMinPixels = 768, kMaxTaps = 25;
 /// A part has at least kPartWork multiply-adds, less than pays for a dispatch by itself: the next
 /// convolution reads the rows in parts of its own, and a thread that wrote all of them would fetch
 /// the lines of every other thread's share back from that thread's cache, call after call.
 /// kMinParts: the parts of a convolution by oneDNN, so that the shares of threads are the same.
 constexpr std::int64_t kPartWork = 1 << 14, kMinParts = 8, kMaxParts = 16;
+/// Rows of x that stay in the L2 cache while the panels of the filter change.
+constexpr std::int64_t kGroupBytes = 1 << 17;
 
 RunForwardBlock loops_of(GemmIsa isa) {
   switch (isa) {
@@ -29,63 +35,104 @@ RunForwardBlock loops_of(GemmIsa isa) {
   return kForwardBlockBaseline;
 }
 
+std::int64_t product(const ir::Ints& sizes) {
+  std::int64_t result = 1;
+  for (const std::int64_t size : sizes) result *= size;
+  return result;
+}
+
+/// The filter is packed as the rhs of a matmul whose K has all taps.
+NativeGemm<float> packing_of(const Convolution& c, GemmIsa isa) {
+  const std::int64_t k = product(c.windows) * c.channels;
+  return {{.m = 1, .n = c.filters, .k = k, .lhs_m = k, .lhs_k = 1, .rhs_k = c.filters, .rhs_n = 1,
+           .result_m = c.filters},
+          RhsForm::Prepacked,
+          isa};
+}
+
 class Forward final : public codegen::PreparedConvolution {
  public:
-  Forward(const Convolution& c, GemmIsa isa) : has_bias_(c.bias), run_block_(loops_of(isa)) {
+  Forward(const Convolution& c, bool packed, GemmIsa isa)
+      : has_bias_(c.bias),
+        packed_(packed),
+        in_place_(c.channels == 1),
+        run_block_(loops_of(isa)),
+        packing_(packing_of(c, isa)) {
     const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
-    block_.rows = window_axis(rows, columns.window * c.channels * c.filters);
-    block_.columns = window_axis(columns, c.channels * c.filters);
+    block_.panel_filters = in_place_ ? c.filters : packing_.panel_columns();
+    const std::int64_t tap = c.channels * block_.panel_filters;
+    block_.rows = window_axis(rows, columns.window * tap);
+    block_.columns = window_axis(columns, tap);
     block_.channels = c.channels;
     block_.filters = c.filters;
     block_.relu = c.relu;
+    const std::int64_t row_floats = rows.stride * columns.size * c.channels;
+    block_.group = in_place_ ? 1 : std::max<std::int64_t>(kGroupBytes / 4 / row_floats, 1);
     all_rows_ = c.batch * rows.outputs;
-    const std::int64_t work = all_rows_ * columns.outputs * rows.window * block_.rows.tap;
+    const std::int64_t work =
+        all_rows_ * columns.outputs * product(c.windows) * c.channels * c.filters;
     parts_ = work < kMinParts * kPartWork   ? 1
              : work < kMaxParts * kPartWork ? std::min(all_rows_, kMinParts)
                                             : std::min(all_rows_, kMaxParts);
   }
 
-  std::size_t scratch_bytes() const override { return 0; }
+  std::size_t packed_bytes() const override {
+    return packed_ && !in_place_ ? packing_.packed_bytes() : 0;
+  }
+  void pack(const void* filter, void* packed) const override {
+    packing_.pack(static_cast<const float*>(filter), static_cast<float*>(packed));
+  }
+  std::int64_t packing_parts() const override { return packing_.packing_parts(); }
+  void pack_part(std::int64_t part, const void* filter, void* packed) const override {
+    packing_.pack_part(part, static_cast<const float*>(filter), static_cast<float*>(packed));
+  }
+  std::size_t scratch_bytes() const override {
+    return packed_ || in_place_ ? 0 : packing_.packed_bytes();
+  }
   std::size_t parts() const override { return static_cast<std::size_t>(parts_); }
-  std::string description() const override { return "native forward loops"; }
-  void start(const float*, void*) const override {}
+  std::string description() const override {
+    const char* packing = in_place_ ? "" : packed_ ? ", filter prepacked" : ", packing the filter";
+    return std::string("native forward loops") + packing;
+  }
+  void start(const float* filter, void* scratch) const override {
+    if (!in_place_) packing_.pack(filter, static_cast<float*>(scratch));
+  }
   void finish(const float*, const float*, const float*, float*, void*) const override {}
 
-  void run(std::size_t part, const float* x, const float* filter, const void*, const float* bias,
-           float* y, void*) const override {
+  void run(std::size_t part, const float* x, const float* filter, const void* packed,
+           const float* bias, float* y, void* scratch) const override {
     ForwardBlock block = block_;
-    block.filter = filter;
+    block.x = x;
+    block.y = y;
+    block.filter = in_place_ ? filter : static_cast<const float*>(packed ? packed : scratch);
     block.bias = has_bias_ ? bias : nullptr;
     const auto number = static_cast<std::int64_t>(part);
-    const std::int64_t rows = block.rows.outputs, end = all_rows_ * (number + 1) / parts_;
-    for (std::int64_t row = all_rows_ * number / parts_; row < end;) {
-      const std::int64_t image = row / rows;
-      block.x = x + image * block.rows.size * block.columns.size * block.channels;
-      block.y = y + image * rows * block.columns.outputs * block.filters;
-      block.begin = row % rows;
-      block.end = std::min<long long>(rows, block.begin + end - row);
-      run_block_(block);
-      row += block.end - block.begin;
-    }
+    block.begin = all_rows_ * number / parts_;
+    block.end = all_rows_ * (number + 1) / parts_;
+    run_block_(block);
   }
 
  private:
-  bool has_bias_;
+  bool has_bias_, packed_, in_place_;
   RunForwardBlock run_block_;
+  NativeGemm<float> packing_;
   ForwardBlock block_{};  // without operands and rows
   std::int64_t all_rows_ = 0, parts_ = 1;
 };
 
 }  // namespace
 
-bool takes_forward(const Convolution& c) {
-  return c.role == ConvRole::Output && c.groups == 1 && c.channels == 1 &&
-         c.filters >= kMinFilters && c.sizes.size() <= 2;
+bool takes_forward(const Convolution& c, GemmIsa isa) {
+  if (c.role != ConvRole::Output || c.groups != 1 || c.sizes.size() > 2) return false;
+  if (c.channels == 1) return c.filters >= kMinFilters;
+  const std::int64_t taps = product(c.windows);
+  return isa == GemmIsa::Avx2 && c.channels >= kMinChannels && c.filters % kFilters == 0 &&
+         taps > 1 && taps <= kMaxTaps && c.batch * product(c.output_sizes) >= kMinPixels;
 }
 
-std::shared_ptr<const codegen::PreparedConvolution> make_forward(const Convolution& c,
+std::shared_ptr<const codegen::PreparedConvolution> make_forward(const Convolution& c, bool packed,
                                                                  GemmIsa isa) {
-  return std::make_shared<Forward>(c, isa);
+  return std::make_shared<Forward>(c, packed, isa);
 }
 
 }  // namespace kiln::cpu

@@ -6,16 +6,18 @@
 
 namespace kiln::cpu {
 
-/// Computes rows begin .. end - 1 of y for one image, every filter of all channels.
+/// Computes rows begin .. end - 1 of y, of all images together.
 struct ForwardBlock {
-  const float* x;       // of the image, channels last, contiguous
+  const float* x;       // channels last, contiguous
   float* y;             // likewise, `filters` numbers for each pixel
-  const float* filter;  // (rows, columns, channels, filters), contiguous
+  const float* filter;  // (panels, rows, columns, channels, panel_filters), the last panel padded;
+                        // in place: one panel of all filters
   const float* bias;    // one number per filter, added to the sums; or null
   WindowAxis rows, columns;
-  long long channels, filters;
+  long long channels, filters, panel_filters;
   bool relu;  // applied last: x <= 0 becomes 0; NaN stays
   long long begin, end;
+  long long group;  // rows that are computed with one panel before the next panel
 };
 
 /// Adds products in the order of the filter in memory, from 0; taps in the padding are left out.

@@ -1,45 +1,74 @@
-// The loops of forward convolutions of few channels for one ISA. Vectors run along the filters; the
-// sums of a tile of neighbouring pixels and up to two vectors of filters stay in registers while
-// all taps are added. Each forward_block_<isa>.cpp includes this header once.
+// The loops of forward convolutions for one ISA. Vectors run along the filters; the sums of a tile
+// of neighbouring pixels and up to two vectors of filters stay in registers while all taps are
+// added. Each forward_block_<isa>.cpp includes this header once.
 #pragma once
 
 #include "backends/cpu/direct_convolution/forward_block.h"
 #include "backends/cpu/direct_convolution/window_loops.h"
+#include "backends/cpu/gemm/tile_rows.h"
 
 namespace kiln::cpu {
 namespace {
 
 /// Vectors and pixels of a tile. Its sums, the factors and a pixel are in registers at a time.
 constexpr int kVectors = 2, kPixels = (kRegisters - kVectors - 1) / kVectors;
+static_assert(kPixels <= TileRows<float>::kMaxRows);
 
 /// Distance of prefetches of y, in floats.
 constexpr int kAhead = 1024;
 
-/// The operands of a tile: the taps of `row_taps` rows of the window outside the padding.
+/// The operands of a tile: products with taps outside the padding, of `row_taps` rows of the window
+/// with `runs` runs of contiguous numbers each. Pixels are neighbours in a row or a column of y.
 struct Tile {
-  const float* x;  // under the first such tap, at the first pixel
+  const float* x;  // under the first product of the first pixel
   const float* filter;
   const float* bias;  // or null
   float* y;
-  long long row_taps, column_taps;
-  int lanes;  // of the only vector, if it is not whole
+  long long row_taps, runs, run;  // run: its length
+  long long x_step, y_step;       // strides from pixel to pixel
+  long long filters;              // up to the last one of the panel
 };
 
-/// sums += `count` products with consecutive numbers of each pixel and rows of the filter.
-/// kStep: stride from pixel to pixel in x; 0: `step`.
+/// The current numbers of a tile's pixels. kStep: the stride from pixel to pixel, or 0, if it is
+/// not known here.
+template <int kStep>
+class Pixels {
+ public:
+  Pixels(const float* first, long long) : at_(first) {}
+  float operator[](int p) const { return at_[p * kStep]; }
+  void advance() {
+    ++at_;
+    asm("" : "+r"(at_));  // otherwise GCC moves pixels from iteration to iteration, on the stack
+  }
+
+ private:
+  const float* at_;
+};
+
+template <>
+class Pixels<0> {
+ public:
+  Pixels(const float* first, long long step) : rows_(first, step) {}
+  float operator[](int p) const { return rows_[p]; }
+  void advance() { rows_.advance(1); }
+
+ private:
+  TileRows<float> rows_;
+};
+
+/// sums += products of a run of numbers of each pixel and rows of the filter.
 template <int kCount, int kWidth, int kStep, bool kWhole>
-inline void add_products(const ForwardBlock& b, const float* x, const float* filter,
-                         long long count, long long step, int lanes,
-                         Vector<float> (&sums)[kCount][kWidth]) {
-  if constexpr (kStep != 0) step = kStep;
-  for (long long k = 0; k < count; ++k, ++x, filter += b.filters) {
-    asm("" : "+r"(x));  // otherwise GCC moves pixels from iteration to iteration, on the stack
+inline void add_run(const ForwardBlock& b, const Tile& tile, const float* x, const float* filter,
+                    Vector<float> (&sums)[kCount][kWidth]) {
+  const int lanes = static_cast<int>(tile.filters);
+  Pixels<kStep> pixels(x, tile.x_step);
+  for (long long k = 0; k < tile.run; ++k, pixels.advance(), filter += b.panel_filters) {
     Vector<float> factors[kWidth];
     _Pragma("GCC unroll 4") for (int v = 0; v < kWidth; ++v) {
       factors[v] = load<kWhole>(filter + v * kLanes<float>, lanes);
     }
     _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) {
-      Vector<float> pixel = x[p * step] - Vector<float>{};
+      Vector<float> pixel = pixels[p] - Vector<float>{};
       asm("" : "+v"(pixel));  // keeps it in a register for all factors
       _Pragma("GCC unroll 4") for (int v = 0; v < kWidth; ++v) sums[p][v] += pixel * factors[v];
     }
@@ -50,10 +79,11 @@ template <int kCount, int kWidth, bool kWhole>
 inline void store_tile(const ForwardBlock& b, const Tile& tile,
                        Vector<float> (&sums)[kCount][kWidth]) {
   const Vector<float> zero = {};
+  const int lanes = static_cast<int>(tile.filters);
   _Pragma("GCC unroll 4") for (int v = 0; v < kWidth; ++v) {
     const int at = v * kLanes<float>;
     if (tile.bias) {
-      const auto bias = load<kWhole>(tile.bias + at, tile.lanes);
+      const auto bias = load<kWhole>(tile.bias + at, lanes);
       _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) sums[p][v] += bias;
     }
     if (b.relu) {
@@ -62,7 +92,7 @@ inline void store_tile(const ForwardBlock& b, const Tile& tile,
       }
     }
     _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) {
-      store<kWhole>(sums[p][v], tile.y + p * b.filters + at, tile.lanes);
+      store<kWhole>(sums[p][v], tile.y + p * tile.y_step + at, lanes);
     }
   }
 }
@@ -70,10 +100,10 @@ inline void store_tile(const ForwardBlock& b, const Tile& tile,
 /// Prefetches numbers of y that later tiles write. Always inlined: GCC removes calls of functions
 /// that only prefetch.
 template <int kCount, int kWidth>
-__attribute__((always_inline)) inline void prefetch(const ForwardBlock& b, const float* y) {
+__attribute__((always_inline)) inline void prefetch(const Tile& tile) {
   constexpr int kLines = kWidth * kVectorBytes / kLineBytes;
-  y += kAhead;
-  _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p, y += b.filters) {
+  const float* y = tile.y + kAhead;
+  _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p, y += tile.y_step) {
     _Pragma("GCC unroll 4") for (int v = 0; v < kLines; ++v) {
       __builtin_prefetch(y + v * kLine<float>, 1);
     }
@@ -83,20 +113,13 @@ __attribute__((always_inline)) inline void prefetch(const ForwardBlock& b, const
 template <int kCount, int kWidth, int kStep, bool kWhole>
 void run_tile(const ForwardBlock& b, const Tile& tile) {
   Vector<float> sums[kCount][kWidth] = {};
-  prefetch<kCount, kWidth>(b, tile.y);
-  const long long step = b.columns.stride * b.channels;
+  prefetch<kCount, kWidth>(tile);
   const float* x = tile.x;
   const float* filter = tile.filter;
   for (long long i = 0; i < tile.row_taps; ++i) {
-    if (b.columns.dilation == 1) {
-      add_products<kCount, kWidth, kStep, kWhole>(b, x, filter, tile.column_taps * b.channels,
-                                                  step, tile.lanes, sums);
-    } else {
-      for (long long j = 0; j < tile.column_taps; ++j) {
-        add_products<kCount, kWidth, kStep, kWhole>(
-            b, x + j * b.columns.dilation * b.channels, filter + j * b.columns.tap, b.channels,
-            step, tile.lanes, sums);
-      }
+    for (long long j = 0; j < tile.runs; ++j) {
+      add_run<kCount, kWidth, kStep, kWhole>(b, tile, x + j * b.columns.dilation * b.channels,
+                                             filter + j * b.columns.tap, sums);
     }
     x += b.rows.dilation * b.columns.size * b.channels;
     filter += b.rows.tap;
@@ -104,26 +127,24 @@ void run_tile(const ForwardBlock& b, const Tile& tile) {
   store_tile<kCount, kWidth, kWhole>(b, tile, sums);
 }
 
-/// Computes the tile at all filters.
+/// Computes the tile at all filters of the panel.
 template <int kCount, int kStep>
 void run_filters(const ForwardBlock& b, Tile tile) {
   constexpr int kLength = kLanes<float>;
-  long long left = b.filters;
   const auto advance = [&](int by) {
-    left -= by;
+    tile.filters -= by;
     tile.filter += by;
     tile.y += by;
     if (tile.bias) tile.bias += by;
   };
-  for (; left >= kVectors * kLength; advance(kVectors * kLength)) {
+  for (; tile.filters >= kVectors * kLength; advance(kVectors * kLength)) {
     run_tile<kCount, kVectors, kStep, true>(b, tile);
   }
-  if (left >= kLength) {
+  if (tile.filters >= kLength) {
     run_tile<kCount, 1, kStep, true>(b, tile);
     advance(kLength);
   }
-  tile.lanes = static_cast<int>(left);
-  if (left != 0) run_tile<kCount, 1, kStep, false>(b, tile);
+  if (tile.filters != 0) run_tile<kCount, 1, kStep, false>(b, tile);
 }
 
 /// Computes a tile of `count` pixels.
@@ -135,41 +156,89 @@ void run_pixels(const ForwardBlock& b, const Tile& tile, long long count) {
   run_filters<kCount, kStep>(b, tile);
 }
 
-/// One row of y.
-void run_row(const ForwardBlock& b, long long number) {
-  const WindowAxis& columns = b.columns;
-  const Interval rows = taps_at(b.rows, number), inner = inner_outputs(columns);
-  const long long step = columns.stride * b.channels;
-  const long long x_row = columns.size * b.channels;
-  const long long above = number * b.rows.stride - b.rows.low + rows.begin * b.rows.dilation;
-  const float* x = rows.begin < rows.end ? b.x + above * x_row : b.x;
-  for (long long pixel = 0; pixel < columns.outputs;) {
-    const bool is_inner = pixel >= inner.begin && pixel < inner.end;
-    const Interval taps = taps_at(columns, pixel);
-    const long long left = pixel * columns.stride - columns.low + taps.begin * columns.dilation;
-    const Tile tile{.x = taps.begin < taps.end ? x + left * b.channels : x,
-                    .filter = b.filter + rows.begin * b.rows.tap + taps.begin * columns.tap,
-                    .bias = b.bias,
-                    .y = b.y + (number * columns.outputs + pixel) * b.filters,
-                    .row_taps = rows.end - rows.begin,
-                    .column_taps = taps.end - taps.begin,
-                    .lanes = 0};
-    long long count = 1;
-    if (is_inner) {  // tiles of equal size, not whole tiles and a small rest
-      const long long rest = inner.end - pixel, tiles = (rest + kPixels - 1) / kPixels;
-      count = (rest + tiles - 1) / tiles;
-    }
-    if (step == 1) {
-      run_pixels<kPixels, 1>(b, tile, count);
+/// Computes `count` neighbouring pixels, in tiles of nearly equal size.
+void run_line(const ForwardBlock& b, Tile tile, long long count) {
+  const long long tiles = (count + kPixels - 1) / kPixels;
+  for (long long t = 0, done = 0; t < tiles; ++t) {
+    const long long next = count * (t + 1) / tiles, pixels = next - done;
+    if (tile.x_step == 1) {
+      run_pixels<kPixels, 1>(b, tile, pixels);
     } else {
-      run_pixels<kPixels, 0>(b, tile, count);
+      run_pixels<kPixels, 0>(b, tile, pixels);
     }
-    pixel += count;
+    tile.x += pixels * tile.x_step;
+    tile.y += pixels * tile.y_step;
+    done = next;
   }
 }
 
+/// The filters of a panel.
+struct Panel {
+  const float* filter;
+  long long first, filters;
+};
+
+/// A tile in row `number` of all images that begins at column `pixel`.
+Tile tile_at(const ForwardBlock& b, const Panel& panel, long long number, long long pixel) {
+  const long long image = number / b.rows.outputs, row = number % b.rows.outputs;
+  const Interval rows = taps_at(b.rows, row), columns = taps_at(b.columns, pixel);
+  const long long row_taps = rows.end - rows.begin, column_taps = columns.end - columns.begin;
+  const long long above = row * b.rows.stride - b.rows.low + rows.begin * b.rows.dilation;
+  const long long left =
+      pixel * b.columns.stride - b.columns.low + columns.begin * b.columns.dilation;
+  const long long at = ((image * b.rows.size + above) * b.columns.size + left) * b.channels;
+  const bool is_contiguous = b.columns.dilation == 1;
+  return {.x = row_taps > 0 && column_taps > 0 ? b.x + at : b.x,
+          .filter = panel.filter + rows.begin * b.rows.tap + columns.begin * b.columns.tap,
+          .bias = b.bias ? b.bias + panel.first : nullptr,
+          .y = b.y + (number * b.columns.outputs + pixel) * b.filters + panel.first,
+          .row_taps = row_taps,
+          .runs = is_contiguous ? 1 : column_taps,
+          .run = is_contiguous ? column_taps * b.channels : b.channels,
+          .x_step = b.columns.stride * b.channels,
+          .y_step = b.filters,
+          .filters = panel.filters};
+}
+
+/// Computes columns that have taps in the padding, of rows first .. last - 1, in tiles along each
+/// column.
+void run_edge(const ForwardBlock& b, const Panel& panel, long long first, long long last,
+              Interval pixels) {
+  const Interval inner = inner_outputs(b.rows);
+  for (long long number = first; number < last && pixels.begin < pixels.end;) {
+    const long long row = number % b.rows.outputs;
+    const bool is_inner = row >= inner.begin && row < inner.end;
+    const long long count = is_inner ? smaller(inner.end - row, last - number) : 1;
+    for (long long pixel = pixels.begin; pixel < pixels.end; ++pixel) {
+      Tile tile = tile_at(b, panel, number, pixel);
+      tile.x_step = b.rows.stride * b.columns.size * b.channels;
+      tile.y_step = b.columns.outputs * b.filters;
+      run_line(b, tile, count);
+    }
+    number += count;
+  }
+}
+
+void run_rows(const ForwardBlock& b, const Panel& panel, long long first, long long last) {
+  const Interval inner = inner_outputs(b.columns);
+  for (long long number = first; number < last && inner.begin < inner.end; ++number) {
+    run_line(b, tile_at(b, panel, number, inner.begin), inner.end - inner.begin);
+  }
+  run_edge(b, panel, first, last, {0, inner.begin});
+  run_edge(b, panel, first, last, {inner.end, b.columns.outputs});
+}
+
 void run_block(const ForwardBlock& b) {
-  for (long long row = b.begin; row < b.end; ++row) run_row(b, row);
+  const long long panel_elements = b.rows.taps * b.rows.tap;
+  for (long long first = b.begin; first < b.end; first += b.group) {
+    const long long last = smaller(first + b.group, b.end);
+    Panel panel{.filter = b.filter, .first = 0, .filters = 0};
+    for (; panel.first < b.filters; panel.first += b.panel_filters) {
+      panel.filters = smaller(b.panel_filters, b.filters - panel.first);
+      run_rows(b, panel, first, last);
+      panel.filter += panel_elements;
+    }
+  }
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class NativeGemm {
 
   /// The size of the packed rhs: panels of a few columns, padded with zeros, row after row.
   std::size_t packed_bytes() const;
+  std::int64_t panel_columns() const noexcept { return kernel_.panel_columns; }
   /// REQUIRES: `packed` is aligned to 64 bytes.
   void pack(const T* rhs, T* packed) const noexcept;
   /// The number of parts of the packed rhs, groups of columns, which pack_part() packs.

@@ -1,6 +1,7 @@
 // Computes backward data as a forward convolution with a flipped filter: the output's gradient is
 // convolved with the filter whose elements are in reverse order and whose input and output channels
-// are exchanged. oneDNN's forward convolutions are faster than its backward data.
+// are exchanged. Forward convolutions, oneDNN's and the native ones, are faster than its backward
+// data.
 #pragma once
 
 #include "backends/codegen/host/prepared/convolution.h"

@@ -1,0 +1,261 @@
+// Tests the native loops of convolutions, on each ISA of the machine, against plain sums.
+#include "tests/backends/cpu_onednn/plain_sums.h"
+
+#include "backends/cpu/direct_convolution/backward_weights.h"
+#include "backends/cpu/direct_convolution/depthwise.h"
+#include "backends/cpu/direct_convolution/forward.h"
+#include "backends/cpu/onednn/flipped_filter.h"
+
+#include "core/types/at.h"
+
+using namespace kiln;
+using namespace kiln::test;
+
+TEST_CASE("forward convolution: native loops agree with plain sums") {
+  const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
+    INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels << " to "
+                << c.filters << ", stride " << c.strides[0] << ", dilation " << c.dilations[0]
+                << ", low " << c.low[0]);
+    const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
+    const Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, false);
+    const Floats w = drawn(c.windows[0] * c.windows[1] * c.channels * c.filters, false);
+    Floats bias = drawn(c.filters, false), plain(at(pixels * c.filters));
+    Floats found(plain.size(), 7.0f), of_x = x, of_w = w;
+    by_sums(c, of_x, of_w, plain);
+    run(*cpu::make_forward(c, false, isa), false, c, x, w, found);
+    check_near(found, plain);
+    bias[0] = NAN;
+    c.bias = c.relu = true;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const float sum = found[i] + bias[i % at(c.filters)];
+      plain[i] = sum <= 0 ? 0.0f : sum;
+    }
+    const auto same = [&] {
+      return std::equal(found.begin(), found.end(), plain.begin(), [](float a, float b) {
+        return a == b || (std::isnan(a) && std::isnan(b));
+      });
+    };
+    const auto kept = cpu::make_forward(c, /*packed=*/true, isa);
+    CHECK((kept->packed_bytes() == 0) == (c.channels == 1));
+    for (const bool packed : {false, true}) {
+      std::fill(found.begin(), found.end(), 7.0f);
+      run(packed ? *kept : *cpu::make_forward(c, false, isa), packed && c.channels > 1, c, x, w,
+          found, bias);
+      CHECK(same());
+    }
+  };
+  for (const cpu::GemmIsa isa : isas()) {
+    for (const std::int64_t filters : {8, 16, 32, 37, 53}) {
+      check_native(of(ConvRole::Output, 3, 1, 1, filters, 1, 1), isa);
+      check_native(of(ConvRole::Output, 3, 1, 5, filters, 1, 1), isa);
+    }
+    check_native(of(ConvRole::Output, 65, 1, 1, 32, 1, 1), isa);  // in parts
+    check_native(of(ConvRole::Output, 2, 1, 3, 21, 2, 1), isa);
+    check_native(of(ConvRole::Output, 2, 1, 3, 40, 1, 3), isa);
+    for (const std::int64_t channels : {1, 6}) {
+      Convolution wide = of(ConvRole::Output, 2, 1, channels, 35, 1, 1);
+      wide.low = {4, 5};  // some windows have only padding
+      wide.output_sizes = {26, 28};
+      check_native(wide, isa);
+      wide.dilations = {2, 3};
+      wide.strides = {2, 3};
+      wide.output_sizes = {13, 9};
+      check_native(wide, isa);
+    }
+    CHECK(cpu::make_forward(of(ConvRole::Output, 65, 1, 1, 32, 1, 1), false, isa)->parts() > 1);
+    Convolution image = of(ConvRole::Output, 1, 1, 1, 32, 1, 1);  // as many parts as oneDNN's
+    image.sizes = {28, 28};
+    image.windows = {3, 3};
+    image.low = {0, 0};
+    image.output_sizes = {26, 26};
+    CHECK(cpu::make_forward(image, false, isa)->parts() == 8);
+    for (const std::int64_t channels : {16, 300}) {  // 300: groups of one row, many panels of K
+      Convolution square = of(ConvRole::Output, 3, 1, channels, 48, 1, 1);
+      square.windows = {3, 3};
+      square.low = {1, 1};
+      square.output_sizes = {20, 19};
+      check_native(square, isa);
+      square.sizes = square.output_sizes = {7, 7};  // groups of rows of several images
+      check_native(square, isa);
+    }
+  }
+}
+
+TEST_CASE("forward convolution: the padding is skipped") {
+  for (const cpu::GemmIsa isa : isas()) {
+    Convolution c = of(ConvRole::Output, 2, 1, 16, 32, 1, 1);
+    const Floats x = drawn(2 * 20 * 19 * 16, false);
+    Floats w = drawn(6 * 16 * 32, false), found(at(2 * 20 * 19 * 32));
+    w[0] = INFINITY;  // multiplies the padding above the first row
+    run(*cpu::make_forward(c, false, isa), false, c, x, w, found);
+    for (std::size_t i = 0; i < 19 * 32; ++i) REQUIRE(std::isfinite(found[i]));
+    CHECK(std::isinf(found[19 * 32]));
+  }
+}
+
+TEST_CASE("backward data: a native forward convolution of the flipped filter") {
+  for (const cpu::GemmIsa isa : isas()) {
+    Convolution c = of(ConvRole::Input, 3, 1, 48, 16, 1, 1);
+    c.windows = {3, 3};
+    c.low = {1, 1};
+    c.output_sizes = {20, 19};
+    const auto forward = cpu::as_forward_convolution(c);
+    REQUIRE(forward);
+    Floats x = drawn(3 * 20 * 19 * 48, true), w = drawn(9 * 48 * 16, false);
+    Floats y = drawn(3 * 20 * 19 * 16, false);
+    by_sums(c, x, w, y);
+    for (const bool packed : {false, true}) {
+      Floats found(x.size(), 7.0f);
+      const auto data = cpu::make_flipped_filter_convolution(
+          c, packed, cpu::make_forward(*forward, packed, isa));
+      run(*data, packed, c, w, y, found);
+      check_near(found, x);
+    }
+  }
+}
+
+TEST_CASE("forward convolution: which ones are native") {
+  using enum cpu::GemmIsa;
+  const auto square = [](std::int64_t batch, std::int64_t channels, std::int64_t filters) {
+    return Convolution{ConvRole::Output, batch, 1, channels, filters, {28, 28}, {3, 3}, {28, 28},
+                       {1, 1}, {1, 1}, {1, 1}};
+  };
+  for (const cpu::GemmIsa isa : {Baseline, Avx2, Avx512, Amx}) {
+    CHECK(cpu::takes_forward(of(ConvRole::Output, 2, 1, 1, 8, 1, 1), isa));
+    CHECK_FALSE(cpu::takes_forward(of(ConvRole::Input, 2, 1, 1, 8, 1, 1), isa));
+    CHECK_FALSE(cpu::takes_forward(of(ConvRole::Output, 2, 2, 1, 8, 1, 1), isa));
+    CHECK(cpu::takes_forward(square(1, 16, 16), isa) == (isa == Avx2));
+    CHECK_FALSE(cpu::takes_forward(square(1, 8, 16), isa));
+    CHECK_FALSE(cpu::takes_forward(square(1, 16, 24), isa));
+  }
+  Convolution c = square(1, 16, 16);
+  c.output_sizes = {27, 27};  // pixels
+  CHECK_FALSE(cpu::takes_forward(c, Avx2));
+  c.batch = 2;
+  CHECK(cpu::takes_forward(c, Avx2));
+  for (const std::int64_t window : {1, 7}) {
+    c.windows = {window, window};
+    CHECK_FALSE(cpu::takes_forward(c, Avx2));
+  }
+}
+
+TEST_CASE("depthwise convolution: native loops agree with plain sums") {
+  const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
+    INFO("role " << static_cast<int>(c.role) << ", ISA " << static_cast<int>(isa) << ", " << c.batch
+                 << " images, " << c.groups << " channels, stride " << c.strides[0] << ", dilation "
+                 << c.dilations[0]);
+    REQUIRE(cpu::takes_depthwise(c));
+    const bool forward = c.role == ConvRole::Output;
+    const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
+    Floats x = drawn(c.batch * 20 * 19 * c.groups, !forward);
+    Floats w = drawn(c.windows[0] * c.windows[1] * c.groups, false);
+    Floats y = drawn(pixels * c.groups, forward);
+    const Floats first = forward ? x : w, second = forward ? w : y;
+    by_sums(c, x, w, y);
+    Floats found((forward ? y : x).size(), 7.0f);
+    run(*cpu::make_depthwise(c, isa), false, c, first, second, found);
+    check_near(found, forward ? y : x);
+  };
+  for (const cpu::GemmIsa isa : isas()) {
+    for (const std::int64_t channels : {8, 16, 37, 150}) {
+      check_native(of(ConvRole::Output, 3, channels, 1, 1, 1, 1), isa);
+      check_native(of(ConvRole::Input, 3, channels, 1, 1, 1, 1), isa);
+    }
+    check_native(of(ConvRole::Output, 2, 19, 1, 1, 2, 1), isa);
+    check_native(of(ConvRole::Output, 2, 24, 1, 1, 1, 3), isa);
+    check_native(of(ConvRole::Input, 2, 24, 1, 1, 1, 3), isa);
+    Convolution square = of(ConvRole::Output, 5, 33, 1, 1, 1, 1);
+    square.windows = {3, 3};
+    square.low = {1, 1};
+    square.output_sizes = {20, 19};
+    check_native(square, isa);
+    square.role = ConvRole::Input;
+    check_native(square, isa);
+    square.low = {4, 5};  // windows in the padding alone, on both sides
+    square.output_sizes = {26, 28};
+    check_native(square, isa);
+    square.role = ConvRole::Output;
+    check_native(square, isa);
+    square.low = {1, 1};
+    square.strides = {2, 3};
+    square.output_sizes = {10, 7};
+    check_native(square, isa);
+    Convolution line{ConvRole::Output, 3, 40, 1, 1, {19}, {3}, {19}, {1}, {1}, {1}};
+    Convolution flat{ConvRole::Output, 3, 40, 1, 1, {1, 19}, {1, 3}, {1, 19}, {1, 1}, {1, 1},
+                     {0, 1}};
+    const Floats x = drawn(3 * 19 * 40, false), w = drawn(3 * 40, false);
+    Floats of_line(x.size()), of_flat(x.size());
+    run(*cpu::make_depthwise(line, isa), false, line, x, w, of_line);
+    run(*cpu::make_depthwise(flat, isa), false, flat, x, w, of_flat);
+    CHECK(of_line == of_flat);
+  }
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Filter, 2, 16, 1, 1, 1, 1)));
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Input, 2, 16, 1, 1, 2, 1)));
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 16, 1, 2, 1, 1)));
+  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 7, 1, 1, 1, 1)));
+}
+
+TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied") {
+  Convolution c = of(ConvRole::Output, 3, 37, 1, 1, 1, 1);
+  const auto isa =
+      __builtin_cpu_supports("avx512dq") ? cpu::GemmIsa::Avx512 : cpu::GemmIsa::Baseline;
+  const Floats x = drawn(3 * 20 * 19 * 37, false);
+  Floats w = drawn(6 * 37, false), bias = drawn(37, false), plain(x.size()), found(x.size());
+  w[0] = INFINITY;  // multiplies the padding above and left of pixels
+  bias[1] = NAN;
+  run(*cpu::make_depthwise(c, isa), false, c, x, w, plain);
+  CHECK(std::isfinite(plain[0]));
+  c.bias = c.relu = true;
+  run(*cpu::make_depthwise(c, isa), false, c, x, w, found, bias);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const float sum = plain[i] + bias[i % 37], want = sum <= 0 ? 0.0f : sum;
+    if (std::isnan(want) ? std::isnan(found[i]) : found[i] == want) continue;
+    FAIL_CHECK("element " << i << ": " << found[i] << ", not " << want);
+    break;
+  }
+}
+
+TEST_CASE("backward weights: native loops agree with plain sums") {
+  for (const cpu::GemmIsa isa : isas()) {
+    if (isa == cpu::GemmIsa::Baseline) continue;
+    const auto check_own = [&](Convolution c) {
+      INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels
+                  << " to " << c.filters);
+      REQUIRE(cpu::takes_backward_weights(c, isa));
+      Floats x = drawn(c.batch * 20 * 19 * c.channels, false);
+      Floats w = drawn(6 * c.channels * c.filters, true);
+      Floats y = drawn(c.batch * c.output_sizes[0] * c.output_sizes[1] * c.filters, false);
+      by_sums(c, x, w, y);
+      Floats found(w.size(), 7.0f);
+      const auto own = cpu::make_backward_weights(c, isa);
+      run(*own, false, c, x, y, found);
+      check_near(found, w);
+    };
+    check_own(of(ConvRole::Filter, 9, 1, 16, 32, 1, 1));
+    check_own(of(ConvRole::Filter, 1, 1, 8, 16, 2, 1));
+    check_own(of(ConvRole::Filter, 3, 1, 13, 48, 1, 2));
+    check_own(of(ConvRole::Filter, 2, 1, 11, 144, 2, 2));
+    if (isa == cpu::GemmIsa::Avx2) check_own(of(ConvRole::Filter, 2, 1, 10, 24, 1, 1));
+    Convolution wide = of(ConvRole::Filter, 2, 1, 9, 64, 1, 1);  // padding on every side
+    wide.low = {2, 1};
+    wide.output_sizes = {22, 20};
+    check_own(wide);
+    Convolution flat{ConvRole::Filter, 3, 1, 8, 16, {1, 19}, {1, 2}, {1, 19}, {1, 1}, {1, 1},
+                     {0, 1}};
+    Convolution line{ConvRole::Filter, 3, 1, 8, 16, {19}, {2}, {19}, {1}, {1}, {1}};
+    const Floats x = drawn(3 * 19 * 8, false), dy = drawn(3 * 19 * 16, false);
+    Floats of_flat(2 * 8 * 16), of_line(2 * 8 * 16);
+    run(*cpu::make_backward_weights(flat, isa), false, flat, x, dy, of_flat);
+    run(*cpu::make_backward_weights(line, isa), false, line, x, dy, of_line);
+    CHECK(of_flat == of_line);
+    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 2, 16, 16, 1, 1), isa));
+    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 1, 16, 20, 1, 1), isa));
+    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 1, 16, 8, 1, 1), isa));
+    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Output, 2, 1, 16, 16, 1, 1), isa));
+    Convolution pixel = of(ConvRole::Filter, 2, 1, 16, 16, 1, 1);
+    pixel.windows = {1, 1};
+    CHECK(cpu::takes_backward_weights(pixel, isa) == (isa != cpu::GemmIsa::Avx2));
+  }
+  CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 1, 16, 16, 1, 1),
+                                          cpu::GemmIsa::Baseline));
+}
