@@ -16,7 +16,7 @@ using codegen::ConvRole;
 /// of kFilters (one vector of two). kMinPixels: fewer read too much of the filter for each pixel.
 /// kMaxTaps: at the borders of a larger window, too many pixels have tiles of their own.
 constexpr std::int64_t kMinFilters = 8;
-constexpr std::int64_t kMinChannels = 16, kFilters = 16, kMinPixels = 768, kMaxTaps = 25;
+constexpr std::int64_t kMinChannels = 16, kFilters = 16, kMinPixels = 512, kMaxTaps = 25;
 /// A part has at least kPartWork multiply-adds, less than pays for a dispatch by itself: the next
 /// convolution reads the rows in parts of its own, and a thread that wrote all of them would fetch
 /// the lines of every other thread's share back from that thread's cache, call after call.
