@@ -46,11 +46,11 @@ Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
           }};
   row.note =
       batch > 1
-          ? "KILN_DUMP=timings, 1 thread: AVX-512: oneDNN's second convolution is 81 %, at 86 to 90 "
-            "% of the peak with its second pass of bias and ReLU, the dense layer 10 %, pooling 5 "
-            "%; AVX2 (native convolution): 82 %, 10 %, 4 %"
-          : "KILN_DUMP=timings, 1 thread: the second convolution is 63 % (AVX2: 54 %), the dense "
-            "layer 32 %: parts of 32 columns have two sums each and wait for the latency of "
+          ? "KILN_DUMP=timings, 1 thread: AVX-512: oneDNN's second convolution is 81 %, at 86 to "
+            "90 % of the peak with its second pass of bias and ReLU, the dense layer 10 %, pooling "
+            "5 %; AVX2 (native convolution): 82 %, 10 %, 4 %"
+          : "KILN_DUMP=timings, 1 thread: the second convolution is 63 %, the dense layer 32 % "
+            "(AVX2: 29 %): parts of 32 columns have two sums each and wait for the latency of "
             "additions (parts along K, in a loop of their own: 37.5 for 51 us)";
   return row;
 }

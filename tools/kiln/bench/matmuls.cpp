@@ -26,8 +26,8 @@ Row dot_row(const std::string& name, DType dtype, std::int64_t size) {
 
 /// The reason of rows that are behind a peer on some machine.
 constexpr std::string_view kInnerLoop =
-    "matmuls with operands in the L2 cache are at 96 % of the peak on a Zen 4 and on a Zen 3, where "
-    "1024^3 is at 80 %, and at 77 % on a Xeon with AMX";
+    "matmuls with operands in the L2 cache are at 96 % of the peak on a Zen 4 and a Zen 3 (1024^3: "
+    "at 80 % there), at 77 % on a Xeon with AMX";
 
 Row dot_bf16_row(std::int64_t size) {
   Row row = dot_row("dot_bf16_1024", DType::BFloat16, size);
