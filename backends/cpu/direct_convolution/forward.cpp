@@ -11,6 +11,7 @@ namespace {
 
 using codegen::Convolution;
 using codegen::ConvRole;
+using codegen::product;
 
 /// Fewer channels than kMinChannels have short runs; so have tiles of filters that are no multiple
 /// of kFilters (one vector of two). kMinPixels: fewer read too much of the filter for each pixel.
@@ -33,12 +34,6 @@ RunForwardBlock loops_of(GemmIsa isa) {
     case GemmIsa::Baseline: break;
   }
   return kForwardBlockBaseline;
-}
-
-std::int64_t product(const ir::Ints& sizes) {
-  std::int64_t result = 1;
-  for (const std::int64_t size : sizes) result *= size;
-  return result;
 }
 
 /// The filter is packed as the rhs of a matmul whose K has all taps.

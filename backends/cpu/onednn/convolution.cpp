@@ -25,13 +25,8 @@ namespace {
 using codegen::Convolution;
 using codegen::ConvRole;
 using codegen::PreparedConvolution;
+using codegen::product;
 using Ints = std::vector<std::int64_t>;
-
-std::int64_t product(const Ints& sizes) {
-  std::int64_t result = 1;
-  for (const std::int64_t size : sizes) result *= size;
-  return result;
-}
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 

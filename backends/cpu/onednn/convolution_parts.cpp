@@ -8,18 +8,13 @@ namespace {
 
 using codegen::Convolution;
 using codegen::ConvRole;
+using codegen::product;
 using Ints = std::vector<std::int64_t>;
 
 /// kPartWork: the minimum of multiply-adds in a part. kMinReuse: the minimum of pixels in a part of
 /// backward weights; each pixel is one multiply-add per element of the filter, each part one more
 /// addition of partial sums.
 constexpr std::int64_t kPartWork = 1 << 20, kMaxParts = 8, kMinReuse = 256;
-
-std::int64_t product(const Ints& sizes) {
-  std::int64_t result = 1;
-  for (const std::int64_t size : sizes) result *= size;
-  return result;
-}
 
 std::int64_t input_elements(const Convolution& c) {
   return product(c.sizes) * c.groups * c.channels;

@@ -16,12 +16,7 @@ namespace {
 using codegen::Convolution;
 using codegen::ConvRole;
 using codegen::PreparedConvolution;
-
-std::int64_t elements(const std::vector<std::int64_t>& sizes) {
-  std::int64_t result = 1;
-  for (const std::int64_t size : sizes) result *= size;
-  return result;
-}
+using codegen::product;
 
 /// Transposes a rows x columns matrix, by blocks of 4 x 4.
 void transpose(const float* from, float* to, std::int64_t rows, std::int64_t columns) {
@@ -52,7 +47,7 @@ class FlippedFilterConvolution final : public PreparedConvolution {
  public:
   FlippedFilterConvolution(const Convolution& c, bool packed,
                            std::shared_ptr<const PreparedConvolution> forward)
-      : c_(c), packed_(packed), window_(elements(c.windows)), forward_(std::move(forward)) {
+      : c_(c), packed_(packed), window_(product(c.windows)), forward_(std::move(forward)) {
     const auto bytes = static_cast<std::size_t>(window_ * c.channels * c.filters) * sizeof(float);
     flipped_bytes_ = (bytes + 63) / 64 * 64;
   }

@@ -7,12 +7,7 @@ namespace {
 using codegen::Convolution;
 using codegen::ConvRole;
 using codegen::PreparedConvolution;
-
-std::int64_t elements(const std::vector<std::int64_t>& sizes) {
-  std::int64_t result = 1;
-  for (const std::int64_t size : sizes) result *= size;
-  return result;
-}
+using codegen::product;
 
 class LoopConvolution final : public PreparedConvolution {
  public:
@@ -28,21 +23,21 @@ class LoopConvolution final : public PreparedConvolution {
     const float* input = first;
     const float* filter = c_.role == ConvRole::Output ? second : first;
     const float* output = second;
-    std::int64_t count = c_.batch * elements(c_.sizes) * c_.groups * c_.channels;
+    std::int64_t count = c_.batch * product(c_.sizes) * c_.groups * c_.channels;
     if (c_.role == ConvRole::Output) {
-      count = c_.batch * elements(c_.output_sizes) * c_.groups * c_.filters;
+      count = c_.batch * product(c_.output_sizes) * c_.groups * c_.filters;
     }
     if (c_.role == ConvRole::Filter) {
-      count = elements(c_.windows) * c_.channels * c_.groups * c_.filters;
+      count = product(c_.windows) * c_.channels * c_.groups * c_.filters;
     }
     const std::int64_t filters = c_.groups * c_.filters;
     for (std::int64_t i = 0; i < count; ++i) result[i] = c_.bias ? bias[i % filters] : 0.0f;
     for (std::int64_t b = 0; b < c_.batch; ++b) {
-      for (std::int64_t p = 0; p < elements(c_.output_sizes); ++p) {
-        for (std::int64_t w = 0; w < elements(c_.windows); ++w) {
+      for (std::int64_t p = 0; p < product(c_.output_sizes); ++p) {
+        for (std::int64_t w = 0; w < product(c_.windows); ++w) {
           const std::int64_t at = input_pixel(p, w);
           if (at >= 0)
-            add_pixel(b * elements(c_.sizes) + at, w, b * elements(c_.output_sizes) + p, input,
+            add_pixel(b * product(c_.sizes) + at, w, b * product(c_.output_sizes) + p, input,
                       filter, output, result);
         }
       }

@@ -24,6 +24,13 @@ struct Convolution {
   auto operator<=>(const Convolution&) const = default;
 };
 
+/// The product of sizes, such as the number of pixels of an image.
+inline std::int64_t product(const ir::Ints& sizes) {
+  std::int64_t result = 1;
+  for (const std::int64_t size : sizes) result *= size;
+  return result;
+}
+
 /// Packs an operand into the layout that an implementation reads fastest.
 class Packer {
  public:
