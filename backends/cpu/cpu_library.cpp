@@ -106,9 +106,12 @@ std::optional<std::string> CpuLibrary::rejection_of_convolution(const ir::Node& 
   constexpr std::size_t kMaxAxes = 3;
   const auto& attrs = node.as<ir::ConvAttrs>();
   const DType dtype = node.types[0].dtype;
-  if (dtype != DType::Float32) return text("oneDNN is used only for float32, not for ", dtype);
+  if (dtype != DType::Float32) {
+    return text("convolutions are computed only in float32, not in ", dtype);
+  }
   if (attrs.sizes.empty() || attrs.sizes.size() > kMaxAxes) {
-    return text("oneDNN takes 1 to ", kMaxAxes, " spatial axes, not ", attrs.sizes.size());
+    return text("convolutions take 1 to ", kMaxAxes, " spatial axes, not ",
+                attrs.sizes.size());
   }
   if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
   return std::nullopt;
@@ -131,9 +134,10 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
   if (takes_forward(convolution, isa_)) return make_forward(convolution, packed, isa_);
   if (takes_backward_weights(convolution, isa_)) return make_backward_weights(convolution, isa_);
   const auto forward = as_forward_convolution(convolution);
-  if (forward && takes_forward(*forward, isa_)) {
+  if (forward && forward->channels > 1 && takes_forward(*forward, isa_)) {
     return make_flipped_filter_convolution(convolution, packed,
-                                           make_forward(*forward, packed, isa_));
+                                           make_forward(*forward, packed, isa_),
+                                           /*uses_onednn=*/false);
   }
   return cpu::make_convolution(convolution, packed);
 }

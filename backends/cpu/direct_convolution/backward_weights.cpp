@@ -1,6 +1,7 @@
-// A tile of sums (a few channels by up to 64 filters) stays in registers while the loop runs over a
-// block of rows of pixels that fits the L1 cache; the next tiles, then the next element of the
-// window reread that block. Each part of the batch has its own sums; finish() adds them in order.
+// A tile of sums (a few channels by 64 filters with AVX-512, 16 with AVX2) stays in registers while
+// the loop runs over a block of rows of pixels that fits the L1 cache; the next tiles, then the
+// next element of the window reread that block. Each part of the batch has its own sums; finish()
+// adds them in order.
 #include "backends/cpu/direct_convolution/backward_weights.h"
 
 #include "backends/cpu/direct_convolution/axis.h"
@@ -16,8 +17,9 @@ using codegen::Convolution;
 using codegen::ConvRole;
 
 constexpr std::int64_t kMinChannels = 8, kMinFilters = 16, kMaxParts = 8, kPartWork = 1 << 20;
-/// Size of a block of rows of pixels: at most kL1Floats floats of the output's gradient, which each
-/// tile and element of the window rereads, but at least kMinPixels pixels.
+/// Size of a block of rows of pixels, or of a part of a long row: at most kL1Floats floats of the
+/// output's gradient, which each tile and element of the window rereads, but at least kMinPixels
+/// pixels.
 constexpr std::int64_t kL1Floats = 7 << 10, kMinPixels = 48;
 
 const BackwardWeightsBlock& loops_of(GemmIsa isa) {
@@ -47,7 +49,8 @@ class BackwardWeights final : public codegen::PreparedConvolution {
     parts_ = (c.batch + images_ - 1) / images_;
     block_rows_ = std::max(kL1Floats / (columns_.outputs * c.filters),
                            (kMinPixels + columns_.outputs - 1) / columns_.outputs);
-    block_rows_ = std::max(block_rows_, std::int64_t{1});
+    block_columns_ =
+        block_rows_ > 1 ? columns_.outputs : std::max(kL1Floats / c.filters, kMinPixels);
   }
 
   std::size_t scratch_bytes() const override {
@@ -67,7 +70,10 @@ class BackwardWeights final : public codegen::PreparedConvolution {
     for (std::int64_t b = first; b < std::min(first + images_, c_.batch); ++b) {
       for (std::int64_t row = 0; row < rows_.outputs; row += block_rows_) {
         const Range rows{row, std::min(row + block_rows_, rows_.outputs)};
-        add_window(rows, x + b * image, dy + b * output, sums);
+        for (std::int64_t column = 0; column < columns_.outputs; column += block_columns_) {
+          const Range columns{column, std::min(column + block_columns_, columns_.outputs)};
+          add_window(rows, columns, x + b * image, dy + b * output, sums);
+        }
       }
     }
   }
@@ -87,15 +93,14 @@ class BackwardWeights final : public codegen::PreparedConvolution {
     return static_cast<float*>(scratch) + part * filter_floats_;
   }
 
-  /// Adds what rows of the output's gradient contribute to each element of the window.
-  void add_window(Range rows, const float* x, const float* dy, float* sums) const {
+  /// Adds what a block of the output's gradient contributes to each element of the window.
+  void add_window(Range rows, Range columns, const float* x, const float* dy, float* sums) const {
     for (std::int64_t i = 0; i < rows_.window; ++i) {
       const std::int64_t above = i * rows_.dilation - rows_.low;
       const Range down = outputs_within(above, rows_.stride, rows_.size, rows);
       for (std::int64_t j = 0; j < columns_.window; ++j) {
         const std::int64_t left = j * columns_.dilation - columns_.low;
-        const Range across =
-            outputs_within(left, columns_.stride, columns_.size, {0, columns_.outputs});
+        const Range across = outputs_within(left, columns_.stride, columns_.size, columns);
         if (down.begin >= down.end || across.begin >= across.end) continue;
         PixelRows pixels;
         pixels.channels = c_.channels;
@@ -117,8 +122,8 @@ class BackwardWeights final : public codegen::PreparedConvolution {
 
   Convolution c_;
   Axis rows_, columns_;  // the last axis is the row of pixels; the one before it, the rows
-  void (*run_block_)(const PixelRows& pixels, float* sums);
-  std::int64_t filter_floats_ = 0, images_ = 0, parts_ = 0, block_rows_ = 0;
+  RunBackwardWeightsBlock run_block_;
+  std::int64_t filter_floats_ = 0, images_ = 0, parts_ = 0, block_rows_ = 0, block_columns_ = 0;
 };
 
 }  // namespace
@@ -127,12 +132,13 @@ bool takes_backward_weights(const Convolution& c, GemmIsa isa) {
   if (c.role != ConvRole::Filter || c.groups != 1 || c.sizes.size() > 2) return false;
   if (isa < GemmIsa::Avx2 || c.channels < kMinChannels || c.filters < kMinFilters) return false;
   const auto is_one = [](std::int64_t size) { return size == 1; };
-  const bool is_pixel = std::all_of(c.windows.begin(), c.windows.end(), is_one);
-  return c.filters % loops_of(isa).vector_floats == 0 && (isa != GemmIsa::Avx2 || !is_pixel);
+  const bool is_pointwise = std::all_of(c.windows.begin(), c.windows.end(), is_one);
+  if (isa == GemmIsa::Avx2 && is_pointwise) return false;  // oneDNN is as fast or faster
+  return c.filters % loops_of(isa).vector_floats == 0;
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> make_backward_weights(const Convolution& c,
-                                                                  GemmIsa isa) {
+                                                                          GemmIsa isa) {
   return std::make_shared<BackwardWeights>(c, isa);
 }
 

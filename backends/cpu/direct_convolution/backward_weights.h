@@ -12,7 +12,7 @@ namespace kiln::cpu {
 /// oneDNN.
 bool takes_backward_weights(const codegen::Convolution& convolution, GemmIsa isa);
 
-/// REQUIRES: takes_backward_weights; the machine has the ISA.
+/// REQUIRES: takes_backward_weights(convolution, isa); the machine has the ISA.
 std::shared_ptr<const codegen::PreparedConvolution> make_backward_weights(
     const codegen::Convolution& convolution, GemmIsa isa);
 

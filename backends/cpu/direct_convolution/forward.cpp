@@ -13,17 +13,20 @@ using codegen::Convolution;
 using codegen::ConvRole;
 using codegen::product;
 
-/// Fewer channels than kMinChannels have short runs; so have tiles of filters that are no multiple
-/// of kFilters (one vector of two). kMinPixels: fewer read too much of the filter for each pixel.
-/// kMaxTaps: at the borders of a larger window, too many pixels have tiles of their own.
-constexpr std::int64_t kMinFilters = 8;
-constexpr std::int64_t kMinChannels = 16, kFilters = 16, kMinPixels = 512, kMaxTaps = 25;
+constexpr std::int64_t kMinFilters = 8;  // of one channel
+/// For more channels, from tools/kiln/bench/results/cpu-onednn.md. kMinChannels: fewer make short
+/// runs of contiguous elements. kMinRows: fewer are too few parts for threads. kFilters: a panel with AVX2; a partial one leaves the second vector
+/// of its tiles unused. kMinPixels: fewer read too much of the filter for each pixel. kMaxTaps:
+/// with larger windows, too many pixels at the borders have tiles of one pixel.
+constexpr std::int64_t kMinChannels = 16, kMinRows = 8, kFilters = 16, kMinPixels = 512;
+constexpr std::int64_t kMaxTaps = 25;
 /// A part has at least kPartWork multiply-adds, less than pays for a dispatch by itself: the next
 /// convolution reads the rows in parts of its own, and a thread that wrote all of them would fetch
 /// the lines of every other thread's share back from that thread's cache, call after call.
 /// kMinParts: the parts of a convolution by oneDNN, so that the shares of threads are the same.
 constexpr std::int64_t kPartWork = 1 << 14, kMinParts = 8, kMaxParts = 16;
-/// Rows of x that stay in the L2 cache while the panels of the filter change.
+/// Bytes of the rows of x of a group, which stay in the L2 cache while the panels of the filter
+/// change.
 constexpr std::int64_t kGroupBytes = 1 << 17;
 
 RunForwardBlock loops_of(GemmIsa isa) {
@@ -36,7 +39,7 @@ RunForwardBlock loops_of(GemmIsa isa) {
   return kForwardBlockBaseline;
 }
 
-/// The filter is packed as the rhs of a matmul whose K has all taps.
+/// Packs the filter as the rhs of a matmul: K = taps * channels, N = filters.
 NativeGemm<float> packing_of(const Convolution& c, GemmIsa isa) {
   const std::int64_t k = product(c.windows) * c.channels;
   return {{.m = 1, .n = c.filters, .k = k, .lhs_m = k, .lhs_k = 1, .rhs_k = c.filters, .rhs_n = 1,
@@ -62,7 +65,8 @@ class Forward final : public codegen::PreparedConvolution {
     block_.filters = c.filters;
     block_.relu = c.relu;
     const std::int64_t row_floats = rows.stride * columns.size * c.channels;
-    block_.group = in_place_ ? 1 : std::max<std::int64_t>(kGroupBytes / 4 / row_floats, 1);
+    constexpr std::int64_t kGroupFloats = kGroupBytes / std::int64_t{sizeof(float)};
+    block_.group = in_place_ ? 1 : std::max<std::int64_t>(kGroupFloats / row_floats, 1);
     all_rows_ = c.batch * rows.outputs;
     const std::int64_t work =
         all_rows_ * columns.outputs * product(c.windows) * c.channels * c.filters;
@@ -86,8 +90,10 @@ class Forward final : public codegen::PreparedConvolution {
   }
   std::size_t parts() const override { return static_cast<std::size_t>(parts_); }
   std::string description() const override {
-    const char* packing = in_place_ ? "" : packed_ ? ", filter prepacked" : ", packing the filter";
-    return std::string("native forward loops") + packing;
+    const char* packing = in_place_ ? ", filter in place"
+                          : packed_ ? ", filter prepacked"
+                                    : ", packing the filter";
+    return std::string("native loops") + packing;
   }
   void start(const float* filter, void* scratch) const override {
     if (!in_place_) packing_.pack(filter, static_cast<float*>(scratch));
@@ -121,8 +127,10 @@ bool takes_forward(const Convolution& c, GemmIsa isa) {
   if (c.role != ConvRole::Output || c.groups != 1 || c.sizes.size() > 2) return false;
   if (c.channels == 1) return c.filters >= kMinFilters;
   const std::int64_t taps = product(c.windows);
-  return isa == GemmIsa::Avx2 && c.channels >= kMinChannels && c.filters % kFilters == 0 &&
-         taps > 1 && taps <= kMaxTaps && c.batch * product(c.output_sizes) >= kMinPixels;
+  if (isa != GemmIsa::Avx2 || taps == 1 || taps > kMaxTaps) return false;
+  return c.channels >= kMinChannels && c.filters % kFilters == 0 &&
+         c.batch * axis_of(c, 1).outputs >= kMinRows &&
+         c.batch * product(c.output_sizes) >= kMinPixels;
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> make_forward(const Convolution& c, bool packed,

@@ -7,12 +7,13 @@
 
 namespace kiln::cpu {
 
-/// Whether this is a forward convolution of one group, with 1 or 2 spatial axes, for which the
-/// native loops are faster than oneDNN.
+/// Whether the native loops compute this convolution: forward, one group, 1 or 2 spatial axes; one
+/// channel to at least 8 filters or, with AVX2, at least 16 channels, multiples of 16 filters, 2 to
+/// 25 taps, and at least 8 rows and 512 pixels of output.
 bool takes_forward(const codegen::Convolution& convolution, GemmIsa isa);
 
-/// Prepares parts of rows, which follow from the sizes alone. A filter of one channel is read in
-/// place, others in panels: `packed` before the calls, or at the start of each one. REQUIRES: a
+/// The parts are rows of y and depend only on the sizes. The filter of one channel is read in
+/// place. Others are packed into panels: by pack() if `packed`, else by start(). REQUIRES: a
 /// forward convolution of one group and 1 or 2 spatial axes, all sizes above 0, the machine has the
 /// ISA.
 std::shared_ptr<const codegen::PreparedConvolution> make_forward(

@@ -17,20 +17,21 @@ static_assert(kPixels <= TileRows<float>::kMaxRows);
 /// Distance of prefetches of y, in floats.
 constexpr int kAhead = 1024;
 
-/// The operands of a tile: products with taps outside the padding, of `row_taps` rows of the window
-/// with `runs` runs of contiguous numbers each. Pixels are neighbours in a row or a column of y.
+/// The operands of a tile: neighbouring pixels of a row or a column of y that read the same taps.
+/// `row_taps` rows of the window are not in the padding; each is `runs` runs of contiguous elements
+/// of x and of rows of the filter.
 struct Tile {
-  const float* x;  // under the first product of the first pixel
+  const float* x;  // the first element of the first pixel
   const float* filter;
   const float* bias;  // or null
   float* y;
-  long long row_taps, runs, run;  // run: its length
+  long long row_taps, runs, run;  // run: elements of a run
   long long x_step, y_step;       // strides from pixel to pixel
-  long long filters;              // up to the last one of the panel
+  long long filters;              // left in the panel, from the tile's first one
 };
 
-/// The current numbers of a tile's pixels. kStep: the stride from pixel to pixel, or 0, if it is
-/// not known here.
+/// The current element of each pixel of a tile. kStep: the stride from pixel to pixel, or 0 if it
+/// is known only at run time.
 template <int kStep>
 class Pixels {
  public:
@@ -56,7 +57,7 @@ class Pixels<0> {
   TileRows<float> rows_;
 };
 
-/// sums += products of a run of numbers of each pixel and rows of the filter.
+/// sums += a run: for each of its elements, those of the pixels times a row of the filter.
 template <int kCount, int kWidth, int kStep, bool kWhole>
 inline void add_run(const ForwardBlock& b, const Tile& tile, const float* x, const float* filter,
                     Vector<float> (&sums)[kCount][kWidth]) {
@@ -97,8 +98,8 @@ inline void store_tile(const ForwardBlock& b, const Tile& tile,
   }
 }
 
-/// Prefetches numbers of y that later tiles write. Always inlined: GCC removes calls of functions
-/// that only prefetch.
+/// Prefetches elements of y that later tiles along a row write. Always inlined: GCC removes calls
+/// of functions that only prefetch.
 template <int kCount, int kWidth>
 __attribute__((always_inline)) inline void prefetch(const Tile& tile) {
   constexpr int kLines = kWidth * kVectorBytes / kLineBytes;
@@ -200,8 +201,8 @@ Tile tile_at(const ForwardBlock& b, const Panel& panel, long long number, long l
           .filters = panel.filters};
 }
 
-/// Computes columns that have taps in the padding, of rows first .. last - 1, in tiles along each
-/// column.
+/// Computes the columns `pixels`, which have taps in the padding, of rows first .. last - 1 of all
+/// images. Rows that have all taps are neighbours in tiles along the column.
 void run_edge(const ForwardBlock& b, const Panel& panel, long long first, long long last,
               Interval pixels) {
   const Interval inner = inner_outputs(b.rows);
@@ -219,6 +220,7 @@ void run_edge(const ForwardBlock& b, const Panel& panel, long long first, long l
   }
 }
 
+/// Computes rows first .. last - 1 of all images at the filters of a panel.
 void run_rows(const ForwardBlock& b, const Panel& panel, long long first, long long last) {
   const Interval inner = inner_outputs(b.columns);
   for (long long number = first; number < last && inner.begin < inner.end; ++number) {

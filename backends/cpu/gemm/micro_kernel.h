@@ -24,7 +24,7 @@ struct MicroKernelArguments {
   long long lhs_m, lhs_k, rhs_stride, result_m;
   bool accumulate;  // add to the values of the result
   bool relu;
-  Prefetch prefetch = {};  // into the L2 cache, while the loops compute
+  Prefetch prefetch = {};  // into the L2 cache, by loops that prefetch; others ignore it
 };
 
 /// Packs a k x n matrix of From into panels of To. A panel holds a few columns, row after row, so

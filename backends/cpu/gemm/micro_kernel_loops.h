@@ -15,9 +15,9 @@ namespace {
 constexpr long long kBlockK = 512, kBlockRows = 98;
 template <class T>
 constexpr bool kIsFloat = T(0.5) != T(0);
-/// Whether the loops prefetch and pack while they compute. Not for vectors of less than a cache
-/// line, nor for integers: they compute slower than memory delivers, and the instructions that
-/// prefetch cost AVX2 more than a fifth of its speed (Zen 3 beside busy guests).
+/// Whether tiles prefetch the next block and pack their own panel. Only floats in vectors of a
+/// whole cache line: other loops compute slower than memory delivers. With AVX2, these instructions
+/// cost up to a third of the speed (tools/kiln/bench/results/cpu-native-gemm.md, Zen 3).
 template <class T>
 constexpr bool kOverlapsMemory = kIsFloat<T>&& kVectorBytes == kLineBytes;
 template <class T>

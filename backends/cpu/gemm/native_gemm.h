@@ -50,6 +50,7 @@ class NativeGemm {
 
   /// The size of the packed rhs: panels of a few columns, padded with zeros, row after row.
   std::size_t packed_bytes() const;
+  /// The columns of a panel of the packed rhs (NR).
   std::int64_t panel_columns() const noexcept { return kernel_.panel_columns; }
   /// REQUIRES: `packed` is aligned to 64 bytes.
   void pack(const T* rhs, T* packed) const noexcept;
@@ -86,7 +87,7 @@ class NativeGemm {
   /// The group's lhs: its rows, or their copy in `scratch`.
   const T* lhs_of_group(const T* rows, std::int64_t count, T* scratch) const noexcept;
   /// Packs and multiplies the blocks of columns [begin, end) at offset d of k, prefetching the next
-  /// block while one is multiplied.
+  /// block while one is multiplied (by kernels that prefetch).
   void run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
                  std::int64_t d) const noexcept;
   std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }

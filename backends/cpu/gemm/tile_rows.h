@@ -1,4 +1,4 @@
-// Addresses the rows of lhs in a tile of a micro-kernel.
+// Addresses the rows of lhs, or the pixels of x, of a tile of a micro-kernel.
 #pragma once
 
 namespace kiln::cpu {

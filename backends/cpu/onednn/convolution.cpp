@@ -312,7 +312,8 @@ std::shared_ptr<const PreparedConvolution> make_convolution(const Convolution& c
     if (const auto forward = as_forward_convolution(convolution)) {
       auto created = create(*forward);
       if (created->is_batch_reduced()) {
-        return make_flipped_filter_convolution(convolution, packed, std::move(created));
+        return make_flipped_filter_convolution(convolution, packed, std::move(created),
+                                               /*uses_onednn=*/true);
       }
     }
     return create(convolution);

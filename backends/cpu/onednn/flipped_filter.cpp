@@ -1,5 +1,5 @@
-// Packing flips the filter; where oneDNN's forward convolution has a packed layout, the flipped
-// filter is then reordered to it.
+// Packing flips the filter; where the forward convolution has a packed filter, the flipped one is
+// then packed for it.
 #include "backends/cpu/onednn/flipped_filter.h"
 
 #include "backends/cpu/onednn/convolutions.h"
@@ -46,14 +46,19 @@ void transpose(const float* from, float* to, std::int64_t rows, std::int64_t col
 class FlippedFilterConvolution final : public PreparedConvolution {
  public:
   FlippedFilterConvolution(const Convolution& c, bool packed,
-                           std::shared_ptr<const PreparedConvolution> forward)
-      : c_(c), packed_(packed), window_(product(c.windows)), forward_(std::move(forward)) {
+                           std::shared_ptr<const PreparedConvolution> forward, bool uses_onednn)
+      : c_(c),
+        packed_(packed),
+        uses_onednn_(uses_onednn),
+        window_(product(c.windows)),
+        forward_(std::move(forward)) {
     const auto bytes = static_cast<std::size_t>(window_ * c.channels * c.filters) * sizeof(float);
     flipped_bytes_ = (bytes + 63) / 64 * 64;
   }
 
+  /// The packed filter, then the flipped one: packing allocates nothing.
   std::size_t packed_bytes() const override {
-    return packed_ ? std::max(forward_->packed_bytes(), flipped_bytes_) : 0;
+    return packed_ ? forward_bytes() + flipped_bytes_ : 0;
   }
   std::size_t scratch_bytes() const override { return flipped_bytes_ + forward_->scratch_bytes(); }
   std::size_t parts() const override { return forward_->parts(); }
@@ -66,9 +71,9 @@ class FlippedFilterConvolution final : public PreparedConvolution {
   void pack(const void* plain, void* packed) const override {
     const auto* filter = static_cast<const float*>(plain);
     if (forward_->packed_bytes() == 0) return flip(filter, static_cast<float*>(packed));
-    std::vector<float> flipped(flipped_bytes_ / sizeof(float));
-    flip(filter, flipped.data());
-    forward_->pack(flipped.data(), packed);
+    auto* flipped = reinterpret_cast<float*>(static_cast<std::byte*>(packed) + forward_bytes());
+    flip(filter, flipped);
+    forward_->pack(flipped, packed);
   }
 
   void start(const float* filter, void* scratch) const override {
@@ -84,9 +89,10 @@ class FlippedFilterConvolution final : public PreparedConvolution {
                   nullptr, result, behind(scratch));
   }
 
-  /// Computes the whole gradient by plain loops if the process exits, else nothing.
+  /// If oneDNN computes `forward_` and the process exits: the whole gradient, by plain loops.
   void finish(const float* filter, const float* dy, const float*, float* result,
               void*) const override {
+    if (!uses_onednn_) return;
     const LibraryGuard guard;
     if (guard) return;
     make_loop_convolution(c_)->run(0, filter, dy, nullptr, nullptr, result, nullptr);
@@ -99,10 +105,11 @@ class FlippedFilterConvolution final : public PreparedConvolution {
       transpose(filter + w * matrix, to + (window_ - 1 - w) * matrix, c_.channels, c_.filters);
     }
   }
+  std::size_t forward_bytes() const { return (forward_->packed_bytes() + 63) / 64 * 64; }
   void* behind(void* scratch) const { return static_cast<std::byte*>(scratch) + flipped_bytes_; }
 
   Convolution c_;
-  bool packed_;
+  bool packed_, uses_onednn_;
   std::int64_t window_;
   std::shared_ptr<const PreparedConvolution> forward_;
   std::size_t flipped_bytes_ = 0;
@@ -125,8 +132,9 @@ std::optional<Convolution> as_forward_convolution(const Convolution& c) {
 }
 
 std::shared_ptr<const PreparedConvolution> make_flipped_filter_convolution(
-    const Convolution& c, bool packed, std::shared_ptr<const PreparedConvolution> forward) {
-  return std::make_shared<FlippedFilterConvolution>(c, packed, std::move(forward));
+    const Convolution& c, bool packed, std::shared_ptr<const PreparedConvolution> forward,
+    bool uses_onednn) {
+  return std::make_shared<FlippedFilterConvolution>(c, packed, std::move(forward), uses_onednn);
 }
 
 }  // namespace kiln::cpu

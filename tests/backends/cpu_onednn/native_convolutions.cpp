@@ -11,7 +11,7 @@
 using namespace kiln;
 using namespace kiln::test;
 
-TEST_CASE("forward convolution: native loops agree with plain sums") {
+TEST_CASE("forward convolution: native loops agree with plain sums", "[native]") {
   const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
     INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels << " to "
                 << c.filters << ", stride " << c.strides[0] << ", dilation " << c.dilations[0]
@@ -69,52 +69,90 @@ TEST_CASE("forward convolution: native loops agree with plain sums") {
     image.low = {0, 0};
     image.output_sizes = {26, 26};
     CHECK(cpu::make_forward(image, false, isa)->parts() == 8);
-    for (const std::int64_t channels : {16, 300}) {  // 300: groups of one row, many panels of K
-      Convolution square = of(ConvRole::Output, 3, 1, channels, 48, 1, 1);
+    for (const std::int64_t channels : {16, 300}) {
+      Convolution square = of(ConvRole::Output, 3, 1, channels, 48, 1, 1);  // three panels of AVX2
       square.windows = {3, 3};
       square.low = {1, 1};
       square.output_sizes = {20, 19};
       check_native(square, isa);
-      square.sizes = square.output_sizes = {7, 7};  // groups of rows of several images
+      square.sizes = square.output_sizes = {7, 7};
       check_native(square, isa);
+    }
+    // One part: a group has the rows of both images, and columns at the border have many tiles.
+    const Convolution tall{ConvRole::Output, 2, 1, 2, 40, {30, 3}, {3, 3}, {30, 3}, {1, 1}, {1, 1},
+                           {1, 1}};
+    CHECK(cpu::make_forward(tall, false, isa)->parts() == 1);
+    check_native(tall, isa);
+    const Convolution strided{ConvRole::Output, 16, 1, 16, 40, {66, 64}, {3, 3}, {9, 8}, {8, 8},
+                              {1, 1}, {1, 1}};
+    check_native(strided, isa);  // parts of 9 rows, in groups of 4 rows
+    const Convolution line{ConvRole::Output, 3, 1, 5, 40, {19}, {3}, {19}, {1}, {1}, {1}};
+    const Convolution flat{ConvRole::Output, 3, 1, 5, 40, {1, 19}, {1, 3}, {1, 19}, {1, 1}, {1, 1},
+                           {0, 1}};
+    const Floats x = drawn(3 * 19 * 5, false), w = drawn(3 * 5 * 40, false);
+    Floats of_line(at(3 * 19 * 40)), of_flat(of_line.size());
+    run(*cpu::make_forward(line, false, isa), false, line, x, w, of_line);
+    run(*cpu::make_forward(flat, false, isa), false, flat, x, w, of_flat);
+    CHECK(of_line == of_flat);
+    check_native(flat, isa);
+  }
+}
+
+TEST_CASE("forward convolution: the padding is skipped", "[native]") {
+  for (const cpu::GemmIsa isa : isas()) {
+    const Convolution c = of(ConvRole::Output, 2, 1, 16, 32, 1, 1);
+    const Floats x = drawn(2 * 20 * 19 * 16, false);
+    const Floats w = drawn(6 * 16 * 32, false);
+    const auto finite = [&](std::size_t tap) {  // whether each pixel is, where the tap is infinite
+      Floats filter = w, found(at(2 * 20 * 19 * 32));
+      filter[tap * 16 * 32] = INFINITY;
+      run(*cpu::make_forward(c, false, isa), false, c, x, filter, found);
+      std::vector<bool> pixels;
+      for (std::size_t i = 0; i < found.size(); i += 32) pixels.push_back(std::isfinite(found[i]));
+      return pixels;
+    };
+    const std::vector<bool> above = finite(0), right = finite(1);
+    for (std::size_t pixel = 0; pixel < above.size(); ++pixel) {
+      REQUIRE(above[pixel] == (pixel / 19 % 20 == 0));
+      REQUIRE(right[pixel] == (pixel % 19 == 18 || pixel / 19 % 20 == 0));
     }
   }
 }
 
-TEST_CASE("forward convolution: the padding is skipped") {
+TEST_CASE("backward data: a native forward convolution of the flipped filter", "[native]") {
+  const auto check_flipped = [](Convolution c, cpu::GemmIsa isa) {
+    INFO("ISA " << static_cast<int>(isa) << ", dilation " << c.dilations[0]);
+    const auto forward = cpu::as_forward_convolution(c);
+    REQUIRE(forward);
+    const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
+    Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, true);
+    Floats w = drawn(c.windows[0] * c.windows[1] * c.channels * c.filters, false);
+    Floats y = drawn(pixels * c.filters, false);
+    by_sums(c, x, w, y);
+    Floats found[2];
+    for (const bool packed : {false, true}) {
+      found[packed].assign(x.size(), 7.0f);
+      const auto data = cpu::make_flipped_filter_convolution(
+          c, packed, cpu::make_forward(*forward, packed, isa), false);
+      run(*data, packed, c, w, y, found[packed]);
+    }
+    check_near(found[0], x);
+    CHECK(found[0] == found[1]);
+  };
   for (const cpu::GemmIsa isa : isas()) {
-    Convolution c = of(ConvRole::Output, 2, 1, 16, 32, 1, 1);
-    const Floats x = drawn(2 * 20 * 19 * 16, false);
-    Floats w = drawn(6 * 16 * 32, false), found(at(2 * 20 * 19 * 32));
-    w[0] = INFINITY;  // multiplies the padding above the first row
-    run(*cpu::make_forward(c, false, isa), false, c, x, w, found);
-    for (std::size_t i = 0; i < 19 * 32; ++i) REQUIRE(std::isfinite(found[i]));
-    CHECK(std::isinf(found[19 * 32]));
-  }
-}
-
-TEST_CASE("backward data: a native forward convolution of the flipped filter") {
-  for (const cpu::GemmIsa isa : isas()) {
-    Convolution c = of(ConvRole::Input, 3, 1, 48, 16, 1, 1);
+    Convolution c = of(ConvRole::Input, 3, 1, 48, 16, 1, 1);  // window 3 x 2
+    check_flipped(c, isa);
+    c = of(ConvRole::Input, 3, 1, 48, 16, 1, 2);
+    check_flipped(c, isa);
+    c.dilations = {1, 1};
     c.windows = {3, 3};
     c.low = {1, 1};
     c.output_sizes = {20, 19};
-    const auto forward = cpu::as_forward_convolution(c);
-    REQUIRE(forward);
-    Floats x = drawn(3 * 20 * 19 * 48, true), w = drawn(9 * 48 * 16, false);
-    Floats y = drawn(3 * 20 * 19 * 16, false);
-    by_sums(c, x, w, y);
-    for (const bool packed : {false, true}) {
-      Floats found(x.size(), 7.0f);
-      const auto data = cpu::make_flipped_filter_convolution(
-          c, packed, cpu::make_forward(*forward, packed, isa));
-      run(*data, packed, c, w, y, found);
-      check_near(found, x);
-    }
+    check_flipped(c, isa);
   }
 }
 
-TEST_CASE("forward convolution: which ones are native") {
+TEST_CASE("forward convolution: which ones are native", "[native]") {
   using enum cpu::GemmIsa;
   const auto square = [](std::int64_t batch, std::int64_t channels, std::int64_t filters) {
     return Convolution{ConvRole::Output, batch, 1, channels, filters, {28, 28}, {3, 3}, {28, 28},
@@ -133,13 +171,20 @@ TEST_CASE("forward convolution: which ones are native") {
   CHECK_FALSE(cpu::takes_forward(c, Avx2));
   c.batch = 2;
   CHECK(cpu::takes_forward(c, Avx2));
-  for (const std::int64_t window : {1, 7}) {
+  for (const std::int64_t window : {1, 5, 7}) {
     c.windows = {window, window};
-    CHECK_FALSE(cpu::takes_forward(c, Avx2));
+    CHECK(cpu::takes_forward(c, Avx2) == (window == 5));
   }
+  for (const std::int64_t batch : {7, 8}) {  // rows
+    const Convolution line{ConvRole::Output, batch, 1, 16, 16, {99}, {3}, {99}, {1}, {1}, {1}};
+    CHECK(cpu::takes_forward(line, Avx2) == (batch == 8));
+  }
+  const ir::Ints three{9, 9, 9}, ones{1, 1, 1};
+  CHECK_FALSE(cpu::takes_forward(
+      {ConvRole::Output, 2, 1, 16, 16, three, {3, 3, 3}, three, ones, ones, ones}, Avx2));
 }
 
-TEST_CASE("depthwise convolution: native loops agree with plain sums") {
+TEST_CASE("depthwise convolution: native loops agree with plain sums", "[native]") {
   const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
     INFO("role " << static_cast<int>(c.role) << ", ISA " << static_cast<int>(isa) << ", " << c.batch
                  << " images, " << c.groups << " channels, stride " << c.strides[0] << ", dilation "
@@ -195,7 +240,7 @@ TEST_CASE("depthwise convolution: native loops agree with plain sums") {
   CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 7, 1, 1, 1, 1)));
 }
 
-TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied") {
+TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied", "[native]") {
   Convolution c = of(ConvRole::Output, 3, 37, 1, 1, 1, 1);
   const auto isa =
       __builtin_cpu_supports("avx512dq") ? cpu::GemmIsa::Avx512 : cpu::GemmIsa::Baseline;
@@ -215,31 +260,34 @@ TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied"
   }
 }
 
-TEST_CASE("backward weights: native loops agree with plain sums") {
+TEST_CASE("backward weights: native loops agree with plain sums", "[native]") {
   for (const cpu::GemmIsa isa : isas()) {
     if (isa == cpu::GemmIsa::Baseline) continue;
-    const auto check_own = [&](Convolution c) {
+    const auto check_native = [&](Convolution c) {
       INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels
                   << " to " << c.filters);
       REQUIRE(cpu::takes_backward_weights(c, isa));
-      Floats x = drawn(c.batch * 20 * 19 * c.channels, false);
+      Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, false);
       Floats w = drawn(6 * c.channels * c.filters, true);
       Floats y = drawn(c.batch * c.output_sizes[0] * c.output_sizes[1] * c.filters, false);
       by_sums(c, x, w, y);
       Floats found(w.size(), 7.0f);
-      const auto own = cpu::make_backward_weights(c, isa);
-      run(*own, false, c, x, y, found);
+      const auto native = cpu::make_backward_weights(c, isa);
+      run(*native, false, c, x, y, found);
       check_near(found, w);
     };
-    check_own(of(ConvRole::Filter, 9, 1, 16, 32, 1, 1));
-    check_own(of(ConvRole::Filter, 1, 1, 8, 16, 2, 1));
-    check_own(of(ConvRole::Filter, 3, 1, 13, 48, 1, 2));
-    check_own(of(ConvRole::Filter, 2, 1, 11, 144, 2, 2));
-    if (isa == cpu::GemmIsa::Avx2) check_own(of(ConvRole::Filter, 2, 1, 10, 24, 1, 1));
+    check_native(of(ConvRole::Filter, 9, 1, 16, 32, 1, 1));
+    check_native(of(ConvRole::Filter, 1, 1, 8, 16, 2, 1));
+    check_native(of(ConvRole::Filter, 3, 1, 13, 48, 1, 2));
+    check_native(of(ConvRole::Filter, 2, 1, 11, 144, 2, 2));
+    if (isa == cpu::GemmIsa::Avx2) check_native(of(ConvRole::Filter, 2, 1, 10, 24, 1, 1));
     Convolution wide = of(ConvRole::Filter, 2, 1, 9, 64, 1, 1);  // padding on every side
     wide.low = {2, 1};
     wide.output_sizes = {22, 20};
-    check_own(wide);
+    check_native(wide);
+    wide.sizes = wide.output_sizes = {2, 500};  // rows longer than a block
+    wide.low = {1, 1};
+    check_native(wide);
     Convolution flat{ConvRole::Filter, 3, 1, 8, 16, {1, 19}, {1, 2}, {1, 19}, {1, 1}, {1, 1},
                      {0, 1}};
     Convolution line{ConvRole::Filter, 3, 1, 8, 16, {19}, {2}, {19}, {1}, {1}, {1}};

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <random>
+#include <vector>
 
 namespace kiln::test {
 
@@ -39,17 +41,19 @@ struct Buffer {
   std::vector<std::byte> bytes_;
 };
 
+/// A convolution of 20 x 19 pixels with a 3 x 2 window: one row of padding at the top and at the
+/// bottom, one column at the right.
 inline Convolution of(ConvRole role, std::int64_t batch, std::int64_t groups, std::int64_t channels,
-               std::int64_t filters, std::int64_t stride, std::int64_t dilation) {
+                      std::int64_t filters, std::int64_t stride, std::int64_t dilation) {
   Convolution c{role, batch, groups, channels, filters, {20, 19}, {3, 2}, {}, {stride, 1},
                 {dilation, 1}, {1, 0}};
   c.output_sizes = {(20 + 2 - 2 * dilation - 1) / stride + 1, 19};  // one padding column
   return c;
 }
 
-/// Adds the plain sums to the tensor of the role, of the three tensors.
+/// Adds the convolution to the tensor that the role computes. x, w, y: input, filter, output.
 inline void by_sums(const Convolution& c, std::vector<float>& x, std::vector<float>& w,
-             std::vector<float>& y) {
+                    std::vector<float>& y) {
   const std::int64_t in = c.groups * c.channels, out = c.groups * c.filters;
   for (std::int64_t b = 0; b < c.batch; ++b) {
     for (std::int64_t i = 0; i < c.output_sizes[0]; ++i) {
@@ -80,6 +84,7 @@ inline void by_sums(const Convolution& c, std::vector<float>& x, std::vector<flo
   }
 }
 
+/// Random elements, or zeros.
 inline Floats drawn(std::int64_t count, bool zero) {
   static std::mt19937 generator(3);
   std::uniform_real_distribution<float> draw(-1, 1);
@@ -88,23 +93,25 @@ inline Floats drawn(std::int64_t count, bool zero) {
   return values;
 }
 
+/// Computes `result`. `packed`: packs the filter before the run.
 inline void run(const codegen::PreparedConvolution& prepared, bool packed, const Convolution& c,
-         const Floats& first, const Floats& second, Floats& result, const Floats& bias = {}) {
-  Buffer scratch(prepared.scratch_bytes()), kernel(prepared.packed_bytes());
+                const Floats& first, const Floats& second, Floats& result,
+                const Floats& bias = {}) {
+  Buffer scratch(prepared.scratch_bytes()), filter(prepared.packed_bytes());
   const Floats& weights = c.role == ConvRole::Output ? second : first;
   if (packed) {
-    prepared.pack(weights.data(), kernel.data());
+    prepared.pack(weights.data(), filter.data());
   } else {
     prepared.start(weights.data(), scratch.data());
   }
   for (std::size_t part = prepared.parts(); part-- > 0;) {
-    prepared.run(part, first.data(), second.data(), packed ? kernel.data() : nullptr,
+    prepared.run(part, first.data(), second.data(), packed ? filter.data() : nullptr,
                  bias.empty() ? nullptr : bias.data(), result.data(), scratch.data());
   }
   prepared.finish(first.data(), second.data(), bias.empty() ? nullptr : bias.data(), result.data(),
                   scratch.data());
   CHECK(scratch.is_within_size());
-  CHECK(kernel.is_within_size());
+  CHECK(filter.is_within_size());
 }
 
 inline void check_near(const Floats& found, const Floats& expected) {

@@ -153,6 +153,25 @@ Steady convolutions_step(std::int64_t batch, std::int64_t size, std::int64_t fil
                 {drawn({batch, size, size, 3}, 1)}, {Array(0.0f)});
 }
 
+/// A training step through a loop with a convolution, whose gradients pack the filter in each call.
+Steady convolution_loop(std::int64_t batch, std::int64_t size, std::int64_t channels) {
+  const Tensor x = placeholder({.shape = {None, None, size, size, channels}});
+  const Tensor start = placeholder({.shape = {None, size, size, channels}});
+  const Tensor kernel = variable(drawn({3, 3, channels, channels}, 5));
+  const RnnResult run = rnn(
+      [&](const Tensor& input, const std::vector<Tensor>& states) {
+        const Tensor next = tanh(conv2d(states[0], kernel, {.padding = "same"}) * 0.01 + input);
+        return StepResult{next, {next}};
+      },
+      x, {start});
+  const Tensor loss = mean(square(run.last_output));
+  const UpdateOp update = update_sub(kernel, gradients(loss, {kernel})[0] * 0.01);
+  return Steady(function({x, start}, {loss}, {.updates = {update}, .backend = "cpu"}),
+                {drawn({batch, 3, size, size, channels}, 1),
+                 drawn({batch, size, size, channels}, 2)},
+                {Array(0.0f)});
+}
+
 /// Labels 0 .. labels - 1 for each sample, repeated.
 Array counted_labels(std::int64_t samples, std::int64_t labels) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(samples * labels));
@@ -281,6 +300,7 @@ TEST_CASE("steady calls: library calls allocate no fresh memory") {
       {{"convolutions of 12 x 12", [] { return convolutions_step(8, 12, 16); }}, kSmall},
       {{"convolutions of 20 x 20", [] { return convolutions_step(8, 20, 16); }}, kSmall},
       {{"convolutions of 40 x 40", [] { return convolutions_step(8, 40, 16); }}, kSmall},
+      {{"a loop with convolutions", [] { return convolution_loop(2, 20, 32); }}, kSmall},
       {{"a far result of short sums", [] { return plain_product(70000, 64, 32); }},
        kWithoutPages},
       {{"a wide result of short sums", [] { return plain_product(300, 30000, 20); }},

@@ -151,7 +151,10 @@ Row lstm_masked_train(const RecurrentSizes& s, Memory memory) {
             WorkBuilder builder(memory);
             const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
             return lstm_work(s, builder, x, builder.input(drawn_mask(s.samples, s.time)));
-          }};
+          },
+          Timing::Steady,
+          "KILN_DUMP=timings, Zen 3, 1 thread: the loops are 48 %; eight matmuls of 128x128x1600, "
+          "lhs transposed, in parts of 16 rows, 33 %, at 57 % of the peak (then 65 %)"};
 }
 
 Row lstm_train(const RecurrentSizes& s, Memory memory) {
