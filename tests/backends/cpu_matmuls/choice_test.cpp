@@ -1,5 +1,5 @@
-// Tests the choice between the native GEMM and oneDNN, which is chosen where its small allocations
-// per call are negligible beside the work.
+// Tests the choice between native code and oneDNN, which is chosen where its small allocations per
+// call are negligible beside the work.
 #include "tests/support/catch.h"
 
 #include "backends/cpu/cpu_library.h"
@@ -151,5 +151,25 @@ TEST_CASE("matmul: a large right operand gives exact sums of whole numbers") {
         CHECK(std::equal(result.begin(), result.end(), want.begin()));
       }
     }
+  }
+}
+
+TEST_CASE("CpuLibrary: which convolutions are native, by role and ISA") {
+  using enum GemmIsa;
+  using codegen::ConvRole;
+  const auto is_native = [](GemmIsa isa, ConvRole role, std::int64_t channels,
+                            std::int64_t filters) {
+    const codegen::Convolution c{role,   2,      1,      channels, filters, {28, 28},
+                                 {3, 3}, {28, 28}, {1, 1}, {1, 1},   {1, 1}};
+    const auto prepared = CpuLibrary(isa).prepare_convolution(c, RhsUse::Once);
+    return prepared->description().rfind("native", 0) == 0;
+  };
+  for (const GemmIsa isa : isas()) {
+    INFO("ISA " << static_cast<int>(isa));
+    CHECK(is_native(isa, ConvRole::Output, 16, 16) == (isa == Avx2));
+    CHECK(is_native(isa, ConvRole::Input, 16, 16) == (isa == Avx2));
+    CHECK(is_native(isa, ConvRole::Filter, 16, 16) == (isa != Baseline));
+    CHECK(is_native(isa, ConvRole::Output, 1, 16));
+    CHECK_FALSE(is_native(isa, ConvRole::Input, 16, 1));  // of one channel, with a flipped filter
   }
 }
