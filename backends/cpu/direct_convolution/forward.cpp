@@ -15,9 +15,10 @@ using codegen::product;
 
 constexpr std::int64_t kMinFilters = 8;  // of one channel
 /// For more channels, from tools/kiln/bench/results/cpu-onednn.md. kMinChannels: fewer make short
-/// runs of contiguous elements. kMinRows: fewer are too few parts for threads. kFilters: a panel with AVX2; a partial one leaves the second vector
-/// of its tiles unused. kMinPixels: fewer read too much of the filter for each pixel. kMaxTaps:
-/// with larger windows, too many pixels at the borders have tiles of one pixel.
+/// runs of contiguous elements. kMinRows: fewer are too few parts for threads. kFilters: a panel
+/// with AVX2; a partial one leaves the second vector of its tiles unused. kMinPixels: fewer read
+/// too much of the filter for each pixel. kMaxTaps: with larger windows, too many pixels at the
+/// borders have tiles of one pixel.
 constexpr std::int64_t kMinChannels = 16, kMinRows = 8, kFilters = 16, kMinPixels = 512;
 constexpr std::int64_t kMaxTaps = 25;
 /// A part has at least kPartWork multiply-adds, less than pays for a dispatch by itself: the next
