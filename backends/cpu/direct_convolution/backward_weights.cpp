@@ -131,8 +131,7 @@ class BackwardWeights final : public codegen::PreparedConvolution {
 bool takes_backward_weights(const Convolution& c, GemmIsa isa) {
   if (c.role != ConvRole::Filter || c.groups != 1 || c.sizes.size() > 2) return false;
   if (isa < GemmIsa::Avx2 || c.channels < kMinChannels || c.filters < kMinFilters) return false;
-  const auto is_one = [](std::int64_t size) { return size == 1; };
-  const bool is_pointwise = std::all_of(c.windows.begin(), c.windows.end(), is_one);
+  const bool is_pointwise = codegen::product(c.windows) == 1;
   if (isa == GemmIsa::Avx2 && is_pointwise) return false;  // oneDNN is as fast or faster
   return c.filters % loops_of(isa).vector_floats == 0;
 }

@@ -17,13 +17,7 @@ constexpr std::int64_t kMinChannels = 8;
 constexpr std::int64_t kPartWork = 1 << 18, kMaxParts = 16;
 
 RunDepthwiseBlock loops_of(GemmIsa isa) {
-  switch (isa) {
-    case GemmIsa::Amx:
-    case GemmIsa::Avx512: return kDepthwiseBlockAvx512;
-    case GemmIsa::Avx2: return kDepthwiseBlockAvx2;
-    case GemmIsa::Baseline: break;
-  }
-  return kDepthwiseBlockBaseline;
+  return loops_by_isa(isa, kDepthwiseBlockBaseline, kDepthwiseBlockAvx2, kDepthwiseBlockAvx512);
 }
 
 /// The axis of backward data, from the output's gradient to the input's. REQUIRES: a stride of 1.

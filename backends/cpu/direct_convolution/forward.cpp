@@ -31,13 +31,7 @@ constexpr std::int64_t kPartWork = 1 << 14, kMinParts = 8, kMaxParts = 16;
 constexpr std::int64_t kGroupBytes = 1 << 17;
 
 RunForwardBlock loops_of(GemmIsa isa) {
-  switch (isa) {
-    case GemmIsa::Amx:
-    case GemmIsa::Avx512: return kForwardBlockAvx512;
-    case GemmIsa::Avx2: return kForwardBlockAvx2;
-    case GemmIsa::Baseline: break;
-  }
-  return kForwardBlockBaseline;
+  return loops_by_isa(isa, kForwardBlockBaseline, kForwardBlockAvx2, kForwardBlockAvx512);
 }
 
 /// Packs the filter as the rhs of a matmul: K = taps * channels, N = filters.

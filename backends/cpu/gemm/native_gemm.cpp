@@ -31,13 +31,7 @@ const MicroKernel<unsigned long>& kernel_of(const IsaKernels& k, unsigned long) 
 }  // namespace
 
 const IsaKernels& isa_kernels_of(GemmIsa isa) {
-  switch (isa) {
-    case GemmIsa::Amx:
-    case GemmIsa::Avx512: return kKernelsAvx512;
-    case GemmIsa::Avx2: return kKernelsAvx2;
-    case GemmIsa::Baseline: break;
-  }
-  return kKernelsBaseline;
+  return loops_by_isa(isa, kKernelsBaseline, kKernelsAvx2, kKernelsAvx512);
 }
 
 template <class T>

@@ -15,6 +15,14 @@ namespace kiln::cpu {
 /// it. Amx differs from Avx512 only in matmuls of bfloat16.
 enum class GemmIsa : std::uint8_t { Baseline, Avx2, Avx512, Amx };
 
+/// Chooses among loops that are compiled once for each vector length. Amx has those of Avx512.
+template <class Loops>
+const Loops& loops_by_isa(GemmIsa isa, const Loops& baseline, const Loops& avx2,
+                          const Loops& avx512) {
+  if (isa >= GemmIsa::Avx512) return avx512;
+  return isa == GemmIsa::Avx2 ? avx2 : baseline;
+}
+
 /// REQUIRES: the machine has the ISA.
 const IsaKernels& isa_kernels_of(GemmIsa isa);
 
