@@ -1,14 +1,13 @@
-// Creates, reads and sets variables. Random initial values are drawn on the host, from a generator
-// seeded by the argument or by the process-wide one.
+// Creates, reads and sets variables.
 #include <kiln/variable.h>
 
 #include "core/k/base/context_impl.h"
 #include "core/k/base/sparse_impl.h"
 #include "core/ops/convert.h"
 #include "core/types/at_line.h"
-#include "core/types/fp_environment.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/array/host_values.h"
+#include "runtime/variable/random_values.h"
 #include "runtime/variable/variable_state.h"
 
 #include <algorithm>
@@ -16,8 +15,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <numbers>
-#include <random>
 
 namespace kiln {
 namespace {
@@ -109,67 +106,18 @@ Array filled_from(const ir::Type& type, const Array& scalar, const std::string& 
   return all;
 }
 
-/// Draws from U[0, 1) with 53 random bits.
-double uniform(std::mt19937_64& generator) {
-  return static_cast<double>(generator() >> 11) * 0x1p-53;
-}
-
-/// Draws from N(0, 1) by Box-Muller: one number of the pair, from u in (0, 1] and v in [0, 1).
-double normal(std::mt19937_64& generator) {
-  const double radius = std::sqrt(-2 * std::log(1 - uniform(generator)));
-  return radius * std::cos(2 * std::numbers::pi * uniform(generator));
-}
-
-struct Interval {
-  double low, high;
-};
-
-/// The number that an element of the dtype holds after `x` is stored to it.
-double rounded(double x, DType dtype) {
-  std::byte element[sizeof(double)];
-  double result = 0;
-  ir::store_floating(dtype, &x, element, 1);
-  ir::load_floating(dtype, element, &result, 1);
-  return result;
-}
-
-/// Fills `value` in order with offset + scale * draw. Elements that round to `inside->high` in the
-/// dtype become `inside->low`, so that the interval is half open.
-template <double (*kDraw)(std::mt19937_64&)>
-void fill_random(Array& value, std::mt19937_64& generator, double offset, double scale,
-                 const std::optional<Interval>& inside) {
-  constexpr std::int64_t kBlock = 512;
-  double drawn[kBlock];
-  const auto* from = reinterpret_cast<const std::byte*>(drawn);
-  auto* to = static_cast<std::byte*>(runtime::fill_address(value));
-  const DType dtype = value.dtype();
-  for (std::int64_t start = 0; start < value.size(); start += kBlock) {
-    const std::int64_t count = std::min(kBlock, value.size() - start);
-    std::byte* const block = to + start * static_cast<std::int64_t>(dtype_bytes(dtype));
-    for (std::int64_t i = 0; i < count; ++i) drawn[i] = offset + scale * kDraw(generator);
-    ir::convert_elements(DType::Float64, from, dtype, block, count);
-    // Rounding is monotonic, so that no element rounds above the largest one.
-    if (!inside || rounded(*std::max_element(drawn, drawn + count), dtype) < inside->high) continue;
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (rounded(drawn[i], dtype) >= inside->high) drawn[i] = inside->low;
-    }
-    ir::convert_elements(DType::Float64, from, dtype, block, count);
-  }
-}
-
-template <double (*kDraw)(std::mt19937_64&)>
-Variable random_variable(const Shape& shape, const RandomVariableOptions& options, double offset,
-                         double scale, std::optional<Interval> inside = {}) {
+/// Returns a variable that `fill` gives its values from a seed.
+template <class Fill>
+Variable random_variable(const Shape& shape, const RandomVariableOptions& options,
+                         const Fill& fill) {
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
       options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
-  const ScopedFpEnvironment usual;
-  std::mt19937_64 generator(seed);
   Array value = at_line(Call::where(), [&] {
     return runtime::uninitialised_array(sizes_of(shape), dtype);
   });
-  fill_random<kDraw>(value, generator, offset, scale, inside);
+  fill(value, seed);
   return make_variable(std::move(value), options.name, {});
 }
 
@@ -283,7 +231,9 @@ Variable random_uniform_variable(const Shape& shape, double low, double high,
     Call::value_error("high", text("low ", low, ", high ", high,
                                    " or their difference is not finite in ", dtype));
   }
-  return random_variable<uniform>(shape, options, low, high - low, Interval{low, high});
+  return random_variable(shape, options, [&](Array& value, std::uint64_t seed) {
+    runtime::fill_uniform(value, seed, low, high);
+  });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("random_uniform_variable", where);
 }
@@ -291,7 +241,9 @@ Variable random_uniform_variable(const Shape& shape, double low, double high,
 Variable random_normal_variable(const Shape& shape, double mean, double scale,
                                 const RandomVariableOptions& options, Where where) try {
   const Call call("random_normal_variable", where);
-  return random_variable<normal>(shape, options, mean, scale);
+  return random_variable(shape, options, [&](Array& value, std::uint64_t seed) {
+    runtime::fill_normal(value, seed, mean, scale);
+  });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("random_normal_variable", where);
 }

@@ -231,6 +231,15 @@ TEST_CASE("random variables: distribution, seed and half-open bounds", "[k]") {
   CHECK(get_value(random_uniform_variable({2}, 4, 4)) == Array{4.f, 4.f});
 }
 
+TEST_CASE("random variables: the generator is SplitMix64", "[k]") {
+  // The first outputs for this seed, as the authors' C code prints them.
+  const RandomVariableOptions options{.dtype = "float64", .seed = 1234567};
+  const auto uniform = [](std::uint64_t bits) { return static_cast<double>(bits >> 11) / 0x1p53; };
+  CHECK(get_value(random_uniform_variable({3}, 0, 1, options)) ==
+        Array{uniform(6457827717110365317), uniform(3203168211198807973),
+              uniform(9817491932198370423u)});
+}
+
 TEST_CASE("random variables: the process-wide seed fixes them", "[k]") {
   set_random_seed(5);
   const Array first = get_value(random_uniform_variable({3}, 0, 1));
