@@ -17,6 +17,9 @@ std::vector<const Node*> topological_order(std::span<const Value> roots);
 using StopAt = std::function<bool(const Value&)>;
 std::vector<const Node*> topological_order(std::span<const Value> roots, const StopAt& stop);
 
+/// Whether the values depend on a node of that op; also searches the bodies of loops and branches.
+bool reaches(std::span<const Value> roots, Op op);
+
 /// The number of uses of each value: as an operand of a node in `order`, or as a root.
 using UseCounts = std::unordered_map<Value, std::size_t, ValueHash>;
 UseCounts count_uses(std::span<const Node* const> order, std::span<const Value> roots);

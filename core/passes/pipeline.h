@@ -19,6 +19,9 @@ struct Pass {
   /// Whether results keep their bits if every op is evaluated separately (NaN payloads and
   /// subnormals aside). If not, the pass may reassociate sums.
   bool keeps_bits;
+  /// Whether it changes only Scan nodes and nodes around them: run_pipeline skips it for a graph
+  /// without Scan.
+  bool only_scans;
   std::string_view description;  // a verb phrase
 };
 

@@ -24,19 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether the values depend on a node of that op; also searches the bodies of loops and branches.
-bool reaches(std::span<const ir::Value> roots, ir::Op op) {
-  for (const ir::Node* node : ir::topological_order(roots)) {
-    if (node->op == op) return true;
-    bool inside = false;
-    ir::for_each_lambda(*node, [&](const ir::Lambda& lambda) {
-      inside = inside || reaches(lambda.results, op);
-    });
-    if (inside) return true;
-  }
-  return false;
-}
-
 void find_storages(CompiledProgram& program, const module::Module& compiled) {
   for (const module::StateEntry& entry : compiled.state) {
     program.states.push_back(entry.variable);
@@ -224,7 +211,7 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
   program.graph = run_passes(program, disabled.own, observer);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
-  program.calls_host = reaches(program.graph.roots(), ir::Op::HostCall);
+  program.calls_host = ir::reaches(program.graph.roots(), ir::Op::HostCall);
   compile_module(program, compiled, disabled, observer);
   program.compile_seconds = seconds_since(start);
   if (observer) observer->on_executable(program);
@@ -234,7 +221,7 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
 void compile_program(CompiledProgram& program, CompileObserver* observer) {
   const module::Module compiled = compile_graph(program, observer);
   const std::vector<ir::Value> roots = program.graph.roots();
-  program.draws = reaches(roots, ir::Op::RandomUniform);
+  program.draws = ir::reaches(roots, ir::Op::RandomUniform);
   find_storages(program, compiled);
   prepare_output_sizes(program);
   find_updates_in_place(program);
