@@ -44,7 +44,7 @@ extern "C" {
 /* ---- Versions ---- */
 
 #define KILN_ABI_MAJOR 0u
-#define KILN_ABI_MINOR 2u        /* of this header */
+#define KILN_ABI_MINOR 3u        /* of this header */
 #define KILN_ABI_MINOR_LOWEST 1u /* the oldest minor that this header still describes */
 
 #define KILN_HOST_MAGIC 0x54534f484e4c494bull    /* "KILNHOST" as little-endian bytes */
@@ -104,7 +104,11 @@ enum { KILN_LOG_ERROR = 0, KILN_LOG_WARNING = 1, KILN_LOG_INFO = 2, KILN_LOG_DEB
 /* How buffer_import_host may use the caller's memory. */
 enum {
   KILN_IMPORT_COPY = 0,     /* read before the call returns */
-  KILN_IMPORT_IMMUTABLE = 1 /* may be read until buffer_destroy; neither side writes it before */
+  KILN_IMPORT_IMMUTABLE = 1, /* may be read until buffer_destroy; neither side writes it before */
+  /* May be read and written until buffer_destroy; until then the host accesses the memory only
+   * through the buffer. A buffer that borrows it has its address as kiln_buffer_info.host_data;
+   * any other address means a copy. Since 0.3. */
+  KILN_IMPORT_MUTABLE = 2
 };
 
 #define KILN_WAIT_FOREVER UINT64_MAX
@@ -378,7 +382,7 @@ typedef struct kiln_buffer_spec {
 typedef struct kiln_import_args {
   uint64_t struct_size;
   const kiln_ext* next;
-  const void* data; /* may be null when the tensor has no elements */
+  const void* data; /* may be null when the tensor has no elements; KILN_IMPORT_MUTABLE: written */
   kiln_dims dims;
   uint32_t dtype;
   uint32_t semantics; /* KILN_IMPORT_... */
@@ -527,7 +531,7 @@ typedef struct kiln_backend_api {
   kiln_error* (*buffer_allocate)(kiln_instance* instance, const kiln_buffer_spec* spec,
                                  kiln_buffer** buffer);
   /* Creates a buffer with the elements at args->data, which it copies or, with
-   * KILN_IMPORT_IMMUTABLE, may borrow until buffer_destroy. */
+   * KILN_IMPORT_IMMUTABLE or KILN_IMPORT_MUTABLE, may borrow until buffer_destroy. */
   kiln_error* (*buffer_import_host)(kiln_instance* instance, const kiln_import_args* args,
                                     kiln_buffer** buffer);
   /* Sets *size to the size in bytes, waits for the contents and copies them, unless destination

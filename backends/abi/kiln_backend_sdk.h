@@ -143,7 +143,7 @@ class HostBuffer final : public Buffer {
   /// Owned and not initialised.
   HostBuffer(std::uint32_t dtype, Dims dims);
   /// Borrows memory for the life of the buffer; never writes it, unless it is a destination of a
-  /// Frame.
+  /// Frame or was imported with KILN_IMPORT_MUTABLE.
   HostBuffer(std::uint32_t dtype, Dims dims, const void* borrowed)
       : Buffer(dtype, dims), data_(const_cast<void*>(borrowed)), borrowed_(true) {}
   ~HostBuffer() override {
@@ -319,6 +319,8 @@ class Instance {
   virtual std::unique_ptr<Buffer> allocate(std::uint32_t dtype, Dims dims) {
     return std::make_unique<HostBuffer>(dtype, dims);
   }
+  /// `semantics`: KILN_IMPORT_...; the default borrows unless KILN_IMPORT_COPY. Executables may
+  /// write a HostBuffer that borrows with KILN_IMPORT_MUTABLE.
   virtual std::unique_ptr<Buffer> import_host(const void* data, std::uint32_t dtype, Dims dims,
                                               std::uint32_t semantics);
   /// Waits for running work.

@@ -34,7 +34,7 @@ inline kiln_error* buffer_import_host(kiln_instance* instance, const kiln_import
     const auto args = abi::read_request(given, "kiln_import_args");
     require_out(out, "buffer");
     require_tensor(args.dtype, args.dims);
-    if (args.semantics > KILN_IMPORT_IMMUTABLE) {
+    if (args.semantics > KILN_IMPORT_MUTABLE) {
       throw Failure(KILN_CODE_UNIMPLEMENTED,
                     "import semantics " + std::to_string(args.semantics) + " are not known");
     }

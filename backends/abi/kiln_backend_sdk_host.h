@@ -45,7 +45,7 @@ inline HostBuffer::HostBuffer(std::uint32_t dtype, Dims dims) : Buffer(dtype, di
 
 inline std::unique_ptr<Buffer> Instance::import_host(const void* data, std::uint32_t dtype,
                                                      Dims dims, std::uint32_t semantics) {
-  if (semantics == KILN_IMPORT_IMMUTABLE) {
+  if (semantics != KILN_IMPORT_COPY) {
     return std::make_unique<HostBuffer>(dtype, dims, data);
   }
   auto buffer = std::make_unique<HostBuffer>(dtype, dims);

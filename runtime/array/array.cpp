@@ -190,6 +190,10 @@ void* Array::data() {
 
 void* runtime::fill_address(Array& array) { return array.own_data(); }
 
+bool runtime::is_sole_owner(const Array& array) {
+  return array.elements_ && array.elements_->owners.load(std::memory_order_acquire) == 1;
+}
+
 /// Copies all elements. REQUIRES: the memory is allocated.
 void Array::copy_elements(const void* from) {
   if (size_ != 0) std::memcpy(data_, from, bytes());

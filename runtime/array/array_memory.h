@@ -35,6 +35,9 @@ Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 /// REQUIRES: no write through the address after the Array has been copied.
 void* fill_address(Array& array);
 
+/// Whether the Array has memory that no other Array shares; false for a view.
+bool is_sole_owner(const Array& array);
+
 /// Fills `to` with `count` copies of the element of `bytes` bytes, at most 8.
 void repeat_element(const std::byte* element, std::size_t bytes, std::byte* to,
                     std::int64_t count);

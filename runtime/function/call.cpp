@@ -58,7 +58,7 @@ class StateLease {
       const UpdateTarget& target = program_.updated[i];
       if (writes_in_place(i)) {
         target.storage->recycle({});
-        target.storage->require_own_copy(state_of(i), program_.instance);
+        target.storage->require_writable_copy(state_of(i), program_.instance);
         continue;
       }
       prepared_.next[i] = target.storage->acquire(program_.instance, target.dtype, target.dims);
@@ -259,7 +259,7 @@ std::vector<Array> call_buffers(const CompiledProgram& program, PreparedCall& pr
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ArrayView& view = inputs[i];
     buffers.push_back(for_input(program, i, [&] {
-      return program.instance->import_borrowed(view.data, view.dtype, view.dims);
+      return program.instance->import_immutable(view.data, view.dtype, view.dims);
     }));
   }
   std::vector<const Buffer*> pointers;

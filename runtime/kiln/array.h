@@ -23,6 +23,7 @@ namespace runtime {
 struct UninitialisedArray;
 Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
 void* fill_address(Array& array);
+bool is_sole_owner(const Array& array);
 }  // namespace runtime
 
 /// A float16 or bfloat16 element as its bits, without arithmetic.
@@ -191,6 +192,7 @@ class KILN_API Array {
  private:
   friend Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
   friend void* runtime::fill_address(Array& array);
+  friend bool runtime::is_sole_owner(const Array& array);
   struct Elements;  // the reference-counted memory
 
   /// Elements of unspecified content.

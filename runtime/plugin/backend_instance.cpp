@@ -307,8 +307,14 @@ Buffer Instance::import_copy(const void* data, DType dtype, Dims dims) {
   return import(data, dtype, dims, KILN_IMPORT_COPY);
 }
 
-Buffer Instance::import_borrowed(const void* data, DType dtype, Dims dims) {
+Buffer Instance::import_immutable(const void* data, DType dtype, Dims dims) {
   return import(data, dtype, dims, KILN_IMPORT_IMMUTABLE);
+}
+
+Buffer Instance::import_mutable(void* data, DType dtype, Dims dims) {
+  constexpr std::uint32_t kMinorOfMutableImport = 3;
+  const bool is_known = plugin_.abi_minor >= kMinorOfMutableImport;
+  return import(data, dtype, dims, is_known ? KILN_IMPORT_MUTABLE : KILN_IMPORT_COPY);
 }
 
 }  // namespace kiln::runtime

@@ -271,7 +271,11 @@ class Instance : public std::enable_shared_from_this<Instance> {
   /// Copies the elements before it returns.
   Buffer import_copy(const void* data, DType dtype, Dims dims);
   /// Borrows the elements. REQUIRES: they stay valid and unchanged as long as the buffer.
-  Buffer import_borrowed(const void* data, DType dtype, Dims dims);
+  Buffer import_immutable(const void* data, DType dtype, Dims dims);
+  /// Lends the elements for writing; a backend that cannot use the host's memory copies them. The
+  /// buffer's host_data() is `data` if it borrows. REQUIRES: the memory stays valid, and the host
+  /// does not access it, as long as the buffer borrows it.
+  Buffer import_mutable(void* data, DType dtype, Dims dims);
 
   /// Calls an entry of the table; throws for an error that it returns or an exception that escapes.
   template <class... Parameters, class... Arguments>

@@ -53,8 +53,9 @@ const Buffer& Version::at(const InstancePtr& instance, bool may_borrow) {
   const Array& value = added->lender.emplace(on_host());
   const std::lock_guard lock(mutex_);
   if (const Copy* found = find(instance.get())) return found->buffer;  // added by another thread
+  added->is_writable = !may_borrow;
   if (may_borrow) {
-    added->buffer = instance->import_borrowed(value.data(), value.dtype(), value.dims());
+    added->buffer = instance->import_immutable(value.data(), value.dtype(), value.dims());
   } else {
     added->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
     added->lender.reset();
@@ -64,19 +65,30 @@ const Buffer& Version::at(const InstancePtr& instance, bool may_borrow) {
   return copies_.back()->buffer;
 }
 
-void Version::require_own_copy(const InstancePtr& instance) {
-  if (const Copy* found = find(instance.get()); found != nullptr && !found->lender) return;
-  const Array value = on_host();
+void Version::require_writable_copy(const InstancePtr& instance) {
+  if (const Copy* found = find(instance.get()); found != nullptr && found->is_writable) return;
   auto own = std::make_unique<Copy>();
-  own->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
+  copies_.reserve(copies_.size() + 1);  // nothing may throw once the host's memory is lent
   std::erase_if(copies_, [&](const auto& copy) { return copy->buffer.instance() == instance; });
+  update_first();
+  static_cast<void>(on_host());
+  const Array& value = *host_;
+  if (is_sole_owner(value)) {
+    own->buffer = instance->import_mutable(fill_address(*host_), value.dtype(), value.dims());
+    if (own->buffer.host_data() == value.data()) {
+      own->lender = std::move(host_);
+      host_.reset();
+    }
+  } else {
+    own->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
+  }
   copies_.push_back(std::move(own));
   update_first();
 }
 
 void Version::keep_only(const InstancePtr& instance) {
   std::erase_if(copies_, [&](const auto& copy) {
-    return copy->lender || copy->buffer.instance() != instance;
+    return !copy->is_writable || copy->buffer.instance() != instance;
   });
   host_.reset();
 }
@@ -224,8 +236,8 @@ const Buffer& VariableStorage::buffer_at(Version& version, const InstancePtr& in
                       [&]() -> const Buffer& { return version.at(instance, may_borrow); });
 }
 
-void VariableStorage::require_own_copy(Version& version, const InstancePtr& instance) const {
-  for_variable(*this, "", [&] { version.require_own_copy(instance); });
+void VariableStorage::require_writable_copy(Version& version, const InstancePtr& instance) const {
+  for_variable(*this, "", [&] { version.require_writable_copy(instance); });
 }
 
 VersionRef VariableStorage::acquire(const InstancePtr& instance, DType type, Dims sizes) {

@@ -44,9 +44,10 @@ class Version {
 
   // ---- REQUIRES for the rest: the caller has the only reference ----
 
-  /// Ensures that the copy at that backend has memory of its own, to be overwritten in place.
-  /// Throws as on_host().
-  void require_own_copy(const InstancePtr& instance);
+  /// Ensures that the buffer at that backend may be overwritten. Lends it the host's memory if no
+  /// Array shares that and the backend can use it, so that the value is in memory once; the host
+  /// then has no copy. Copies otherwise. Throws as on_host().
+  void require_writable_copy(const InstancePtr& instance);
   /// Makes the version the destination of a new value: keeps or allocates one buffer at that
   /// backend and drops every other copy.
   void prepare(const InstancePtr& instance, DType dtype, Dims dims);
@@ -56,7 +57,7 @@ class Version {
   /// Records that the buffer at that backend holds a new value: drops every other copy, renumbers.
   void commit_overwrite(const InstancePtr& instance);
   /// Reverts an overwrite: drops the buffer at that backend if another copy still has the value;
-  /// without one, the overwritten contents become the value.
+  /// without one, as after lending, the overwritten contents become the value.
   void discard_overwrite(const InstancePtr& instance);
   /// Assigns a fresh number, once new contents are complete.
   void renumber() { number_ = next_number(); }
@@ -66,11 +67,12 @@ class Version {
   static std::uint64_t next_number();
   /// A copy at a backend.
   struct Copy {
-    std::optional<Array> lender;  // of the elements that the buffer may borrow
+    std::optional<Array> lender;  // of the memory that the buffer may borrow
+    bool is_writable = true;      // the buffer has memory of its own, or borrows it for writing
     Buffer buffer;
   };
   const Copy* find(const Instance* instance) const;
-  /// Drops every copy except the one with memory of its own at that backend.
+  /// Drops every copy except a writable one at that backend.
   void keep_only(const InstancePtr& instance);
   /// Sets first_ after a change of copies_.
   void update_first();
@@ -145,8 +147,8 @@ class VariableStorage : public ir::VariableState {
   const Buffer& buffer_at(Version& version, const InstancePtr& instance) const;
   /// Records that a function which updates the variable was compiled.
   void mark_updated() { is_updated_.store(true, std::memory_order_relaxed); }
-  /// Version::require_own_copy of one of the variable's versions.
-  void require_own_copy(Version& version, const InstancePtr& instance) const;
+  /// Version::require_writable_copy of one of the variable's versions.
+  void require_writable_copy(Version& version, const InstancePtr& instance) const;
 
   /// Returns a version with a buffer at that backend for the next value: the recycled one if
   /// nothing else refers to it, else a new one. REQUIRES: WriterLocks of the variable.

@@ -146,7 +146,7 @@ Outcome call_once(const module::Module& module, const std::vector<Array>& argume
                   const runtime::InstancePtr& instance, const runtime::Executable& executable) {
   std::vector<runtime::Buffer> buffers;
   for (const Array& array : arguments) {
-    buffers.push_back(instance->import_borrowed(array.data(), array.dtype(), array.dims()));
+    buffers.push_back(instance->import_immutable(array.data(), array.dtype(), array.dims()));
   }
   const std::size_t inputs = module.graph.inputs.size();
   std::vector<const runtime::Buffer*> fed;

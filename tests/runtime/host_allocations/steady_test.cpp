@@ -351,3 +351,27 @@ TEST_CASE("steady calls: large results allocate only their vector") {
   CHECK(allocations_of([&] { f(fed); }) == 1);  // the vector of the results
   CHECK(allocations_test::exchange_largest_request() < 512);
 }
+
+TEST_CASE("first calls: a value that no Array shares is not copied to be overwritten") {
+  constexpr std::int64_t kCount = 1 << 20;
+  constexpr std::size_t kBytes = kCount * sizeof(float);
+  const Array twos = Array::full({kCount}, 2);
+  const Array shared = Array::full({kCount}, 1);
+  enum class Before { Nothing, SharedArray, Prediction };
+  for (const Before before : {Before::Nothing, Before::SharedArray, Before::Prediction}) {
+    INFO("before: " << static_cast<int>(before));
+    const bool is_shared = before == Before::SharedArray;
+    const Variable x = variable(is_shared ? shared : Array::full({kCount}, 1));
+    if (before == Before::Prediction) {
+      CHECK(function({}, {sum(x)}, {.backend = "cpu"})({})[0] == Array(float{kCount}));
+    }
+    const Function f = function({}, {}, {.updates = {update_add(x, 1)}, .backend = "cpu"});
+    allocations_test::exchange_largest_request(kBytes - 1);
+    f({});
+    CHECK((allocations_test::exchange_largest_request() >= kBytes) == is_shared);
+    CHECK(get_value(x) == twos);
+    CHECK(shared == Array::full({kCount}, 1));
+    f({});
+    CHECK(get_value(x) == Array::full({kCount}, 3));
+  }
+}

@@ -111,8 +111,13 @@ TEST_CASE("buffers: they have dtype, dims and bytes", "[plugin]") {
   copy.copy_to_host(std::as_writable_bytes(std::span(back)));
   CHECK(std::equal(back.begin(), back.end(), values));
 
-  const Buffer borrowed = adder()->import_borrowed(values, DType::Int32, dims);
+  const Buffer borrowed = adder()->import_immutable(values, DType::Int32, dims);
   CHECK(borrowed.host_data() == values);
+
+  std::int32_t lent[] = {1, 2, 3, 4, 5, 6};
+  CHECK(adder()->import_mutable(lent, DType::Int32, dims).host_data() == lent);
+  const InstancePtr second = backend_instance(fake_path("second_minor"));  // knows no lent memory
+  CHECK(second->import_mutable(lent, DType::Int32, dims).host_data() != lent);
 
   const Buffer fresh = adder()->allocate(DType::Float16, dims);
   CHECK(fresh.dtype() == DType::Float16);
