@@ -4,10 +4,12 @@
 #include "backends/cpu/direct_convolution/backward_weights.h"
 #include "backends/cpu/direct_convolution/depthwise.h"
 #include "backends/cpu/direct_convolution/forward.h"
+#include "backends/cpu/direct_convolution/forward_by_panels.h"
 #include "backends/cpu/gemm_table.h"
 #include "backends/cpu/native_matmul.h"
 #include "backends/cpu/onednn/convolutions.h"
 #include "backends/cpu/onednn/flipped_filter.h"
+#include "backends/cpu/pointwise_gradient.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -130,10 +132,23 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolut
 
 std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution(
     const codegen::Convolution& convolution, bool packed) const {
+  // The first implementation that takes the convolution computes it; oneDNN computes the rest.
   if (takes_depthwise(convolution)) return make_depthwise(convolution, isa_);
   if (takes_forward(convolution, isa_)) return make_forward(convolution, packed, isa_);
+  if (!packed && takes_forward_by_panels(convolution, isa_)) {
+    return make_forward_by_panels(convolution, /*flipped=*/false, isa_);
+  }
   if (takes_backward_weights(convolution, isa_)) return make_backward_weights(convolution, isa_);
+  if (!packed && takes_pointwise_gradient(convolution, isa_)) {
+    return make_pointwise_gradient(convolution, [this](const codegen::MatmulShape& shape) {
+      const GemmRow& row = gemm_row(shape, codegen::RhsUse::Once, isa_, /*allow_onednn=*/false);
+      return make_native_matmul(shape, form_of(row.implementation), isa_, "");
+    });
+  }
   const auto forward = as_forward_convolution(convolution);
+  if (forward && !packed && takes_forward_by_panels(*forward, isa_)) {
+    return make_forward_by_panels(*forward, /*flipped=*/true, isa_);
+  }
   if (forward && forward->channels > 1 && takes_forward(*forward, isa_)) {
     return make_flipped_filter_convolution(convolution, packed,
                                            make_forward(*forward, packed, isa_),

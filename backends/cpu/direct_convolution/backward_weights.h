@@ -12,7 +12,8 @@ namespace kiln::cpu {
 /// oneDNN.
 bool takes_backward_weights(const codegen::Convolution& convolution, GemmIsa isa);
 
-/// REQUIRES: takes_backward_weights(convolution, isa); the machine has the ISA.
+/// The parts are images or, of few images, channels of x, and depend only on the sizes. REQUIRES:
+/// takes_backward_weights(convolution, isa); the machine has the ISA.
 std::shared_ptr<const codegen::PreparedConvolution> make_backward_weights(
     const codegen::Convolution& convolution, GemmIsa isa);
 

@@ -9,12 +9,12 @@ namespace kiln::cpu {
 /// Computes rows begin .. end - 1 of y, of all images together.
 struct ForwardBlock {
   const float* x;       // channels last, contiguous
-  float* y;             // likewise, `filters` numbers for each pixel
+  float* y;             // channels last, y_pixel numbers from pixel to pixel
   const float* filter;  // (panels, rows, columns, channels, panel_filters), the last panel padded;
                         // in place: one panel of all filters
   const float* bias;    // one number per filter, added to the sums; or null
   WindowAxis rows, columns;
-  long long channels, filters, panel_filters;
+  long long channels, filters, panel_filters, y_pixel;
   bool relu;  // applied last: x <= 0 becomes 0; NaN stays
   long long begin, end;
   long long group;  // rows that are computed with one panel before the next panel

@@ -192,12 +192,12 @@ Tile tile_at(const ForwardBlock& b, const Panel& panel, long long number, long l
   return {.x = row_taps > 0 && column_taps > 0 ? b.x + at : b.x,
           .filter = panel.filter + rows.begin * b.rows.tap + columns.begin * b.columns.tap,
           .bias = b.bias ? b.bias + panel.first : nullptr,
-          .y = b.y + (number * b.columns.outputs + pixel) * b.filters + panel.first,
+          .y = b.y + (number * b.columns.outputs + pixel) * b.y_pixel + panel.first,
           .row_taps = row_taps,
           .runs = is_contiguous ? 1 : column_taps,
           .run = is_contiguous ? column_taps * b.channels : b.channels,
           .x_step = b.columns.stride * b.channels,
-          .y_step = b.filters,
+          .y_step = b.y_pixel,
           .filters = panel.filters};
 }
 
@@ -213,7 +213,7 @@ void run_edge(const ForwardBlock& b, const Panel& panel, long long first, long l
     for (long long pixel = pixels.begin; pixel < pixels.end; ++pixel) {
       Tile tile = tile_at(b, panel, number, pixel);
       tile.x_step = b.rows.stride * b.columns.size * b.channels;
-      tile.y_step = b.columns.outputs * b.filters;
+      tile.y_step = b.columns.outputs * b.y_pixel;
       run_line(b, tile, count);
     }
     number += count;

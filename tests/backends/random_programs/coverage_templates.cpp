@@ -90,6 +90,13 @@ Program filter_gradient() {
                                         builder.input({3, 3, 8, 16}), {.padding = "same"})});
 }
 
+/// Convolutions of few pixels, of 1x1 and of many filters, with their gradients.
+Program small_convolutions() {
+  Builder builder;
+  const Tensor x = conv2d(builder.input({1, 4, 4, 16}), builder.input({1, 1, 16, 64}));
+  return builder.with_gradients({conv2d(x, builder.input({3, 3, 64, 64}), {.padding = "same"})});
+}
+
 /// An LSTM with one matmul per gate, as Keras writes it, with an invariant inside.
 Program lstm_training() {
   Builder builder;
@@ -207,6 +214,7 @@ const std::vector<Template>& coverage_templates() {
       {"pooling", pooling},
       {"dense layers and gradients", dense_layers_and_gradients},
       {"the gradient of a filter", filter_gradient},
+      {"convolutions of few pixels", small_convolutions},
       {"LSTM training", lstm_training},
       {"masked GRU training, backwards", masked_gru_training},
       {"a loop with an invariant state", loop_with_an_invariant_state},

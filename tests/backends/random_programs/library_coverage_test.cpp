@@ -85,7 +85,8 @@ void count_library_calls(const Program& program, Counts& counts, Origin origin) 
     const bool is_convolution = has(line, ": convolution in ");
     if (!is_convolution && !has(line, " matmul")) continue;
     const std::string of = is_convolution ? "of a convolution" : "of a matmul";
-    for (const char* library : {"oneDNN", "native GEMM", "native loops"}) {
+    for (const char* library :
+         {"oneDNN", "native GEMM", "native loops", "native loops by panels"}) {
       if (has(line, std::string(" by ") + library)) {
         counts.add("library", std::string(library) + " " + of, origin);
       }
@@ -125,4 +126,7 @@ TEST_CASE("coverage: every epilogue, library call, carry stack and guard of cpu 
   counts.report("library", "oneDNN of a convolution");
   counts.report("library", "native GEMM of a matmul");
   counts.report("library", "native loops of a convolution", has_avx2());
+  const bool uses_avx2 = has_avx2() && !__builtin_cpu_supports("avx512dq");
+  counts.report("library", "native GEMM of a convolution", uses_avx2);
+  counts.report("library", "native loops by panels of a convolution", uses_avx2);
 }

@@ -1,0 +1,120 @@
+// A panel holds all taps and channels of a few filters.
+#include "backends/cpu/direct_convolution/forward_by_panels.h"
+
+#include "backends/cpu/direct_convolution/axis.h"
+#include "backends/cpu/direct_convolution/forward.h"
+#include "backends/cpu/direct_convolution/forward_block.h"
+
+#include <algorithm>
+
+namespace kiln::cpu {
+namespace {
+
+using codegen::Convolution;
+using codegen::product;
+
+/// kMinFilters: fewer are too few parts for threads.
+constexpr std::int64_t kMinFilters = 64, kPartWork = 1 << 20, kMaxParts = 16;
+
+std::int64_t panel_filters_of(GemmIsa isa) { return isa_kernels_of(isa).float32.panel_columns; }
+
+/// Packs one panel as the rhs of a matmul with K = taps * channels; of a flipped filter, the panel
+/// of one tap.
+NativeGemm<float> packing_of(const Convolution& c, bool flipped, GemmIsa isa) {
+  const std::int64_t filters = panel_filters_of(isa);
+  GemmShape shape{.m = 1, .n = filters, .k = c.channels, .lhs_m = c.channels, .lhs_k = 1,
+                  .rhs_k = 1, .rhs_n = c.channels, .result_m = filters};
+  if (!flipped) {
+    shape.k *= product(c.windows);
+    shape.rhs_k = c.filters;
+    shape.rhs_n = 1;
+  }
+  return {shape, RhsForm::Prepacked, isa};
+}
+
+class ForwardByPanels final : public codegen::PreparedConvolution {
+ public:
+  ForwardByPanels(const Convolution& c, bool flipped, GemmIsa isa)
+      : has_bias_(c.bias),
+        flipped_(flipped),
+        taps_(product(c.windows)),
+        run_block_(loops_by_isa(isa, kForwardBlockBaseline, kForwardBlockAvx2,
+                                kForwardBlockAvx512)),
+        packing_(packing_of(c, flipped, isa)) {
+    const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
+    block_.filters = block_.panel_filters = panel_filters_of(isa);
+    const std::int64_t tap = c.channels * block_.filters;
+    panel_floats_ = taps_ * tap;
+    panels_ = c.filters / block_.filters;
+    block_.rows = window_axis(rows, columns.window * tap);
+    block_.columns = window_axis(columns, tap);
+    block_.channels = c.channels;
+    block_.y_pixel = c.filters;
+    block_.relu = c.relu;
+    block_.end = block_.group = c.batch * rows.outputs;
+    const std::int64_t work = block_.end * columns.outputs * taps_ * c.channels * c.filters;
+    parts_ = std::clamp(work / kPartWork, std::int64_t{1}, std::min(panels_, kMaxParts));
+  }
+
+  std::size_t scratch_bytes() const override {
+    return static_cast<std::size_t>(parts_ * panel_floats_) * sizeof(float);
+  }
+  std::size_t parts() const override { return static_cast<std::size_t>(parts_); }
+  std::string description() const override {
+    return flipped_ ? "native loops by panels, packing the flipped filter"
+                    : "native loops by panels, packing the filter";
+  }
+  void start(const float*, void*) const override {}
+  void finish(const float*, const float*, const float*, float*, void*) const override {}
+
+  void run(std::size_t part_index, const float* first, const float* second, const void*,
+           const float* bias, float* y, void* scratch) const override {
+    const auto part = static_cast<std::int64_t>(part_index);
+    ForwardBlock block = block_;
+    block.x = flipped_ ? second : first;
+    float* packed = static_cast<float*>(scratch) + part * panel_floats_;
+    block.filter = packed;
+    const std::int64_t end = panels_ * (part + 1) / parts_;
+    for (std::int64_t panel = panels_ * part / parts_; panel < end; ++panel) {
+      pack_panel(panel, flipped_ ? first : second, packed);
+      block.y = y + panel * block.filters;
+      block.bias = has_bias_ ? bias + panel * block.filters : nullptr;
+      run_block_(block);
+    }
+  }
+
+ private:
+  /// The plain filter is (taps, channels, filters); a flipped one (taps, filters, channels), with
+  /// the taps in reverse order.
+  void pack_panel(std::int64_t panel, const float* filter, float* to) const {
+    if (!flipped_) return packing_.pack(filter + panel * block_.filters, to);
+    const std::int64_t tap_floats = block_.filters * block_.channels;
+    for (std::int64_t tap = 0; tap < taps_; ++tap) {
+      packing_.pack(filter + ((taps_ - 1 - tap) * panels_ + panel) * tap_floats, to);
+      to += tap_floats;
+    }
+  }
+
+  bool has_bias_, flipped_;
+  std::int64_t taps_, panels_ = 0, panel_floats_ = 0, parts_ = 1;
+  RunForwardBlock run_block_;
+  NativeGemm<float> packing_;
+  ForwardBlock block_{};  // without operands
+};
+
+}  // namespace
+
+bool takes_forward_by_panels(const Convolution& c, GemmIsa isa) {
+  const auto is_one = [](std::int64_t stride) { return stride == 1; };
+  const bool is_strided = !std::all_of(c.strides.begin(), c.strides.end(), is_one);
+  return has_whole_panels(c, isa) && c.filters >= kMinFilters &&
+         (product(c.windows) > 1 || is_strided) &&
+         c.batch * product(c.output_sizes) < kMinPixelsOfRows;
+}
+
+std::shared_ptr<const codegen::PreparedConvolution> make_forward_by_panels(const Convolution& c,
+                                                                   bool flipped, GemmIsa isa) {
+  return std::make_shared<ForwardByPanels>(c, flipped, isa);
+}
+
+}  // namespace kiln::cpu
