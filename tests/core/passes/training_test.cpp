@@ -8,6 +8,10 @@
 
 #include <kiln/k.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace kiln::test {
 namespace {
 
@@ -61,6 +65,29 @@ TEST_CASE("passes: an LSTM trains in one loop forwards and one backwards") {
   const ir::Graph after = passes::run_pipeline(before);
   CHECK(count_scans(after, false) == 1);
   CHECK(count_scans(after, true) == 1);
+}
+
+TEST_CASE("passes: a loop that occurs only in a branch is optimised") {
+  const Tensor x = placeholder({.shape = {None, 4, 2}, .name = "x"});
+  const Tensor h0 = placeholder({.shape = {None, 2}, .name = "h"});
+  const Tensor w = weight({2, 2}), use = placeholder({.shape = Shape{}, .dtype = "bool"});
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
+    const Tensor h = tanh(dot(in, w) + state[0]);  // the product of all steps is one matmul
+    return {h, {h}};
+  };
+  const auto loop = [&] { return rnn(step, x, {h0}).last_output; };
+  std::vector<std::string> changed;
+  const auto optimise = [&](const Tensor& y) {
+    changed.clear();
+    passes::run_pipeline(runtime::build_graph({x, h0, use}, {y}, {}),
+                         {.disabled = {}, .report = [&](const passes::PassReport& report) {
+                            if (report.changed) changed.emplace_back(report.pass.name);
+                          }});
+    return std::find(changed.begin(), changed.end(), "scan_batch_inputs") != changed.end();
+  };
+  CHECK(optimise(switch_(use, loop, [&] { return Tensor(h0); })));
+  CHECK(optimise(loop()));
+  CHECK_FALSE(optimise(tanh(h0)));
 }
 
 }  // namespace
