@@ -1,11 +1,15 @@
 // Divides the matmul into parts of rows or columns of the result. Each part packs what it reads.
 #include "backends/cpu/pointwise_gradient.h"
 
+#include "backends/codegen/bind/slot_sizes.h"
+
 #include <algorithm>
 
 namespace kiln::cpu {
 namespace {
 
+using codegen::aligned;
+using codegen::ceil_div;
 using codegen::Convolution;
 using codegen::ConvRole;
 using codegen::MatmulShape;
@@ -15,10 +19,6 @@ using codegen::product;
 /// Multiply-adds of a part, and parts of a convolution. kRows, kColumns: the size of a part is a
 /// multiple, so that tiles of the GEMM are whole.
 constexpr std::int64_t kPartWork = 1 << 20, kMaxParts = 8, kRows = 12, kColumns = 32;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-std::int64_t ceil_div(std::int64_t size, std::int64_t by) { return (size + by - 1) / by; }
 
 MatmulShape matmul_of(const Convolution& c) {
   MatmulShape shape;
@@ -57,7 +57,9 @@ class PointwiseGradient final : public codegen::PreparedConvolution {
     }
   }
 
-  std::size_t scratch_bytes() const override { return part_scratch_ * parts_.size(); }
+  std::size_t scratch_bytes() const override {
+    return static_cast<std::size_t>(part_scratch_) * parts_.size();
+  }
   std::size_t parts() const override { return parts_.size(); }
   std::string description() const override {
     return parts_[0].matmul->description() + ", pointwise";
@@ -71,7 +73,8 @@ class PointwiseGradient final : public codegen::PreparedConvolution {
     const float* lhs = role_ == ConvRole::Input ? second : first;
     const float* rhs = role_ == ConvRole::Input ? first : second;
     part.matmul->run(lhs + part.lhs, rhs + part.rhs, nullptr, result + part.result,
-                     static_cast<std::byte*>(scratch) + part_index * part_scratch_);
+                     static_cast<std::byte*>(scratch) +
+                         static_cast<std::int64_t>(part_index) * part_scratch_);
   }
 
  private:
@@ -88,14 +91,15 @@ class PointwiseGradient final : public codegen::PreparedConvolution {
       part.result = begin;
     }
     part.matmul = prepare(shape);
-    part_scratch_ = std::max(part_scratch_, aligned(part.matmul->scratch_bytes()));
+    const auto bytes = static_cast<std::int64_t>(part.matmul->scratch_bytes());
+    part_scratch_ = std::max(part_scratch_, aligned(bytes));
     parts_.push_back(std::move(part));
   }
 
   ConvRole role_;
   MatmulShape whole_;
   std::vector<Part> parts_;
-  std::size_t part_scratch_ = 0;
+  std::int64_t part_scratch_ = 0;
 };
 
 }  // namespace

@@ -1,17 +1,12 @@
 // A build of minor 2, which does not know memory that the host lends for writing.
-#include "backends/abi/kiln_backend_sdk.h"
+#include "tests/runtime/plugin/no_compiler.h"
 
 namespace {
 
 using namespace kiln::sdk;
 
-class SecondMinor final : public Instance {
+class SecondMinor final : public NoCompiler {
  public:
-  std::vector<OpSupport> op_table() const override { return {}; }
-  std::vector<Unsupported> check(Bytes) const override { return {}; }
-  std::unique_ptr<Executable> compile(const CompileRequest&) override {
-    throw Failure(KILN_CODE_UNIMPLEMENTED, "nothing to compile with");
-  }
   std::unique_ptr<Buffer> import_host(const void* data, std::uint32_t dtype, Dims dims,
                                       std::uint32_t semantics) override {
     if (semantics > KILN_IMPORT_IMMUTABLE) {

@@ -1,22 +1,13 @@
 // A later build of the same major version that still supports this minor: it works at this minor,
 // although its table is longer than the host's.
-#include "backends/abi/kiln_backend_sdk.h"
+#include "tests/runtime/plugin/no_compiler.h"
 
 namespace {
 
 using namespace kiln::sdk;
 
-class NoInstance final : public Instance {
- public:
-  std::vector<OpSupport> op_table() const override { return {}; }
-  std::vector<Unsupported> check(Bytes) const override { return {}; }
-  std::unique_ptr<Executable> compile(const CompileRequest&) override {
-    throw Failure(KILN_CODE_UNIMPLEMENTED, "nothing to compile with");
-  }
-};
-
 std::unique_ptr<Instance> create(const Options&, const Host&) {
-  return std::make_unique<NoInstance>();
+  return std::make_unique<NoCompiler>();
 }
 
 constexpr Plugin kWide = {

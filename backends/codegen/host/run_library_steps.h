@@ -1,0 +1,16 @@
+// Runs steps of a library: matmuls and convolutions, whose parts run in parallel.
+#pragma once
+
+#include "backends/codegen/host/execution_list.h"
+#include "backends/codegen/host/run_context.h"
+
+namespace kiln::codegen {
+
+/// Packs an rhs that the parts share, then runs the parts. Throws sdk::Failure.
+void run_matmul(const MatmulStep& step, const BoundMatmul& bound, const ExecutionList& list,
+                const RunContext& context);
+/// Packs the filter unless it is packed, then runs the parts. Throws sdk::Failure.
+void run_convolution(const ConvolutionStep& step, const BoundConvolution& bound,
+                     const ExecutionList& list, const RunContext& context);
+
+}  // namespace kiln::codegen
