@@ -39,7 +39,8 @@ concept FormulaBuilder = std::default_initializable<typename F::Value> &&
       { f.real(number) } -> std::same_as<typename F::Value>;
       { f.nan() } -> std::same_as<typename F::Value>;
       { f.integer(bits) } -> std::same_as<typename F::Value>;
-      // Arithmetic. multiply_add(x, y, z) is x * y + z, rounded once where the target can.
+      // Arithmetic. multiply_add(x, y, z) is x * y + z, rounded once if has_fma().
+      { f.has_fma() } -> std::same_as<bool>;
       { f.add(v, v) } -> std::same_as<typename F::Value>;
       { f.subtract(v, v) } -> std::same_as<typename F::Value>;
       { f.multiply(v, v) } -> std::same_as<typename F::Value>;

@@ -1,6 +1,7 @@
 // sin and cos: |x| = n pi/2 + r; n mod 4 selects the polynomial in r. The reduction (Cody-Waite)
 // uses pi/2 in parts whose products with n are exact, which suffices up to kTrigLimit. Polynomials
-// are minimax for the relative error (float32 2^-27.8, float64 2^-57.6).
+// are minimax for the relative error (float32 2^-27.8, float64 2^-57.6). float32 is at most 1.57 ulp
+// off.
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"
@@ -14,6 +15,8 @@ inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 // pi/2 in three parts: 33 bits, 33 bits, the remainder; and the remainder after the first part.
 inline constexpr double kHalfPi1 = 0x1.921fb544p+0, kHalfPi2 = 0x1.0b4611a6p-34;
 inline constexpr double kHalfPi3 = 0x1.3198a2e037073p-69, kAfterHalfPi1 = 0x1.0b4611a626331p-34;
+// pi/2 as the sum of three float32.
+inline constexpr double kHalfPiFloat[] = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50};
 inline constexpr double kSinFloat[] = {-0.1666665347, 0.008332083462, -0.000195043175};
 inline constexpr double kSinDouble[] = {-0.166666666666666228,  0.00833333333332003981,
                                         -0.000198412698278551072, 2.75573129995186081e-6,
@@ -30,17 +33,26 @@ struct Angle {
   Value<F> rest = {};  // low part of r, float64 only
 };
 
+/// x - n pi/2 in float64, where products of a float32 and n are exact.
 template <FormulaBuilder F>
-Angle<F> reduce_float(const F& f, const Value<F>& x) {
+Value<F> reduce_in_double(const F& f, const Value<F>& x, const Value<F>& n) {
   const F doubles = f.doubles();
-  const Value<F> shifted = f.multiply_add(x, f.real(kTwoOverPi), rounder(f));
-  const Value<F> n = f.widen(f.subtract(shifted, rounder(f)));
+  const Value<F> wide = f.widen(n);
   Value<F> r = f.widen(x);
   for (const double part : {kHalfPi1, kAfterHalfPi1}) {
-    r = doubles.multiply_add(n, doubles.real(-part), r);
+    r = doubles.multiply_add(wide, doubles.real(-part), r);
   }
-  const Value<F> quadrant = f.bits(shifted);
-  return {quadrant, f.narrow(r)};
+  return f.narrow(r);
+}
+
+template <FormulaBuilder F>
+Angle<F> reduce_float(const F& f, const Value<F>& x) {
+  const Value<F> shifted = f.multiply_add(x, f.real(kTwoOverPi), rounder(f));
+  const Value<F> n = f.subtract(shifted, rounder(f));
+  if (!f.has_fma()) return {f.bits(shifted), reduce_in_double(f, x, n)};
+  Value<F> r = x;
+  for (const double part : kHalfPiFloat) r = f.multiply_add(n, f.real(-part), r);
+  return {f.bits(shifted), r};
 }
 
 template <FormulaBuilder F>

@@ -39,6 +39,7 @@ class TextBuilder {
   Value subtract(const Value& x, const Value& y) const { return operation(x, "-", y, x.type); }
   Value multiply(const Value& x, const Value& y) const { return operation(x, "*", y, x.type); }
   Value divide(const Value& x, const Value& y) const { return operation(x, "/", y, x.type); }
+  static bool has_fma() { return true; }
   Value multiply_add(const Value& x, const Value& y, const Value& z) const;
   Value negate(const Value& x) const { return declare(x.type, "-" + x.text); }
   Value magnitude(const Value& x) const { return call(x.type, "fabs_of", x.text); }

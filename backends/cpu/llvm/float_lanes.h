@@ -28,7 +28,7 @@ struct FloatLanes {
   Value subtract(Value x, Value y) const { return e.b.CreateFSub(x, y); }
   Value multiply(Value x, Value y) const { return e.b.CreateFMul(x, y); }
   Value divide(Value x, Value y) const { return e.b.CreateFDiv(x, y); }
-  /// See Emit::multiply_add.
+  bool has_fma() const { return e.target.has_fma; }
   Value multiply_add(Value x, Value y, Value z) const { return e.multiply_add(x, y, z); }
   Value negate(Value x) const { return e.b.CreateFNeg(x); }
   Value magnitude(Value x) const { return e.intrinsic(llvm::Intrinsic::fabs, {x}); }
