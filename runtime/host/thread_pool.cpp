@@ -3,6 +3,8 @@
 // and its threads are not joined at exit.
 // Work stealing with static shares: each thread starts with a share of its own, the same in every
 // loop, whose data its cache has from the previous loop, and then steals from the other shares.
+// Threads write few cache lines of each other: a share has a line of its own, and a worker whose
+// loop is the only one polls for the next one without the lock.
 #include "runtime/host/thread_pool.h"
 
 #include <kiln/error.h>
@@ -36,14 +38,61 @@ constexpr std::uint64_t kPartsPerThread = 4;
 /// and far shorter than waking a thread twice.
 constexpr int kSpins = 2000;
 
+/// Beyond so many threads, several start with the same share.
+constexpr unsigned kMaxShares = 16;
+constexpr std::size_t kCacheLine = 64;
+
+/// Consecutive parts of a loop that no thread has claimed yet.
+class alignas(kCacheLine) Share {
+ public:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  /// REQUIRES: last < 2^32.
+  void set(std::uint64_t first, std::uint64_t last) { left_ = last << 32 | first; }
+  /// Claims the first part; kNone: there is none.
+  std::uint64_t take_first() {
+    const std::uint64_t left = take(1);
+    return left == kNone ? kNone : first_of(left);
+  }
+  /// Claims the last part; kNone: there is none.
+  std::uint64_t take_last() {
+    const std::uint64_t left = take(~((std::uint64_t{1} << 32) - 1));
+    return left == kNone ? kNone : last_of(left) - 1;
+  }
+
+ private:
+  static std::uint64_t first_of(std::uint64_t left) { return left & 0xFFFFFFFFu; }
+  static std::uint64_t last_of(std::uint64_t left) { return left >> 32; }
+
+  /// Adds `change` unless there are no parts; returns the value before, or kNone.
+  std::uint64_t take(std::uint64_t change) {
+    std::uint64_t left = left_.load(std::memory_order_relaxed);
+    do {
+      if (first_of(left) == last_of(left)) return kNone;
+    } while (!left_.compare_exchange_weak(left, left + change, std::memory_order_relaxed));
+    return left;
+  }
+
+  std::atomic<std::uint64_t> left_{0};  // the first part; in the high half, one past the last part
+};
+
 struct Loop {
-  RangeBody body;
-  void* context;
-  std::uint64_t n;
-  std::uint64_t parts;
-  std::uint64_t shares;                   // one per thread
-  std::atomic<std::uint64_t> claimed{0};  // count of claimed parts
-  std::array<std::atomic<std::uint64_t>, kMaxThreads * kPartsPerThread / 64> is_claimed{};  // bits
+  Loop(RangeBody function, void* argument, std::uint64_t count, unsigned threads)
+      : body(function),
+        context(argument),
+        n(count),
+        parts(threads == 1 ? 1 : std::min<std::uint64_t>(n, threads * kPartsPerThread)),
+        share_count(std::min(threads, kMaxShares)) {
+    for (std::uint64_t i = 0; i < share_count; ++i) {
+      shares[i].set(i * parts / share_count, (i + 1) * parts / share_count);
+    }
+  }
+
+  const RangeBody body;
+  void* const context;
+  const std::uint64_t n, parts, share_count;
+  std::array<Share, kMaxShares> shares;
+  alignas(kCacheLine) std::atomic<bool> exhausted{false};  // every part has been claimed
   std::atomic<std::uint32_t> code{0};
   std::atomic<unsigned> workers{0};  // pool threads in the loop; incremented under the lock
 };
@@ -53,12 +102,13 @@ struct Pool {
   std::condition_variable work;  // a loop was added, or the threads must stop
   std::condition_variable idle;  // a worker left a loop, a loop ended, or a resize ended
   std::vector<Loop*> loops;
-  std::atomic<std::uint64_t> loops_added{0};
   std::vector<std::thread> threads;
   bool resizing = false;  // set_thread_count is running: no other loop starts
   bool stopping = false;
   unsigned wanted = 0;            // number of threads; 0: not configured yet
   std::atomic<pid_t> process{0};  // that started the threads
+  std::atomic<unsigned> sleeping_callers{0};  // wait for `idle` until the workers left their loops
+  alignas(kCacheLine) std::atomic<std::uint64_t> loops_added{0};
 };
 
 Pool& pool() {
@@ -74,15 +124,6 @@ std::uint64_t part_begin(const Loop& loop, std::uint64_t part) {
   return loop.n / loop.parts * part + extra;
 }
 
-bool claim(Loop& loop, std::uint64_t part) {
-  std::atomic<std::uint64_t>& word = loop.is_claimed[part / 64];
-  const std::uint64_t bit = std::uint64_t{1} << part % 64;
-  if (word.load(std::memory_order_relaxed) & bit) return false;
-  if (word.fetch_or(bit, std::memory_order_relaxed) & bit) return false;
-  loop.claimed.fetch_add(1, std::memory_order_relaxed);
-  return true;
-}
-
 void run_part(Loop& loop, std::uint64_t part) {
   const std::uint32_t code =
       loop.body(loop.context, part_begin(loop, part), part_begin(loop, part + 1));
@@ -90,26 +131,34 @@ void run_part(Loop& loop, std::uint64_t part) {
   if (code != 0) loop.code.compare_exchange_strong(none, code);
 }
 
-/// Runs the thread's own share in order, then steals the other parts in descending order,
-/// cyclically from the part before its own share.
+/// Runs the parts that `take` claims, until it returns Share::kNone or the loop has failed.
+template <class Take>
+void run_while(Loop& loop, const Take& take) {
+  while (loop.code.load(std::memory_order_relaxed) == 0) {
+    const std::uint64_t part = take();
+    if (part == Share::kNone) return;
+    run_part(loop, part);
+  }
+}
+
+/// Runs the thread's own share in order, then steals from the ends of the shares before it,
+/// cyclically.
 void run_parts(Loop& loop, unsigned thread) {
   inside_loop = true;
-  const std::uint64_t parts = loop.parts, share = thread % loop.shares;
-  const std::uint64_t first = share * parts / loop.shares;
-  const std::uint64_t own = (share + 1) * parts / loop.shares - first;
-  for (std::uint64_t i = 0; i < parts && loop.claimed.load(std::memory_order_relaxed) < parts;
-       ++i) {
-    const std::uint64_t part = i < own ? first + i : (first + parts - 1 - (i - own)) % parts;
-    if (loop.code.load(std::memory_order_relaxed) != 0) break;
-    if (claim(loop, part)) run_part(loop, part);
+  const std::uint64_t count = loop.share_count, own = thread % count;
+  run_while(loop, [&] { return loop.shares[own].take_first(); });
+  for (std::uint64_t i = 1; i < count; ++i) {
+    Share& other = loop.shares[(own + count - i) % count];
+    run_while(loop, [&] { return other.take_last(); });
   }
+  loop.exhausted.store(true, std::memory_order_relaxed);
   inside_loop = false;
 }
 
 // Returns a loop with unclaimed parts, or null. Requires the lock.
 Loop* open_loop(Pool& state) {
   for (Loop* loop : state.loops) {
-    if (loop->code == 0 && loop->claimed < loop->parts) return loop;
+    if (loop->code == 0 && !loop->exhausted) return loop;
   }
   return nullptr;
 }
@@ -133,37 +182,46 @@ bool spin_until(const Done& done) {
 // Leaves a loop. The last worker must not access it afterwards: it lives on the caller's stack.
 void leave(Pool& state, Loop& loop) {
   if (loop.workers.fetch_sub(1) != 1) return;
+  // A caller that saw the old count has announced that it sleeps, or will see the new one.
+  if (state.sleeping_callers == 0) return;
   // The caller checks the count under the lock. Once the lock was free, a caller that saw the old
   // count is asleep, so that it gets the notification.
   { const std::lock_guard lock(state.mutex); }
   state.idle.notify_all();
 }
 
-/// Waits until a loop is added, polling first. A thread that wakes too late for its loop polls for
-/// the next one as well: in a sequence of short loops it would be late for each of them otherwise.
-void wait_for_loop(Pool& state, std::unique_lock<std::mutex>& lock) {
-  const std::uint64_t seen = state.loops_added;
-  lock.unlock();
-  spin_until([&] { return state.loops_added != seen; });
-  lock.lock();
-  state.work.wait(lock, [&] { return state.stopping || state.loops_added != seen; });
+/// Returns when no worker is in the loop, polling first.
+void wait_for_workers(Pool& state, const Loop& loop) {
+  const auto done = [&] { return loop.workers == 0; };
+  if (spin_until(done)) return;
+  ++state.sleeping_callers;
+  {
+    std::unique_lock lock(state.mutex);
+    state.idle.wait(lock, done);
+  }
+  --state.sleeping_callers;
 }
 
+// Polls for the next loop before it sleeps, also where it woke too late for its loop: in a sequence
+// of short loops it would be late for each of them otherwise.
 void run_worker(unsigned thread) {
   const ScopedFpEnvironment usual;  // not inherited from the thread that started this one
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
   while (!state.stopping) {
     Loop* loop = open_loop(state);
-    if (loop == nullptr) {
-      wait_for_loop(state, lock);
-      continue;
-    }
-    ++loop->workers;
+    const std::uint64_t seen = state.loops_added;
+    const bool is_only = state.loops.size() <= 1;
+    if (loop != nullptr) ++loop->workers;
     lock.unlock();
-    run_parts(*loop, thread);
-    leave(state, *loop);
+    if (loop != nullptr) {
+      run_parts(*loop, thread);
+      leave(state, *loop);
+    }
+    if (loop == nullptr || is_only) spin_until([&] { return state.loops_added != seen; });
     lock.lock();
+    if (loop != nullptr && !is_only) continue;
+    state.work.wait(lock, [&] { return state.stopping || state.loops_added != seen; });
   }
 }
 
@@ -268,14 +326,9 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   std::unique_lock lock(state.mutex);
   state.idle.wait(lock, [&] { return !state.resizing; });
   const unsigned count = wanted_threads(state);
-  Loop loop{.body = body,
-            .context = context,
-            .n = n,
-            .parts = std::min<std::uint64_t>(n, count * kPartsPerThread),
-            .shares = count};
+  Loop loop(body, context, n, count);
   if (count == 1) {
     lock.unlock();
-    loop.parts = 1;
     run_parts(loop, 0);
     return loop.code;
   }
@@ -287,13 +340,10 @@ std::uint32_t parallel_for(std::uint64_t n, RangeBody body, void* context) {
   run_parts(loop, 0);
   lock.lock();
   std::erase(state.loops, &loop);
+  const bool ends_resize_wait = state.resizing && state.loops.empty();
   lock.unlock();
-  spin_until([&] { return loop.workers == 0; });
-  lock.lock();
-  state.idle.wait(lock, [&] { return loop.workers == 0; });
-  const bool last = state.loops.empty();
-  lock.unlock();
-  if (last) state.idle.notify_all();
+  wait_for_workers(state, loop);
+  if (ends_resize_wait) state.idle.notify_all();
   return loop.code;
 }
 

@@ -50,7 +50,7 @@ std::uint32_t busy_wait(void*, std::uint64_t begin, std::uint64_t end) {
 }  // namespace
 
 TEST_CASE("thread pool: a loop covers every index once", "[plugin][concurrency]") {
-  for (const int threads : {1, 2, 4}) {
+  for (const int threads : {1, 2, 4, 40}) {
     set_thread_count(threads);
     for (const std::size_t n : {1, 2, 3, 7, 1000}) {
       Marks marks(n);
