@@ -26,6 +26,8 @@
 
 #include <kiln/error.h>
 
+#include <numeric>
+
 namespace kiln::codegen {
 namespace {
 
@@ -166,6 +168,17 @@ bool note_claims(Compilation& c) {
   return true;
 }
 
+/// Groups of rows divide axis 0 of kernels at multiples of their indices per row.
+void divide_at_rows(const LoopStep& loop, std::vector<BuiltKernel>& kernels) {
+  const std::vector<std::int64_t>& scales = loop.independent_rows->scales;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const auto* step = std::get_if<KernelStep>(&loop.body->steps[i]);
+    if (!step || scales[i] == 0) continue;
+    std::int64_t& multiple = kernels[static_cast<std::size_t>(step->kernel)].kernel.part_multiple;
+    multiple = std::gcd(multiple, scales[i]);
+  }
+}
+
 bool find_independent_rows(Compilation& c) {
   bool changed = false;
   for (Plan* plan : plans_of(c)) {
@@ -173,6 +186,7 @@ bool find_independent_rows(Compilation& c) {
       auto* loop = std::get_if<LoopStep>(&step);
       if (!loop) continue;
       loop->independent_rows = find_independent_rows(*loop, c.program.kernels);
+      if (loop->independent_rows) divide_at_rows(*loop, c.program.kernels);
       changed = changed || loop->independent_rows;
     }
   }

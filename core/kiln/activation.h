@@ -54,7 +54,7 @@ KILN_API Tensor softsign(const Operand& x);
 KILN_API Tensor sigmoid(const Operand& x);
 /// Returns the hyperbolic tangent, between -1 and 1.
 ///     const auto x = K::constant({0., 0.5});
-///     K::eval(K::tanh(x));  // [0. 0.46211714]
+///     K::eval(K::tanh(x));  // [0. 0.46211717]
 KILN_API Tensor tanh(const Operand& x);
 /// Returns a piecewise linear sigmoid: 0.2 x + 0.5 clipped to [0, 1]. The gradient is 0.2 for -2.5
 /// <= x <= 2.5.

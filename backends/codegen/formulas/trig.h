@@ -1,7 +1,7 @@
 // sin and cos: |x| = n pi/2 + r; n mod 4 selects the polynomial in r. The reduction (Cody-Waite)
 // uses pi/2 in parts whose products with n are exact, which suffices up to kTrigLimit. Polynomials
-// are minimax for the relative error (float32 2^-27.8, float64 2^-57.6). float32 is at most 1.57 ulp
-// off.
+// are minimax for the relative error (float32 2^-27.8, float64 2^-57.6). float32 is at most 1.57
+// units in the last place off.
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"

@@ -112,7 +112,11 @@ class Printer {
   std::string axis(int number) const {
     return text("  i", number, " below ", size(kernel_.axes[static_cast<std::size_t>(number)]),
                 number < kernel_.outer ? "" : ", inner",
-                number == kernel_.vector_axis ? ", lanes" : "", "\n");
+                number == kernel_.vector_axis ? ", lanes" : "",
+                number == 0 && kernel_.part_multiple != 1
+                    ? text(", divided at multiples of ", kernel_.part_multiple)
+                    : "",
+                "\n");
   }
 
   std::string stage(std::size_t number) const {

@@ -241,11 +241,15 @@ Value* KernelEmitter::lane_numbers(Type* type) {
 }
 
 void KernelEmitter::axis_loop(int axis, const std::function<void()>& body) {
-  if (axis == 0 && kernel_.outer > 0) return axis_loop(axis, begin_, end_, {}, body);
   const ir::Dim& extent = kernel_.axes[at(axis)];
   std::optional<std::int64_t> count;
   if (extent.is_static()) count = extent.value();
-  axis_loop(axis, b_.getInt64(0), size(extent), count, body);
+  if (axis > 0 || kernel_.outer == 0) {
+    return axis_loop(axis, b_.getInt64(0), size(extent), count, body);
+  }
+  // Parts of whole vectors have a rest only where the extent has one.
+  if (kernel_.part_multiple % lanes_ != 0) count.reset();
+  axis_loop(axis, begin_, end_, count, body);
 }
 
 void KernelEmitter::axis_loop(int axis, Value* first, Value* last,

@@ -17,10 +17,11 @@ class KeyWriter {
   KeyWriter(const Kernel& kernel, bool with_values) : kernel_(kernel), with_values_(with_values) {}
 
   std::string run() {
-    const auto& [name, comes_from, axes, outer, vector_axis, operands, accesses, expressions,
-                 stages, sizes] = kernel_;
+    const auto& [name, comes_from, axes, outer, vector_axis, part_multiple, operands, accesses,
+                 expressions, stages, sizes] = kernel_;
     add(outer);
     add(vector_axis);
+    add(part_multiple);
     add(sizes.size());  // code knows a dynamic size by its index
     list(axes, [this](const ir::Dim& dim) { add(dim); });
     list(operands, [this](const Operand& x) { add(x); });

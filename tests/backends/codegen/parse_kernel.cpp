@@ -146,6 +146,9 @@ class KernelParser {
       if (++kernel_.outer != count) line.fail("an outer axis after an inner one");
     }
     if (line.take(", lanes")) kernel_.vector_axis = count - 1;
+    if (count == 1 && line.take(", divided at multiples of ")) {
+      kernel_.part_multiple = line.integer();
+    }
   }
 
   void expression(LineScanner& line) {

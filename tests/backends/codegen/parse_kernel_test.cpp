@@ -20,7 +20,7 @@ constexpr const char* kEveryForm =
     "  # tanh at a.cpp:3 and  more\n"
     "  n0 = rows\n"
     "  n1 = 2*rows+1\n"
-    "  i0 below n0\n"
+    "  i0 below n0, divided at multiples of 64\n"
     "  i1 below 7, inner, lanes\n"
     "  v0: int64 = i1\n"
     "  v1: int64 = size n1\n"
@@ -163,7 +163,8 @@ TEST_CASE("parse_kernel: a malformed text is an error with its line") {
       {"  # tanh", "  tanh", "line 2: no line of a kernel"},
       {"  n1", "  n2", "line 4: 2 is not below 2"},
       {"i0 below n0", "i0 below n2", "line 5: 2 is not below 2"},
-      {"i0 below n0\n  i1 below 7, inner", "i0 below n0, inner\n  i1 below 7",
+      {"i0 below n0, divided at multiples of 64\n  i1 below 7, inner",
+       "i0 below n0, inner\n  i1 below 7",
        "line 6: an outer axis after an inner one"},
       {"inner, lanes", "inner lanes", "line 6: expected the end of the line"},
       {"size n1", "size n", "line 8: expected a number"},

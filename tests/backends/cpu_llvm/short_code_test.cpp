@@ -8,6 +8,8 @@
 #include "backends/cpu/llvm/kernel_work.h"
 #include "core/types/text.h"
 
+#include <algorithm>
+
 using namespace cpu_llvm_test;
 using namespace kiln;
 using namespace kiln::codegen;
@@ -102,6 +104,32 @@ TEST_CASE("short code: results are the interpreter's for every rest of lanes") {
     cases.push_back(std::move(sums));
     cases.push_back({tanh_of_centred(9, columns),
                      {{{numbers(9 * columns), numbers(9 * columns)}, {}, 0, 9}}, /*units=*/4});
+  }
+  check_emitted(cases);
+}
+
+TEST_CASE("short code: parts of whole vectors have a rest only where the extent has one") {
+  const int lanes = targets_here().back().vector_bytes / 4;
+  const auto has_rest = [](Kernel kernel, std::int64_t multiple) {
+    kernel.part_multiple = multiple;
+    return ir_of(kernel).find("\nrest:") != std::string::npos;
+  };
+  CHECK_FALSE(has_rest(column_sums(10 * lanes, 9), 64));
+  CHECK(has_rest(column_sums(10 * lanes, 9), 1));
+  CHECK(has_rest(column_sums(10 * lanes, 9), lanes / 2));
+  CHECK(has_rest(column_sums(10 * lanes + 1, 9), 64));
+  CHECK(has_rest(column_sums(ir::Dim::fresh("n"), 9), 64));
+  std::vector<EmitCase> cases;
+  for (const int columns : {3, 64, 100, 128, 160, 192}) {
+    EmitCase sums{column_sums(columns, 9), {}};
+    sums.kernel.part_multiple = 64;
+    for (int begin = 0; begin < columns; begin += 64) {
+      for (const int end : {std::min(begin + 64, columns), columns}) {
+        sums.calls.push_back(
+            {{numbers(9 * columns), numbers(columns), numbers(columns)}, {}, begin, end});
+      }
+    }
+    cases.push_back(std::move(sums));
   }
   check_emitted(cases);
 }

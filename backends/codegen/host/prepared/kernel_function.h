@@ -16,7 +16,8 @@ struct IndexOutOfRange {
 /// The arguments of compiled code, which also reads them directly: the layout is part of the
 /// contract with emitters. The call computes indices [begin, end) along axis 0 (without outer axes:
 /// begin 0, end 1); calls with disjoint ranges may run in parallel, unless the kernel has column
-/// sums (Store in kernel/kernel.h). REQUIRES: extents of outer axes are above 0. Extents of inner
+/// sums (Store in kernel/kernel.h). REQUIRES: extents of outer axes are above 0; begin is a
+/// multiple of Kernel::part_multiple, and end is another or the extent of axis 0. Extents of inner
 /// axes may be 0 (a reduction then gives its identity element), and so may a dynamic_limit (no
 /// index is in range).
 struct KernelArguments {

@@ -2,6 +2,7 @@
 // order. Scans combine the lanes of a vector in a tree.
 #include "backends/codegen/host/schedule/schedule_kernel.h"
 
+#include "backends/codegen/claims/target_description.h"
 #include "backends/codegen/kernel/collapse_axes.h"
 #include "backends/codegen/kernel/order_axes.h"
 
@@ -13,6 +14,8 @@ void schedule_kernel(Kernel& kernel) {
                                                      : nearest_axis(kernel);
   reuse_stored(kernel);
   collapse_axes(kernel);
+  // HostDescription::lane_block.
+  if (kernel.vector_axis == 0 && kernel.outer > 0) kernel.part_multiple = TargetDescription{}.lanes;
 }
 
 }  // namespace kiln::codegen

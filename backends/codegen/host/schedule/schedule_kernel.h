@@ -8,8 +8,9 @@
 namespace kiln::codegen {
 
 /// Interchanges the outer axes, chooses the vector axis (order_axes.h), stores expensive values for
-/// later stages (reuse_stored), and collapses axes (collapse_axes.h). Float sums may be
-/// reassociated; all other values keep their bits. A pure function of the kernel.
+/// later stages (reuse_stored), and collapses axes (collapse_axes.h). Parts of a vector axis are
+/// multiples of TargetDescription::lanes (Kernel::part_multiple). Float sums may be reassociated;
+/// all other values keep their bits. A pure function of the kernel.
 void schedule_kernel(Kernel& kernel);
 
 /// Stores an expensive value of a reduction, such as an exponential, in the operand that a later
