@@ -147,8 +147,8 @@ Row first_step(const std::string& name, const std::string& network, const Images
             return builder.work({loss}, updates);
           },
           Timing::FirstCall,
-          "Zen 3, parts timed on 2 threads: compiling takes 65 % of MobileNetV2's first step and "
-          "35 % of ResNet50's, half of it in LLVM; eager PyTorch compiles nothing"};
+          "Zen 3, parts timed on 2 threads: compiling takes 50 % of MobileNetV2's first step and "
+          "25 % of ResNet50's, half of it in LLVM; eager PyTorch compiles nothing"};
 }
 
 }  // namespace
