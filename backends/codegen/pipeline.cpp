@@ -168,8 +168,9 @@ bool note_claims(Compilation& c) {
   return true;
 }
 
-/// Groups of rows divide axis 0 of kernels at multiples of their indices per row.
-void divide_at_rows(const LoopStep& loop, std::vector<BuiltKernel>& kernels) {
+/// Lowers part_multiple of a loop's kernels to what groups of rows allow: groups begin at multiples
+/// of a step's indices per row.
+void restrict_part_multiples(const LoopStep& loop, std::vector<BuiltKernel>& kernels) {
   const std::vector<std::int64_t>& scales = loop.independent_rows->scales;
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const auto* step = std::get_if<KernelStep>(&loop.body->steps[i]);
@@ -186,7 +187,7 @@ bool find_independent_rows(Compilation& c) {
       auto* loop = std::get_if<LoopStep>(&step);
       if (!loop) continue;
       loop->independent_rows = find_independent_rows(*loop, c.program.kernels);
-      if (loop->independent_rows) divide_at_rows(*loop, c.program.kernels);
+      if (loop->independent_rows) restrict_part_multiples(*loop, c.program.kernels);
       changed = changed || loop->independent_rows;
     }
   }
@@ -292,8 +293,8 @@ constexpr CodegenPass kPipeline[] = {
      kReorders, "chooses loop order and vector axis for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "records the outcome of each claim for dumps"},
-    {"find_independent_rows", find_independent_rows, verify_plan, print_program, kOptional,
-     kReorders, "finds row-independent loops, which run in parallel over rows"},
+    {"find_independent_rows", find_independent_rows, verify_plan_and_kernels, print_program,
+     kOptional, kReorders, "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
     {"find_buffer_aliases", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,

@@ -1,10 +1,10 @@
 // A list of running loops that idle threads join. A loop lives on its caller's stack; the caller
 // removes it from the list and then waits until no worker is inside. The pool is never destroyed,
 // and its threads are not joined at exit.
-// Work stealing with static shares: each thread starts with a share of its own, the same in every
-// loop, whose data its cache has from the previous loop, and then steals from the other shares.
-// Threads write few cache lines of each other: a share has a line of its own, and a worker whose
-// loop is the only one polls for the next one without the lock.
+// Work stealing with static shares: each of the first kMaxShares threads starts with a share of
+// its own, the same in every loop, whose data its cache has from the previous loop, and then steals
+// from the other shares. Against cache-line contention, each share is aligned to a line, and a
+// worker polls for the next loop without the lock if no other loop was running.
 #include "runtime/host/thread_pool.h"
 
 #include <kiln/error.h>
@@ -38,7 +38,8 @@ constexpr std::uint64_t kPartsPerThread = 4;
 /// and far shorter than waking a thread twice.
 constexpr int kSpins = 2000;
 
-/// Beyond so many threads, several start with the same share.
+/// At most so many shares: they are on the caller's stack, and a thief visits all of them. Thread i
+/// starts with share i % kMaxShares.
 constexpr unsigned kMaxShares = 16;
 constexpr std::size_t kCacheLine = 64;
 
@@ -48,7 +49,9 @@ class alignas(kCacheLine) Share {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   /// REQUIRES: last < 2^32.
-  void set(std::uint64_t first, std::uint64_t last) { left_ = last << 32 | first; }
+  void set(std::uint64_t first, std::uint64_t last) {
+    left_.store(last << 32 | first, std::memory_order_relaxed);
+  }
   /// Claims the first part; kNone: there is none.
   std::uint64_t take_first() {
     const std::uint64_t left = take(1);
@@ -92,7 +95,7 @@ struct Loop {
   void* const context;
   const std::uint64_t n, parts, share_count;
   std::array<Share, kMaxShares> shares;
-  alignas(kCacheLine) std::atomic<bool> exhausted{false};  // every part has been claimed
+  alignas(kCacheLine) std::atomic<bool> exhausted{false};  // no part is left, or it failed
   std::atomic<std::uint32_t> code{0};
   std::atomic<unsigned> workers{0};  // pool threads in the loop; incremented under the lock
 };
@@ -100,14 +103,14 @@ struct Loop {
 struct Pool {
   std::mutex mutex;
   std::condition_variable work;  // a loop was added, or the threads must stop
-  std::condition_variable idle;  // a worker left a loop, a loop ended, or a resize ended
+  std::condition_variable idle;  // a worker left, the last loop before a resize, or a resize ended
   std::vector<Loop*> loops;
   std::vector<std::thread> threads;
   bool resizing = false;  // set_thread_count is running: no other loop starts
   bool stopping = false;
   unsigned wanted = 0;            // number of threads; 0: not configured yet
   std::atomic<pid_t> process{0};  // that started the threads
-  std::atomic<unsigned> sleeping_callers{0};  // wait for `idle` until the workers left their loops
+  std::atomic<unsigned> sleeping_callers{0};  // in wait_for_workers, beyond its polling
   alignas(kCacheLine) std::atomic<std::uint64_t> loops_added{0};
 };
 
@@ -182,7 +185,8 @@ bool spin_until(const Done& done) {
 // Leaves a loop. The last worker must not access it afterwards: it lives on the caller's stack.
 void leave(Pool& state, Loop& loop) {
   if (loop.workers.fetch_sub(1) != 1) return;
-  // A caller that saw the old count has announced that it sleeps, or will see the new one.
+  // Both sides are sequentially consistent (Dekker): either this thread reads sleeping_callers > 0,
+  // or the caller, which increments it before it reads `workers`, reads 0 there.
   if (state.sleeping_callers == 0) return;
   // The caller checks the count under the lock. Once the lock was free, a caller that saw the old
   // count is asleep, so that it gets the notification.
@@ -202,8 +206,8 @@ void wait_for_workers(Pool& state, const Loop& loop) {
   --state.sleeping_callers;
 }
 
-// Polls for the next loop before it sleeps, also where it woke too late for its loop: in a sequence
-// of short loops it would be late for each of them otherwise.
+// Runs loops until the pool stops. Polls before it sleeps, also after it found no loop: a thread
+// that woke too late would otherwise be late for every loop of a sequence.
 void run_worker(unsigned thread) {
   const ScopedFpEnvironment usual;  // not inherited from the thread that started this one
   Pool& state = pool();
@@ -211,16 +215,16 @@ void run_worker(unsigned thread) {
   while (!state.stopping) {
     Loop* loop = open_loop(state);
     const std::uint64_t seen = state.loops_added;
-    const bool is_only = state.loops.size() <= 1;
+    const bool may_have_others = loop != nullptr && state.loops.size() > 1;
     if (loop != nullptr) ++loop->workers;
     lock.unlock();
     if (loop != nullptr) {
       run_parts(*loop, thread);
       leave(state, *loop);
     }
-    if (loop == nullptr || is_only) spin_until([&] { return state.loops_added != seen; });
+    if (!may_have_others) spin_until([&] { return state.loops_added != seen; });
     lock.lock();
-    if (loop != nullptr && !is_only) continue;
+    if (may_have_others) continue;
     state.work.wait(lock, [&] { return state.stopping || state.loops_added != seen; });
   }
 }

@@ -1,7 +1,7 @@
 // sin and cos: |x| = n pi/2 + r; n mod 4 selects the polynomial in r. The reduction (Cody-Waite)
-// uses pi/2 in parts whose products with n are exact, which suffices up to kTrigLimit. Polynomials
-// are minimax for the relative error (float32 2^-27.8, float64 2^-57.6). float32 is at most 1.57
-// units in the last place off.
+// subtracts n times each part of pi/2. Without fused multiply-add the last product is rounded; its
+// error is negligible up to kTrigLimit. Polynomials are minimax for the relative error (float32
+// 2^-27.8, float64 2^-57.6). float32 is at most 1.57 units in the last place off.
 #pragma once
 
 #include "backends/codegen/formulas/builder.h"
@@ -15,7 +15,7 @@ inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 // pi/2 in three parts: 33 bits, 33 bits, the remainder; and the remainder after the first part.
 inline constexpr double kHalfPi1 = 0x1.921fb544p+0, kHalfPi2 = 0x1.0b4611a6p-34;
 inline constexpr double kHalfPi3 = 0x1.3198a2e037073p-69, kAfterHalfPi1 = 0x1.0b4611a626331p-34;
-// pi/2 as the sum of three float32.
+// pi/2 as the sum of three float32, for targets with fused multiply-add.
 inline constexpr double kHalfPiFloat[] = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50};
 inline constexpr double kSinFloat[] = {-0.1666665347, 0.008332083462, -0.000195043175};
 inline constexpr double kSinDouble[] = {-0.166666666666666228,  0.00833333333332003981,
@@ -33,7 +33,7 @@ struct Angle {
   Value<F> rest = {};  // low part of r, float64 only
 };
 
-/// x - n pi/2 in float64, where products of a float32 and n are exact.
+/// x - n pi/2 in float64, where the product of n and kHalfPi1 is exact.
 template <FormulaBuilder F>
 Value<F> reduce_in_double(const F& f, const Value<F>& x, const Value<F>& n) {
   const F doubles = f.doubles();

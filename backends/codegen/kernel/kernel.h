@@ -118,7 +118,7 @@ struct Kernel {
   /// The axis to vectorise: accesses are contiguous along it. It is the last outer axis or the last
   /// inner one. -1: scalar code.
   int vector_axis = -1;
-  /// Calls divide axis 0 at multiples of this number only (KernelArguments::begin).
+  /// Calls begin and end parts of axis 0 at multiples of this, or at its extent; 1: anywhere.
   std::int64_t part_multiple = 1;
   std::vector<Operand> operands;
   std::vector<Access> accesses;

@@ -62,7 +62,7 @@ class Verifier {
     const bool inner = vector == count - 1, outer = vector == kernel_.outer - 1;
     require(vector == -1 || inner || outer,
             "a vector axis that is neither the last outer nor the last inner one");
-    require(kernel_.part_multiple > 0, "parts of axis 0 at multiples of no positive number");
+    require(kernel_.part_multiple > 0, "part_multiple is not positive");
     for (const ir::Dim& dim : kernel_.axes) size(dim);
   }
 

@@ -3,6 +3,7 @@
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kiln::codegen {
 namespace {
@@ -20,13 +21,14 @@ std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
 }
 
 /// Indices along axis 0 per part: about kernel_grain expressions, at most max_kernel_parts() parts,
-/// and whole cache lines where neighbours along axis 0 are contiguous.
+/// a multiple of Kernel::part_multiple, and whole cache lines where neighbours along axis 0 are
+/// contiguous.
 std::int64_t grain_of(const Kernel& kernel, std::int64_t range, const StepBinding& binding) {
   const HostDescription& host = binding.inputs.host;
-  const auto rounded = [&](std::int64_t grain) {
-    if (kernel.vector_axis != 0 && across_axis(kernel) != 0) return grain;
-    return ceil_div(grain, host.lane_block()) * host.lane_block();
-  };
+  const bool is_contiguous = kernel.vector_axis == 0 || across_axis(kernel) == 0;
+  const std::int64_t block =
+      std::lcm(kernel.part_multiple, is_contiguous ? host.lane_block() : std::int64_t{1});
+  const auto rounded = [&](std::int64_t grain) { return ceil_div(grain, block) * block; };
   const std::int64_t grain =
       rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index(kernel, binding)));
   return rounded(std::max(grain, ceil_div(range, host.max_kernel_parts())));

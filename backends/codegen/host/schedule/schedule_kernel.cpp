@@ -14,7 +14,7 @@ void schedule_kernel(Kernel& kernel) {
                                                      : nearest_axis(kernel);
   reuse_stored(kernel);
   collapse_axes(kernel);
-  // HostDescription::lane_block.
+  // Parts of a vector axis are whole lane blocks (HostDescription::lane_block).
   if (kernel.vector_axis == 0 && kernel.outer > 0) kernel.part_multiple = TargetDescription{}.lanes;
 }
 
