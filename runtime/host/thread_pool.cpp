@@ -95,7 +95,8 @@ struct Loop {
   void* const context;
   const std::uint64_t n, parts, share_count;
   std::array<Share, kMaxShares> shares;
-  alignas(kCacheLine) std::atomic<bool> exhausted{false};  // no part is left, or it failed
+  /// A thread found no unclaimed part, or the loop has failed.
+  alignas(kCacheLine) std::atomic<bool> exhausted{false};
   std::atomic<std::uint32_t> code{0};
   std::atomic<unsigned> workers{0};  // pool threads in the loop; incremented under the lock
 };
@@ -103,7 +104,7 @@ struct Loop {
 struct Pool {
   std::mutex mutex;
   std::condition_variable work;  // a loop was added, or the threads must stop
-  std::condition_variable idle;  // a worker left, the last loop before a resize, or a resize ended
+  std::condition_variable idle;  // no worker is left in a loop, or no loop, or a resize ended
   std::vector<Loop*> loops;
   std::vector<std::thread> threads;
   bool resizing = false;  // set_thread_count is running: no other loop starts

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -247,4 +248,29 @@ TEST_CASE("function: readers never see partial updates", "[concurrency]") {
   reader.join();
   CHECK(torn == 0);
   CHECK(K::get_value(a).item<float>() == 200);
+}
+
+TEST_CASE("function: loops over groups of rows compute each row, for any number of units") {
+  constexpr int kSteps = 4;
+  for (const int rows : {32, 48, 100}) {
+    for (const int units : {1, 3, 8, 12, 17}) {
+      INFO(rows << " rows of " << units);
+      std::vector<float> x;
+      for (int i = 0; i < kSteps * rows * units; ++i) {
+        x.push_back(static_cast<float>(i * 37 % 11 - 5));
+      }
+      const Tensor elems = K::placeholder({.shape = {kSteps, rows, units}});
+      const Tensor last = K::foldl(
+          [](const Tensor& h, const Tensor& now) { return K::maximum(h * 2.0 - now, h + now); },
+          elems, {.initializer = K::zeros({rows, units})});
+      const Array result = K::function({elems}, {last})({Array(x, {kSteps, rows, units})})[0];
+      std::vector<float> expected(static_cast<std::size_t>(rows * units));
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        float& h = expected[i % expected.size()];
+        h = std::max(h * 2 - x[i], h + x[i]);
+      }
+      CHECK(std::equal(expected.begin(), expected.end(), result.as<float>().begin(),
+                       result.as<float>().end()));
+    }
+  }
 }

@@ -128,8 +128,23 @@ std::vector<int> results_in_stacks(const Plan& plan, const LoopStep& loop) {
   return found;
 }
 
+/// Groups of rows divide axis 0 of a kernel at multiples of its indices per row.
+void verify_groups(const LoopStep& loop, const std::vector<BuiltKernel>& kernels) {
+  if (!loop.independent_rows) return;
+  const std::vector<std::int64_t>& scales = loop.independent_rows->scales;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const auto* step = std::get_if<KernelStep>(&loop.body->steps.at(i));
+    if (!step) continue;
+    const Kernel& kernel = kernels.at(static_cast<std::size_t>(step->kernel)).kernel;
+    if (scales[i] % kernel.part_multiple == 0) continue;
+    broken(text("groups of rows divide kernel ", kernel.name, " at multiples of ", scales[i],
+                ", not of ", kernel.part_multiple));
+  }
+}
+
 void verify_bodies(const Plan& plan, const Step& step, const std::vector<BuiltKernel>& kernels) {
   if (const auto* loop = std::get_if<LoopStep>(&step)) {
+    verify_groups(*loop, kernels);
     verify(*loop->body, kernels, results_in_stacks(plan, *loop));
   }
   const auto* branch = std::get_if<BranchStep>(&step);

@@ -247,7 +247,7 @@ void KernelEmitter::axis_loop(int axis, const std::function<void()>& body) {
   if (axis > 0 || kernel_.outer == 0) {
     return axis_loop(axis, b_.getInt64(0), size(extent), count, body);
   }
-  // Other parts may have a rest of any length.
+  // Parts at other multiples may have a rest of any length.
   if (kernel_.part_multiple % lanes_ != 0) count.reset();
   axis_loop(axis, begin_, end_, count, body);
 }

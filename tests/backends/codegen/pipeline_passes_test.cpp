@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/lowered.h"
 
+#include "backends/codegen/plan/verify_plan.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/module/print.h"
 #include "core/ops/build.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 using namespace kiln;
 using namespace kiln::codegen;
@@ -50,9 +52,9 @@ Tensor input(Shape shape, const char* dtype = "float32") {
   return placeholder({.shape = std::move(shape), .dtype = dtype});
 }
 
-/// h = tanh(dot(h, w) + x[t]) for 32 rows of 8; all h.
-Sample loop() {
-  const Tensor x = input({32, 5, 8}), w = input({8, 8}), first = input({32, 8});
+/// h = tanh(dot(h, w) + x[t]) for 32 rows; all h.
+Sample loop_of(std::int64_t units) {
+  const Tensor x = input({32, 5, units}), w = input({units, units}), first = input({32, units});
   const StepFunction step = [&](const Tensor& now, const std::vector<Tensor>& states) {
     const Tensor next = tanh(dot(states[0], w) + now);
     return StepResult{next, {next}};
@@ -60,6 +62,7 @@ Sample loop() {
   const RnnResult result = rnn(step, x, {first});
   return {{x, w, first}, {sum(result.outputs)}};
 }
+Sample loop() { return loop_of(8); }
 
 ir::Value value(const Tensor& tensor) { return value_of(tensor, "tensor"); }
 
@@ -170,7 +173,7 @@ const Row kRows[] = {
        return Sample{{x, w}, {dot(x, w)}};
      },
      "outcomes: 0", "outcomes: 1"},
-    {"find_independent_rows", loop, "sharded loops: 0", "lanes, divided at multiples of 8\n"},
+    {"find_independent_rows", loop, "sharded loops: 0", "sharded loops: 1"},
     {"find_region",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8});
@@ -220,6 +223,23 @@ std::string state_of(Compilation& c) {
   return c.program.plan.slots.empty() ? out : out + print(c.program);
 }
 
+/// The state of the program before that pass. `library` must outlive it.
+Compilation compiled_until(std::string_view pass, const Sample& sample,
+                           const EveryMatmul& library) {
+  Compilation c;
+  for (const Tensor& argument : sample.arguments) c.arguments.push_back(value(argument));
+  c.results = sample.values;
+  for (const Tensor& result : sample.results) c.results.push_back(value(result));
+  c.updates = sample.updates;
+  c.library = &library;
+  c.schedule = schedule_kernel;
+  for (const CodegenPass& earlier : pipeline()) {
+    if (earlier.name == pass) break;
+    earlier.run(c);
+  }
+  return c;
+}
+
 bool has(const std::string& whole, const char* part) {
   return whole.find(part) != std::string::npos;
 }
@@ -233,18 +253,7 @@ TEST_CASE("pipeline: each pass changes a program that it is for") {
     const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
                                   [&](const Row& one) { return one.pass == pass.name; });
     REQUIRE(row != std::end(kRows));
-    const Sample sample = row->make();
-    Compilation c;
-    for (const Tensor& argument : sample.arguments) c.arguments.push_back(value(argument));
-    c.results = sample.values;
-    for (const Tensor& result : sample.results) c.results.push_back(value(result));
-    c.updates = sample.updates;
-    c.library = &library;
-    c.schedule = schedule_kernel;
-    for (const CodegenPass& earlier : pipeline()) {
-      if (&earlier == &pass) break;
-      earlier.run(c);
-    }
+    Compilation c = compiled_until(pass.name, row->make(), library);
     const std::string before = state_of(c);
     CHECK(pass.run(c));
     pass.verify(c);
@@ -259,5 +268,33 @@ TEST_CASE("pipeline: each pass changes a program that it is for") {
       CHECK_FALSE(has(before, row->after));
       CHECK(has(after, row->after));
     }
+  }
+}
+
+TEST_CASE("pipeline: groups of rows lower the multiples at which kernels are divided") {
+  const EveryMatmul library;
+  for (const std::int64_t units : {7, 8, 12, 64, 192}) {
+    INFO(units << " indices per row");
+    Compilation c = compiled_until("find_region", loop_of(units), library);
+    const Plan& body = *c.bodies.at(0);
+    const LoopStep* loop = nullptr;
+    for (const Step& step : c.program.plan.steps) {
+      if (const auto* one = std::get_if<LoopStep>(&step)) loop = one;
+    }
+    REQUIRE(loop);
+    REQUIRE(loop->independent_rows);
+    int kernels = 0;
+    for (std::size_t i = 0; i < body.steps.size(); ++i) {
+      const auto* step = std::get_if<KernelStep>(&body.steps[i]);
+      if (!step) continue;
+      ++kernels;
+      CHECK(loop->independent_rows->scales[i] == units);
+      Kernel& kernel = c.program.kernels[static_cast<std::size_t>(step->kernel)].kernel;
+      CHECK(kernel.part_multiple == std::gcd(std::int64_t{64}, units));
+      verify(c.program.plan, c.program.kernels);
+      kernel.part_multiple = 2 * units;
+      CHECK_THROWS_AS(verify(c.program.plan, c.program.kernels), InternalError);
+    }
+    CHECK(kernels == 1);
   }
 }

@@ -14,7 +14,7 @@ void schedule_kernel(Kernel& kernel) {
                                                      : nearest_axis(kernel);
   reuse_stored(kernel);
   collapse_axes(kernel);
-  // Parts of a vector axis are whole lane blocks (HostDescription::lane_block).
+  // find_independent_rows lowers it where groups of rows need that.
   if (kernel.vector_axis == 0 && kernel.outer > 0) kernel.part_multiple = TargetDescription{}.lanes;
 }
 

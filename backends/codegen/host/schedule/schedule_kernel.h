@@ -9,8 +9,8 @@ namespace kiln::codegen {
 
 /// Interchanges the outer axes, chooses the vector axis (order_axes.h), stores expensive values for
 /// later stages (reuse_stored), and collapses axes (collapse_axes.h). Sets
-/// Kernel::part_multiple for a vector axis 0. Float sums may be reassociated;
-/// all other values keep their bits. A pure function of the kernel.
+/// Kernel::part_multiple to TargetDescription::lanes for a vector axis 0. Float sums may be
+/// reassociated; all other values keep their bits. A pure function of the kernel.
 void schedule_kernel(Kernel& kernel);
 
 /// Stores an expensive value of a reduction, such as an exponential, in the operand that a later
