@@ -8,7 +8,7 @@ namespace kiln::cuda {
 std::unique_ptr<sdk::Executable> CudaTarget::load(codegen::LoweredModule lowered,
                                                   const sdk::Host& host) {
   const DeviceLibraries libraries{*libraries_.compiler, libraries_.matmuls.library.get(),
-                                  *libraries_.convolutions};
+                                  *libraries_.convolutions, *libraries_.transpositions};
   return load_program(std::move(lowered), *this, libraries, resources_, host);
 }
 

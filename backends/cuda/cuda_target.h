@@ -5,6 +5,7 @@
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
+#include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/libraries/device_claims.h"
 #include "backends/cuda/libraries/open_convolutions.h"
 #include "backends/cuda/libraries/open_matmuls.h"
@@ -16,6 +17,7 @@ struct InstanceLibraries {
   std::shared_ptr<const api::Compiler> compiler;
   Matmuls matmuls;
   std::shared_ptr<const DeviceConvolutions> convolutions;
+  std::shared_ptr<const FilterTranspositions> transpositions;  // for convolutions
 };
 
 /// Compiles kernels by NVRTC and claims matmuls for cuBLASLt, convolutions for cuDNN.

@@ -36,6 +36,8 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   libraries.matmuls = open_matmuls(options.cublaslt, resources.device, options.tf32, messages);
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(
       options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
+  libraries.transpositions =
+      std::make_shared<const FilterTranspositions>(resources.device, libraries.compiler, host);
   for (const std::string& message : messages) host.log(KILN_LOG_INFO, "cuda", message);
   return std::make_unique<CudaInstance>(resources, std::move(libraries), host);
 }

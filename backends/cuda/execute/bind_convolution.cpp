@@ -1,12 +1,36 @@
-// Adds the source line to the library's errors.
+// Adds the source line to the library's errors, and memory for a transposed filter.
 #include "backends/cuda/execute/bind_convolution.h"
 
 #include "backends/codegen/inspect/source.h"
 
 namespace kiln::cuda {
+namespace {
+
+std::int64_t elements_of(const TensorLayout& tensor) {
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : tensor.dims) elements *= dim;
+  return elements;
+}
+
+/// Plans the transposition of the filter, and its memory after cuDNN's workspace.
+void add_transposition(DeviceConvolution& bound, const ConvolutionDescription& convolution,
+                       const FilterTranspositions& transpositions) {
+  const std::int64_t elements = elements_of(convolution.filter);
+  const std::int64_t filters = convolution.filter.dims[0], others = elements / filters;
+  if (filters == 1 || others == 1) return;
+  const bool is_result = convolution.role == ir::ConvRole::Filter;
+  bound.transposition = transpositions.bind(convolution.dtype, is_result ? filters : others,
+                                            is_result ? others : filters);
+  bound.filter_offset = bound.workspace_bytes;
+  bound.workspace_bytes += elements * static_cast<std::int64_t>(dtype_bytes(convolution.dtype)) +
+                           kFilterAlignment - 1;
+}
+
+}  // namespace
 
 DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
                                    const ConvolutionLibrary& library,
+                                   const FilterTranspositions& transpositions,
                                    const codegen::EvaluateDim& evaluate) {
   DeviceConvolution bound;
   const auto convolution = describe(step, library.options(), evaluate);
@@ -21,6 +45,7 @@ DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
   bound.zero_fills_result =
       convolution->reads_part_of_input && convolution->role == ir::ConvRole::Input;
   bound.workspace_bytes = bound.prepared->workspace_bytes();
+  add_transposition(bound, *convolution, transpositions);
   return bound;
 }
 

@@ -1,6 +1,7 @@
 // Binds a convolution step to the sizes of a call: describes and plans cuDNN's operation.
 #pragma once
 
+#include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/libraries/convolutions.h"
 
 namespace kiln::cuda {
@@ -10,13 +11,20 @@ struct DeviceConvolution {
   /// Null: the result is zero or has no elements.
   std::shared_ptr<const PreparedConvolution> prepared;
   bool zero_fills_result = false;  // cuDNN writes a part of the result; the rest is zero
-  std::int64_t workspace = 0;      // offset in the arena
-  std::int64_t workspace_bytes = 0;
+  /// To cuDNN's order before the convolution; of backward weights, back from it afterwards. Empty
+  /// where the filter has the same elements in both orders.
+  std::optional<FilterTransposition> transposition;
+  std::int64_t workspace = 0;  // offset in the arena
+  /// Of cuDNN's workspace, then from filter_offset the transposed filter.
+  std::int64_t workspace_bytes = 0, filter_offset = 0;
 };
+
+/// Of the transposed filter, in bytes: the widest vector loads of cuDNN's kernels.
+inline constexpr std::int64_t kFilterAlignment = 16;
 
 /// An upper bound on the operations that issue_convolution() queues.
 inline std::int64_t operations_of(const DeviceConvolution& bound) {
-  return bound.zero_fills_result ? 2 : 1;
+  return 1 + (bound.zero_fills_result ? 1 : 0) + (bound.transposition ? 1 : 0);
 }
 
 /// Evaluates the sizes and plans the convolution. Throws sdk::Failure, of UNIMPLEMENTED where the
@@ -24,6 +32,7 @@ inline std::int64_t operations_of(const DeviceConvolution& bound) {
 /// ScopedContext of the thread, which captures no stream.
 DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
                                    const ConvolutionLibrary& library,
+                                   const FilterTranspositions& transpositions,
                                    const codegen::EvaluateDim& evaluate);
 
 }  // namespace kiln::cuda

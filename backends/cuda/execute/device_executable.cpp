@@ -169,6 +169,7 @@ class DeviceExecutable final : public sdk::Executable {
                                       .grid = resources_.device->grid(),
                                       .matmuls = libraries_.matmuls,
                                       .convolutions = libraries_.convolutions.library(),
+                                      .transpositions = libraries_.transpositions,
                                       .evaluate = evaluate});
       check_launches(*sized->plan);
       for (const ir::Value& result : lowered_.results) {

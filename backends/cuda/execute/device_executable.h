@@ -3,6 +3,7 @@
 
 #include "backends/codegen/target.h"
 #include "backends/cuda/device/device_buffer.h"
+#include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/execute/kernel_library.h"
 #include "backends/cuda/libraries/cublaslt.h"
 #include "backends/cuda/libraries/open_convolutions.h"
@@ -14,6 +15,7 @@ struct DeviceLibraries {
   const api::Compiler& compiler;
   const MatmulLibrary* matmuls;  // null: no matmul is claimed
   const DeviceConvolutions& convolutions;
+  const FilterTranspositions& transpositions;
 };
 
 /// Compiles the program's kernels and uploads its constants. Throws sdk::Failure. REQUIRES:

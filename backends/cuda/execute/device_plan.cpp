@@ -54,7 +54,7 @@ class Binder {
 
   DeviceConvolution bind(const ConvolutionStep& step) const {
     if (inputs_.convolutions == nullptr) throw no_library(step);
-    return bind_convolution(step, *inputs_.convolutions, inputs_.evaluate);
+    return bind_convolution(step, *inputs_.convolutions, inputs_.transpositions, inputs_.evaluate);
   }
 
   DeviceLoop bind(const LoopStep& step) {

@@ -77,6 +77,7 @@ struct DeviceBindInputs {
   const codegen::GridDescription& grid;
   const MatmulLibrary* matmuls;            // null: the program has none
   const ConvolutionLibrary* convolutions;  // likewise
+  const FilterTranspositions& transpositions;
   const codegen::EvaluateDim& evaluate;
 };
 

@@ -1,4 +1,5 @@
-// Queues a bound convolution on a stream by cuDNN, with a zero fill where it needs one.
+// Queues a bound convolution on a stream by cuDNN, with a zero fill and a transposition of the
+// filter where it needs them.
 #pragma once
 
 #include "backends/cuda/device/stream.h"
@@ -13,6 +14,7 @@ struct ConvolutionCall {
   const module::Module& module;  // for the source line of an error
   api::DeviceAddress lhs = 0, rhs = 0, result = 0, workspace = 0;
   std::int64_t result_bytes = 0;
+  api::DeviceAddress call_block = 0;  // as launch_kernel()
 };
 
 /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.

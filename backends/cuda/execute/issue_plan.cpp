@@ -5,6 +5,7 @@
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
+#include "backends/cuda/execute/launch_kernel.h"
 #include "core/types/at.h"
 
 #include <cstddef>
@@ -97,19 +98,8 @@ class PlanIssuer {
       values_.push_back(offset_by(arena_, launch.partials));
       values_.push_back(call_.arrivals);
     }
-    parameters_.clear();
-    for (std::uint64_t& value : values_) parameters_.push_back(&value);
-    auto number = static_cast<std::int32_t>(launch_);
-    parameters_.push_back(&number);
-    parameters_.push_back(&call_.call_block);
-    call_.stream.submit(
-        [&] {
-          return call_.device.driver().launch_kernel(
-              launch.kernel->function, static_cast<unsigned>(launch.grid.blocks), 1, 1,
-              static_cast<unsigned>(launch.grid.threads), 1, 1, 0, call_.stream.handle(),
-              parameters_.data(), nullptr);
-        },
-        "launch a kernel");
+    launch_kernel(call_.stream, *launch.kernel, launch.grid, values_,
+                  static_cast<std::int32_t>(launch_), call_.call_block, parameters_);
   }
 
   void issue(const Step& step, const DeviceMatmul& bound) {
@@ -136,7 +126,8 @@ class PlanIssuer {
                        .rhs = slot(convolution.rhs),
                        .result = slot(convolution.result),
                        .workspace = offset_by(arena_, bound.workspace),
-                       .result_bytes = bytes(convolution.result)});
+                       .result_bytes = bytes(convolution.result),
+                       .call_block = call_.call_block});
   }
 
   // ---- loops ----
@@ -314,7 +305,7 @@ class PlanIssuer {
   std::int64_t first_launch_;          // the first launch of the plan
   std::int64_t launch_ = 0;            // the first launch of the step being queued
   std::vector<std::uint64_t> values_;  // of a launch
-  std::vector<void*> parameters_;      // their addresses
+  std::vector<void*> parameters_;      // of launch_kernel()
 };
 
 }  // namespace

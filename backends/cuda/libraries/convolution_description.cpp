@@ -34,15 +34,12 @@ TensorLayout channels_last(const Ints& dims) {
   return layout;
 }
 
-/// The layout of a filter that is [spatial.., channels of a group, filters] in memory.
-TensorLayout filters_last(const Ints& dims) {
-  const std::int64_t filters = dims.back(), channels = dims[dims.size() - 2];
-  TensorLayout layout{{filters, channels}, {1, filters}};
-  layout.dims.insert(layout.dims.end(), dims.begin(), dims.end() - 2);
-  layout.strides.resize(dims.size());
-  std::int64_t stride = filters * channels;
-  for (std::size_t i = dims.size(); i-- > 2; stride *= layout.dims[i]) layout.strides[i] = stride;
-  return layout;
+/// The layout of a filter of the node's dims [spatial.., channels of a group, filters] that is
+/// [filters, spatial.., channels of a group] in memory.
+TensorLayout filters_first(const Ints& dims) {
+  Ints in_memory{dims.back()};
+  in_memory.insert(in_memory.end(), dims.begin(), dims.end() - 1);
+  return channels_last(in_memory);
 }
 
 /// Adds a spatial axis of size 1 before the others.
@@ -109,7 +106,7 @@ std::optional<ConvolutionDescription> describe(const ConvolutionStep& step,
                              .tf32 = options.tf32 && step.dtype == DType::Float32,
                              .deterministic = options.deterministic,
                              .input = channels_last(tensors[0]),
-                             .filter = filters_last(tensors[1]),
+                             .filter = filters_first(tensors[1]),
                              .output = channels_last(tensors[2]),
                              .strides = attrs.strides,
                              .dilations = attrs.dilations,

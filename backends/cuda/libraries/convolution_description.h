@@ -9,7 +9,9 @@
 namespace kiln::cuda {
 
 /// Dims and strides in elements, in cuDNN's order: N, C and spatial axes of the input and the
-/// output; K, C per group and spatial axes of the filter.
+/// output; K, C per group and spatial axes of the filter. In memory, C is the last axis of each:
+/// cuDNN 9.19 reads and writes filters in the order K, spatial.., C if the images have their
+/// channels last, whatever strides the filter's descriptor has.
 struct TensorLayout {
   std::vector<std::int64_t> dims, strides;
 

@@ -16,6 +16,20 @@ Tensor tensor_of(const Descriptor& descriptor) {
           .alignment = descriptor.one<std::int64_t>(A::TensorAlignment)};
 }
 
+/// As cuDNN 9.19 does: where the channels of the images are last in memory, those of a filter are,
+/// too, whatever its strides.
+Tensor filter_of(const Descriptor& descriptor, const Tensor& input) {
+  Tensor filter = tensor_of(descriptor);
+  if (input.strides.size() != filter.dims.size() || input.strides[1] != 1) return filter;
+  std::int64_t stride = filter.dims[1];
+  for (std::size_t i = filter.dims.size(); i-- > 2; stride *= filter.dims[i]) {
+    filter.strides[i] = stride;
+  }
+  filter.strides[0] = stride;
+  filter.strides[1] = 1;
+  return filter;
+}
+
 struct RoleAttributes {
   DescriptorType role;
   A convolution, input, filter, output, alpha, beta;
@@ -70,9 +84,10 @@ std::string reason_of_axis(const Problem& problem, std::size_t i) {
 Problem problem_of(const Descriptor& operation) {
   const RoleAttributes& names = attributes_of(operation.type);
   const Descriptor& convolution = operation.at(names.convolution);
+  const Tensor input = tensor_of(operation.at(names.input));
   return {.role = operation.type,
-          .input = tensor_of(operation.at(names.input)),
-          .filter = tensor_of(operation.at(names.filter)),
+          .input = input,
+          .filter = filter_of(operation.at(names.filter), input),
           .output = tensor_of(operation.at(names.output)),
           .strides = convolution.list<std::int64_t>(A::ConvolutionStrides),
           .dilations = convolution.list<std::int64_t>(A::ConvolutionDilations),

@@ -1,0 +1,72 @@
+// The kernel is lowered from a graph of one permutation of unknown sizes, by the passes that lower
+// all programs.
+#include "backends/cuda/execute/filter_transposition.h"
+
+#include "backends/codegen/bind/slot_sizes.h"
+#include "backends/codegen/grid/shape_kernel.h"
+#include "backends/codegen/pipeline.h"
+#include "core/module/read.h"
+#include "core/ops/build.h"
+#include "core/types/at.h"
+
+namespace kiln::cuda {
+
+FilterTranspositions::Transposer FilterTranspositions::compile(DType dtype) const {
+  Transposer made;
+  made.rows = ir::Dim::fresh("rows");
+  made.columns = ir::Dim::fresh("columns");
+  const ir::Type type{dtype, {made.rows, made.columns}};
+  const ir::Value filter =
+      ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{module::fresh_id(), "filter", type}, {});
+  codegen::Compilation lowering;
+  lowering.arguments = {filter};
+  lowering.results = {ir::permute(filter, {1, 0})};
+  lowering.target = codegen::target_of(device_->grid());
+  lowering.schedule = codegen::shape_for_grid;
+  codegen::run_pipeline(lowering);
+  made.built = std::move(lowering.program.kernels.at(0));
+  const CodeTarget target{device_->grid(),
+                          code_architecture(*compiler_, device_->identity().compute_capability)};
+  const std::vector<codegen::BuiltKernel> kernels{made.built};
+  const std::string label = "transpose_filter";
+  made.library = std::make_unique<const KernelLibrary>(
+      kernels, device_,
+      compile_kernels(kernels, target, *compiler_, codegen::Dumps(host_, label), label));
+  return made;
+}
+
+const FilterTranspositions::Transposer& FilterTranspositions::transposer_of(DType dtype) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = transposers_.find(dtype);
+  if (found != transposers_.end()) return found->second;
+  return transposers_.emplace(dtype, compile(dtype)).first->second;
+}
+
+FilterTransposition FilterTranspositions::bind(DType dtype, std::int64_t rows,
+                                               std::int64_t columns) const {
+  const Transposer& one = transposer_of(dtype);
+  const ir::Symbol rows_symbol = *one.rows.as_symbol();
+  const codegen::EvaluateDim evaluate = [&](const ir::Dim& dim) {
+    return ir::evaluate(dim, [&](const ir::Symbol& symbol) {
+      return std::optional(symbol.id == rows_symbol.id ? rows : columns);
+    });
+  };
+  FilterTransposition bound;
+  bound.kernel = &one.library->kernels()[0];
+  bound.sizes = codegen::evaluate_dims(one.built.kernel.sizes, evaluate);
+  bound.grid =
+      codegen::launch_of(one.built.kernel, bound.kernel->schedule, device_->grid(), evaluate);
+  return bound;
+}
+
+void issue_transposition(const FilterTransposition& bound, const Stream& stream,
+                         api::DeviceAddress from, api::DeviceAddress to,
+                         api::DeviceAddress call_block) {
+  std::vector<std::uint64_t> values{from, to};
+  for (const std::int64_t size : bound.sizes) values.push_back(static_cast<std::uint64_t>(size));
+  values.push_back(static_cast<std::uint64_t>(bound.grid.points));
+  std::vector<void*> parameters;
+  launch_kernel(stream, *bound.kernel, bound.grid, values, 0, call_block, parameters);
+}
+
+}  // namespace kiln::cuda
