@@ -9,6 +9,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace kiln::cuda {
 namespace {
@@ -54,10 +55,24 @@ bool overwrites_arguments(const CallTensors& tensors, const CallContext& call) {
 
 }  // namespace
 
+CallBlockUse call_block_use(const std::vector<BuiltKernel>& kernels) {
+  CallBlockUse use;
+  for (const BuiltKernel& built : kernels) {
+    for (const Expression& one : built.kernel.expressions) {
+      use.reads_seed = use.reads_seed || one.kind == ExpressionKind::Random;
+    }
+    for (const Access& access : built.kernel.accesses) {
+      use.records_indices = use.records_indices || access.dynamic >= 0;
+    }
+  }
+  return use;
+}
+
 CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std::size_t inputs,
                        std::size_t outputs)
     : plan_(plan),
       layout_(lay_out(plan, inputs, outputs)),
+      call_block_(program.resources.memory->allocate(sizeof(CallBlock), "the state of a call")),
       graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_iteration_numbers(program);
   if (plan.arrivals != 0) clear_arrivals(program);
@@ -76,7 +91,6 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     }
     return begin;
   };
-  add(sizeof(CallBlock));
   for (std::size_t i = 0; i < inputs; ++i) {
     const int slot = plan.plan->arguments[i];
     layout.inputs.push_back(add(slot < 0 ? 0 : plan.sizes.bytes[at(slot)]));
@@ -158,19 +172,18 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .host_call_context = tensors.host_call_context,
                    .stream = lease.stream(),
                    .staging = lease.staging(),
-                   .call_block = address(0),
+                   .call_block = call_block_.address(),
+                   .records_indices = program.call_block.records_indices,
                    .arrivals = arrivals_.address(),
                    .iteration_numbers = iteration_numbers_.address(),
                    .timer = timer ? &*timer : nullptr};
-  CallBlock block;
-  block.seed = tensors.seed;
-  block.call_counter = tensors.call_counter;
-  call.staging.upload(call.call_block, &block, sizeof(block));
+  upload_call_block(program, tensors, lease.staging());
   SlotAddresses slots = fixed_addresses(plan_, address(layout_.temporaries), call);
   bind_slots(tensors, slots, call);
   try {
     issue(program, lease.arena(), slots, call);
     collect_outputs(tensors, slots, call);
+    block_has_no_index_ = true;
   } catch (const sdk::Failure& failure) {
     const bool is_of_driver = failure.native_library == "CUDA";
     if (!is_of_driver || !overwrites_arguments(tensors, call)) throw;
@@ -180,6 +193,17 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
     throw_data_loss(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host is out of memory"});
   }
   if (timer) program.times.add(timer->finish(Clock::now() - start));
+}
+
+/// Uploads what the kernels read: the seed, and in the first call and after a failure that no index
+/// is out of range.
+void CallMemory::upload_call_block(const LoadedProgram& program, const CallTensors& tensors,
+                                   Staging& staging) {
+  if (std::exchange(block_has_no_index_, false) && !program.call_block.reads_seed) return;
+  CallBlock block;
+  block.seed = tensors.seed;
+  block.call_counter = tensors.call_counter;
+  staging.upload(call_block_.address(), &block, sizeof(block));
 }
 
 /// Queues the steps as graphs, or one by one if they are timed.

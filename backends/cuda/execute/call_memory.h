@@ -7,9 +7,18 @@
 
 namespace kiln::cuda {
 
+/// What the kernels of a program use of codegen::CallBlock. A call copies only these parts: each
+/// copy of a few bytes takes longer than a small kernel.
+struct CallBlockUse {
+  bool reads_seed = false;       // draws random numbers
+  bool records_indices = false;  // has indices that may be out of range
+};
+CallBlockUse call_block_use(const std::vector<codegen::BuiltKernel>& kernels);
+
 /// The parts of a loaded program that all its calls share.
 struct LoadedProgram {
   const codegen::LoweredModule& lowered;
+  CallBlockUse call_block;
   const ConstantAddresses& constants;
   const sdk::Host& host;
   const DeviceResources& resources;
@@ -31,10 +40,10 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// The memory of a call. In the arena of the leased stream: the call block, copies of host inputs
-/// and outputs, and the temporaries. Its contents do not outlive the call, so calls of all programs
-/// share it; its address never changes, so graphs stay valid. Allocated once: arrival counters and
-/// iteration numbers. One call at a time.
+/// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, and
+/// the temporaries. Its contents do not outlive the call, so calls of all programs share it; its
+/// address never changes, so graphs stay valid. Allocated once: the call block, arrival counters
+/// and iteration numbers. One call at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -61,6 +70,8 @@ class CallMemory {
   void grow(StreamArena& arena) const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   void clear_arrivals(const LoadedProgram& program);
+  void upload_call_block(const LoadedProgram& program, const CallTensors& tensors,
+                         Staging& staging);
   api::DeviceAddress address(std::int64_t offset) const;
   void issue(const LoadedProgram& program, const StreamArena& arena, SlotAddresses& slots,
              CallContext& call);
@@ -70,6 +81,8 @@ class CallMemory {
 
   const DevicePlan& plan_;
   Layout layout_;
+  DeviceMemory call_block_;         // a codegen::CallBlock
+  bool block_has_no_index_ = false;  // the block records no index that is out of range
   DeviceMemory arrivals_;           // arrival counters (GridLaunch::arrivals), 0 between launches
   DeviceMemory iteration_numbers_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;

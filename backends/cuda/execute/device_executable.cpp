@@ -76,7 +76,8 @@ class DeviceExecutable final : public sdk::Executable {
         resources_(resources),
         host_(host),
         dumps_(host_, lowered_.label),
-        loaded_{lowered_, constant_addresses_, host_, resources_, call_times_} {
+        loaded_{lowered_,   call_block_use(lowered_.program.kernels),
+                constant_addresses_, host_, resources_, call_times_} {
     const ir::Graph& graph = lowered_.module.graph;
     inputs = graph.inputs.size();
     states = lowered_.module.state.size();

@@ -330,7 +330,7 @@ void issue_plan(DeviceAddress arena, SlotAddresses& slots, CallContext& call) {
 
 void finish_call(CallContext& call) {
   CallBlock block;
-  call.staging.download(&block, call.call_block, sizeof(block));
+  if (call.records_indices) call.staging.download(&block, call.call_block, sizeof(block));
   call.staging.finish();
   if (block.access < 0) return;
   throw index_failure(call.lowered.module, call.lowered.program,

@@ -44,6 +44,7 @@ struct CallContext {
   Stream& stream;
   Staging& staging;
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
+  bool records_indices = false;  // kernels may record an index that is out of range in it
   api::DeviceAddress arrivals = 0;    // DevicePlan::arrivals counters of blocks, 0 between launches
   api::DeviceAddress iteration_numbers = 0;  // int64 0, 1, ...; loop bodies read one as t
   /// Null: all steps are queued one by one. Always null in loop bodies, where addresses change in

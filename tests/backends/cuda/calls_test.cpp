@@ -19,6 +19,18 @@ Array counting(std::vector<std::int64_t> dims) {
   return array;
 }
 
+/// The copies between host and device of a later call of a function without inputs and outputs.
+int copies_of_call(const std::vector<UpdateOp>& updates) {
+  const Function f = function({}, {}, {.updates = updates, .backend = "cuda"});
+  f(std::vector<Array>{});
+  const auto copies = [] {
+    return control().calls("cuMemcpyHtoDAsync") + control().calls("cuMemcpyDtoHAsync");
+  };
+  const int before = copies();
+  f(std::vector<Array>{});
+  return copies() - before;
+}
+
 }  // namespace
 
 TEST_CASE("calls: one kernel from a placeholder and a variable to a result") {
@@ -34,4 +46,14 @@ TEST_CASE("calls: one kernel from a placeholder and a variable to a result") {
   CHECK(y.as<float>()[11] == Approx(std::tanh(std::sin(12.) + 0.5)));
   CHECK(f({counting({0, 3})})[0].dims()[0] == 0);
   CHECK(f({counting({9, 3})})[0].dims()[0] == 9);
+}
+
+TEST_CASE("calls: the state of a call is copied only for kernels that use it") {
+  control();
+  const Variable a = variable(Array::zeros({3}));
+  CHECK(copies_of_call({update_add(a, 1.0)}) == 0);
+  CHECK(copies_of_call({update(a, random_uniform({3}))}) == 1);
+  const Variable rows = variable(Array::zeros({4, 3}));
+  const Variable index = variable(Array::full({1}, 2, DType::Int32), {.dtype = "int32"});
+  CHECK(copies_of_call({update_add(a, sum(gather(rows, index), {.axis = 0}))}) == 1);
 }
