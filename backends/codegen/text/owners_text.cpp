@@ -194,7 +194,8 @@ void OwnersText::write_addition() {
   lines_.line("sum = y[j];");
   lines_.close();
   const std::string added = apply_text(ir::Op::Add, dtype_, dtype_,
-                                       {operand_text(dtype_, "sum"), operand_text(dtype_, "x[j]")});
+                                       {operand_text(ir::Op::Add, dtype_, "sum"),
+                                        operand_text(ir::Op::Add, dtype_, "x[j]")});
   lines_.line(text("sum = ", added, ";"));
   lines_.line("#pragma unroll");
   lines_.open(text("for (int k = j + 1; k < ", kPointsInFlight, "; ++k)"));

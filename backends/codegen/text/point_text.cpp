@@ -46,12 +46,11 @@ void PointText::declare(const std::vector<bool>& wanted) {
 }
 
 void PointText::declare(int number, const std::string& value) {
-  const DType dtype = dtype_of(number);
-  const std::string name = text("v", number), flushed = operand_text(dtype, name);
-  lines_.line(text("const ", type_text(dtype), " ", name, " = ", value, ";"));
+  const std::string type = type_text(dtype_of(number)), name = text("v", number);
+  lines_.line(text("const ", type, " ", name, " = ", value, ";"));
   declared_[at(number)] = true;
-  if (is_flushed(kernel_.expressions[at(number)]) || flushed == name) return;
-  lines_.line(text("const ", type_text(dtype), " f", number, " = ", flushed, ";"));
+  if (is_as_declared(number)) return;
+  lines_.line(text("const ", type, " f", number, " = ", operand_text(dtype_of(number), name), ";"));
 }
 
 std::string PointText::value(const Expression& e) const {
@@ -73,9 +72,23 @@ std::string PointText::value(const Expression& e) const {
 
 std::string PointText::argument(const Expression& e, std::size_t i) const {
   const int number = e.arguments[i];
-  const bool is_as_declared = is_flushed(kernel_.expressions[at(number)]) ||
-                              operand_text(dtype_of(number), "v") == "v";
-  return text(is_as_declared ? "v" : "f", number);
+  return e.kind == ExpressionKind::Apply ? operand(e.op, number) : flushed(number);
+}
+
+bool PointText::is_as_declared(int number) const {
+  return is_flushed(kernel_.expressions[at(number)]) ||
+         operand_text(dtype_of(number), "v") == "v";
+}
+
+std::string PointText::flushed(int number) const {
+  return text(is_as_declared(number) ? "v" : "f", number);
+}
+
+std::string PointText::operand(ir::Op op, int number) const {
+  const std::string name = text("v", number);
+  if (is_as_declared(number)) return name;
+  const std::string own = operand_text(op, dtype_of(number), name);
+  return own == operand_text(dtype_of(number), name) ? text("f", number) : own;
 }
 
 std::string PointText::convert(const Expression& e) const {
@@ -138,7 +151,7 @@ void PointText::write_store(const Store& store) {
   if (store.accumulate) {
     lines_.line(text("const ", type_text(dtype), " old = ", load_text(dtype, to), ";"));
     value = apply_text(ir::Op::Add, dtype, dtype,
-                       {operand_text(dtype, "old"), operand_text(dtype, value)});
+                       {operand_text(ir::Op::Add, dtype, "old"), operand(ir::Op::Add, store.value)});
   }
   lines_.line(store_text(dtype, to, value));
   lines_.close();

@@ -35,6 +35,9 @@ class PointText {
   std::string element(int access, const std::string& dynamic_index) const;
   /// The declared value of the dynamic index, of type s64.
   std::string index(const Access& access) const;
+  /// A declared value with subnormals flushed, and as an operand of this op.
+  std::string flushed(int expression) const;
+  std::string operand(ir::Op op, int expression) const;
   /// The text of an expression whose arguments are declared.
   std::string value(const Expression& e) const;
   /// A size as an expression of type s64.
@@ -47,6 +50,8 @@ class PointText {
   std::string element(int access) const;
 
  private:
+  /// Whether the value is never subnormal, or its dtype has none.
+  bool is_as_declared(int expression) const;
   std::string argument(const Expression& e, std::size_t i) const;
   std::string convert(const Expression& e) const;
   std::string load(const Expression& e) const;

@@ -65,8 +65,7 @@ class RunningText {
     lines_.line(text(type_, " own = ", start_, ";"));
     open_point();
     point_.evaluate({stage_.value});
-    lines_.line(
-        text("own = ", operand_text(point_.dtype_of(stage_.value), text("v", stage_.value)), ";"));
+    lines_.line(text("own = ", point_.flushed(stage_.value), ";"));
     lines_.close();
     lines_.line(text(type_, " all = own;"));
     for (int distance = 1; distance < width_; distance *= 2) {

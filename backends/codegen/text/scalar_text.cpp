@@ -1,6 +1,7 @@
 // Calls of the functions of the prelude.
 #include "backends/codegen/text/scalar_text.h"
 
+#include "backends/codegen/text/op_text.h"
 #include "core/types/text.h"
 
 namespace kiln::codegen {
@@ -55,13 +56,26 @@ std::string operand_text(DType dtype, const std::string& value) {
   return flushes(dtype) ? text("flush(", value, ")") : value;
 }
 
+std::string operand_text(ir::Op op, DType dtype, const std::string& value) {
+  const bool is_instruction = find_op_text(op)->subnormals == Subnormals::Instruction;
+  if (is_instruction && flushes(dtype)) return text("flush_operand(", value, ")");
+  return operand_text(dtype, value);
+}
+
 std::string apply_text(ir::Op op, DType operands, DType result,
                        const std::vector<std::string>& arguments) {
   const std::string call =
       text("op_", ir::def(op).name, "<", type_text(operands), ">(", join_text(arguments), ")");
   const char* half = half_text(result);
   if (half) return text("to_", half, "(", call, ")");
-  return flushes(result) ? text("flush(", call, ")") : call;
+  if (!flushes(result)) return call;
+  switch (find_op_text(op)->subnormals) {
+    case Subnormals::Operands: return call;
+    case Subnormals::Instruction:
+    case Subnormals::Division: return text("flush_result(", call, ")");
+    case Subnormals::Results: break;
+  }
+  return text("flush(", call, ")");
 }
 
 }  // namespace kiln::codegen

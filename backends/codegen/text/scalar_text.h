@@ -19,6 +19,8 @@ std::string load_text(DType dtype, const std::string& element);
 std::string store_text(DType dtype, const std::string& element, const std::string& value);
 /// An operand of an op: subnormals are flushed to zero.
 std::string operand_text(DType dtype, const std::string& value);
+/// An operand of this op, which may flush it itself.
+std::string operand_text(ir::Op op, DType dtype, const std::string& value);
 /// An op on operands of one dtype, rounded to the dtype of its result.
 std::string apply_text(ir::Op op, DType operands, DType result,
                        const std::vector<std::string>& arguments);

@@ -48,7 +48,7 @@ void StageText::declare_result(int number, const Stage& stage) {
 
 void StageText::combine(int number, const Stage& stage) {
   const DType dtype = point_.dtype_of(stage.value);
-  const std::string value = operand_text(dtype, text("v", stage.value));
+  const std::string value = point_.flushed(stage.value);
   if (stage.combiner == Combiner::ArgMax) {
     lines_.open(text("if (first", number, " || above<", type_text(dtype), ">(", value, ", best",
                      number, "))"));

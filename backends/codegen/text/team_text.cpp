@@ -257,8 +257,7 @@ void TeamText::write_point(const StageGroup& group) {
 void TeamText::write_stage(int number, const Stage& stage) {
   declare(needed(kernel_, roots_of(kernel_, stage), is_known_));
   if (stage.kind == StageKind::Reduce) {
-    const DType dtype = point_.dtype_of(stage.value);
-    std::string value = operand_text(dtype, text("v", stage.value));
+    std::string value = point_.flushed(stage.value);
     if (stage.combiner == Combiner::ArgMax) {
       value = text(accumulator_text(kernel_, stage), "{", value, ", p}");
     }

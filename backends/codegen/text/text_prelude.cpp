@@ -69,13 +69,41 @@ inline float flush(float x) {
   asm("mul.rn.ftz.f32 %0, %1, 0f3F800000;" : "=f"(y) : "f"(x));
   return y;
 }
+// -ftz=true flushes operands and results of arithmetic.
+inline float flush_operand(float x) { return x; }
+inline float flush_result(float x) { return x; }
+// Instructions that flush operands and results. In C++, NVRTC would replace x * 1 by x.
+#define KILN_INSTRUCTION(name, instruction)                     \
+  inline float name(float x, float y) {                         \
+    float z;                                                    \
+    asm(instruction " %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y)); \
+    return z;                                                   \
+  }
+KILN_INSTRUCTION(sum_of, "add.rn.ftz.f32")
+KILN_INSTRUCTION(difference_of, "sub.rn.ftz.f32")
+KILN_INSTRUCTION(product_of, "mul.rn.ftz.f32")
+KILN_INSTRUCTION(maximum_of, "max.NaN.ftz.f32")
+KILN_INSTRUCTION(minimum_of, "min.NaN.ftz.f32")
 #else
 inline float flush(float x) {
   return KILN_BUILTIN(fabsf)(x) < 0x1p-126f ? KILN_BUILTIN(copysignf)(0.0f, x) : x;
 }
+inline float flush_operand(float x) { return flush(x); }
+inline float flush_result(float x) { return flush(x); }
 #endif
 inline double flush(double x) {
   return KILN_BUILTIN(fabs)(x) < 0x1p-1022 ? KILN_BUILTIN(copysign)(0.0, x) : x;
+}
+inline double flush_operand(double x) { return flush(x); }
+inline double flush_result(double x) { return flush(x); }
+template <class T> T sum_of(T x, T y) { return x + y; }
+template <class T> T difference_of(T x, T y) { return x - y; }
+template <class T> T product_of(T x, T y) { return x * y; }
+template <class T> T maximum_of(T x, T y) {
+  return x != x || y != y ? x + y : x == y ? (negative(x) ? y : x) : x > y ? x : y;
+}
+template <class T> T minimum_of(T x, T y) {
+  return x != x || y != y ? x + y : x == y ? (negative(x) ? x : y) : x < y ? x : y;
 }
 
 // Rounded once to a format of `digits` bits whose smallest power is

@@ -250,7 +250,8 @@ void VectorText::write_vector(std::size_t number, const Store& store) {
   if (store.accumulate) {
     const std::string old = value_of(dtype, "old.at[e]");
     value = apply_text(ir::Op::Add, dtype, dtype,
-                       {operand_text(dtype, old), operand_text(dtype, value)});
+                       {operand_text(ir::Op::Add, dtype, old),
+                        operand_text(ir::Op::Add, dtype, value)});
   }
   lines_.line(text("packed.at[e] = ", stored_of(dtype, value), ";"));
   lines_.close();
