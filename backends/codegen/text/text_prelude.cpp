@@ -17,6 +17,15 @@ struct ExactFunction {
 constexpr ExactFunction kExact[] = {{"fabs", 1}, {"floor", 1},    {"nearbyint", 1}, {"sqrt", 1},
                                     {"fmod", 2}, {"copysign", 2}, {"fma", 3}};
 
+/// Instructions of a GPU that flush operands and results. NVRTC would compile x * 1 in C++ to x.
+struct FlushingInstruction {
+  const char *function, *instruction;
+};
+constexpr FlushingInstruction kFlushing[] = {
+    {"sum_of", "add.rn.ftz.f32"},     {"difference_of", "sub.rn.ftz.f32"},
+    {"product_of", "mul.rn.ftz.f32"}, {"maximum_of", "max.NaN.ftz.f32"},
+    {"minimum_of", "min.NaN.ftz.f32"}};
+
 constexpr const char* kTypes = R"(typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -72,18 +81,6 @@ inline float flush(float x) {
 // -ftz=true flushes operands and results of arithmetic.
 inline float flush_operand(float x) { return x; }
 inline float flush_result(float x) { return x; }
-// Instructions that flush operands and results. In C++, NVRTC would replace x * 1 by x.
-#define KILN_INSTRUCTION(name, instruction)                     \
-  inline float name(float x, float y) {                         \
-    float z;                                                    \
-    asm(instruction " %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y)); \
-    return z;                                                   \
-  }
-KILN_INSTRUCTION(sum_of, "add.rn.ftz.f32")
-KILN_INSTRUCTION(difference_of, "sub.rn.ftz.f32")
-KILN_INSTRUCTION(product_of, "mul.rn.ftz.f32")
-KILN_INSTRUCTION(maximum_of, "max.NaN.ftz.f32")
-KILN_INSTRUCTION(minimum_of, "min.NaN.ftz.f32")
 #else
 inline float flush(float x) {
   return KILN_BUILTIN(fabsf)(x) < 0x1p-126f ? KILN_BUILTIN(copysignf)(0.0f, x) : x;
@@ -245,13 +242,24 @@ std::string exact_functions() {
   return out;
 }
 
+/// Overloads for float of sum_of(x, y) and the like, which NVRTC prefers to the templates.
+std::string flushing_functions() {
+  std::string out = "\n#ifdef __CUDACC__\n";
+  for (const auto& [function, instruction] : kFlushing) {
+    out += text("inline float ", function, "(float x, float y) {\n  float z;\n  asm(\"", instruction,
+                " %0, %1, %2;\" : \"=f\"(z) : \"f\"(x), \"f\"(y));\n  return z;\n}\n");
+  }
+  return out + "#endif\n";
+}
+
 }  // namespace
 
 // A template op_<name> that no kernel instantiates may call a formula that is not defined.
 std::string text_prelude(TextDialect dialect, const Formulas& used) {
   const char* builtin = dialect == TextDialect::Host ? "__builtin_##name" : "name";
-  return text("#define KILN_BUILTIN(name) ", builtin, "\n", kTypes, kNumbers, exact_functions(),
-              "\n", formula_functions(used), "\n", op_functions(), kRest, "}  // namespace\n");
+  return text("#define KILN_BUILTIN(name) ", builtin, "\n", kTypes, kNumbers, flushing_functions(),
+              exact_functions(), "\n", formula_functions(used), "\n", op_functions(), kRest,
+              "}  // namespace\n");
 }
 
 }  // namespace kiln::codegen
