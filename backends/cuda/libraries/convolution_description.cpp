@@ -1,9 +1,10 @@
-// cuDNN derives the output's size from input and padding. fit_axis() chooses both so that the
-// derived size is the node's: it drops high padding that no window reads, and describes an input
-// that extends beyond the last window by smaller dims with the strides of the complete tensor.
+// cuDNN derives the output's size from input and padding. Where more windows fit than the output
+// has elements, the input is described by smaller dims with the strides of the complete tensor.
 #include "backends/cuda/libraries/convolution_description.h"
 
 #include "core/types/text.h"
+
+#include <kiln/error.h>
 
 #include <algorithm>
 #include <functional>
@@ -51,31 +52,28 @@ void add_axis(TensorLayout& layout) {
 
 /// The sizes of one spatial axis. `window`: of the filter; `count`: of the output.
 struct Axis {
-  std::int64_t size, window, count, stride, dilation, low;
+  std::int64_t size, window, count, stride, dilation, padding;
 
   std::int64_t span() const { return (window - 1) * dilation + 1; }
   /// The number of input elements up to the last one that a window reads.
-  std::int64_t read_size() const { return (count - 1) * stride + span() - low; }
+  std::int64_t read_size() const { return (count - 1) * stride + span() - padding; }
   /// The output's size that cuDNN derives; 0: no window fits.
-  std::int64_t derived(std::int64_t high) const {
-    const std::int64_t slack = size + low + high - span();
-    return slack < 0 ? 0 : slack / stride + 1;
+  std::int64_t derived() const {
+    const std::int64_t room = size + 2 * padding - span();
+    return room < 0 ? 0 : room / stride + 1;
   }
 };
 
 /// Sets padding and size of the input on one axis. False: windows read only padding.
 bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
   if (axis.read_size() <= 0) return false;
-  // Few engines support low and high padding of different sizes.
-  std::int64_t high = axis.low;
-  if (axis.derived(high) != axis.count) high = std::max(axis.read_size() - axis.size, INT64_C(0));
-  if (axis.derived(high) != axis.count) {
+  if (axis.derived() != axis.count) {
+    if (axis.padding != 0) throw InternalError("bind", "", "a padded axis has too many windows");
     axis.size = axis.read_size();
     out.reads_part_of_input = true;
   }
   out.input.dims[i + 2] = axis.size;
-  out.low.push_back(axis.low);
-  out.high.push_back(high);
+  out.padding.push_back(axis.padding);
   return true;
 }
 
@@ -110,21 +108,20 @@ std::optional<ConvolutionDescription> describe(const ConvolutionStep& step,
                              .output = channels_last(tensors[2]),
                              .strides = attrs.strides,
                              .dilations = attrs.dilations,
-                             .low = {},
-                             .high = {}};
+                             .padding = {}};
   for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
     const Axis axis{.size = out.input.dims[i + 2],
                     .window = out.filter.dims[i + 2],
                     .count = out.output.dims[i + 2],
                     .stride = attrs.strides[i],
                     .dilation = attrs.dilations[i],
-                    .low = evaluate(attrs.low[i])};
+                    .padding = evaluate(attrs.low[i])};
     if (!fit_axis(axis, i, out)) return std::nullopt;
   }
   if (attrs.strides.size() > 1) return out;
   for (TensorLayout* layout : {&out.input, &out.filter, &out.output}) add_axis(*layout);
   for (Ints* list : {&out.strides, &out.dilations}) list->insert(list->begin(), 1);
-  for (Ints* list : {&out.low, &out.high}) list->insert(list->begin(), 0);
+  out.padding.insert(out.padding.begin(), 0);
   return out;
 }
 

@@ -73,8 +73,8 @@ BackendDescriptor window(const api::Cudnn& library, const Device* device,
   descriptor.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
   descriptor.set_list(A::ConvolutionStrides, convolution.strides);
   descriptor.set_list(A::ConvolutionDilations, convolution.dilations);
-  descriptor.set_list(A::ConvolutionLow, convolution.low);
-  descriptor.set_list(A::ConvolutionHigh, convolution.high);
+  descriptor.set_list(A::ConvolutionLow, convolution.padding);
+  descriptor.set_list(A::ConvolutionHigh, convolution.padding);
   descriptor.finalize();
   return descriptor;
 }

@@ -33,6 +33,7 @@ class EveryMatmul final : public LibraryClaims {
   std::optional<std::string> rejection_of_row_update(const ir::Node&) const override {
     return std::nullopt;
   }
+  bool needs_equal_padding() const override { return true; }
 };
 
 struct Sample {
@@ -97,6 +98,13 @@ const Row kRows[] = {
        return Sample{{x, w}, {conv2d(permute_dimensions(exp(first), {0, 2, 3, 1}), w)}};
      },
      "= permute ", nullptr},
+    {"equalize_padding",
+     [] {
+       const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});
+       const Tensor y = conv2d(x, w, {.strides = 2, .padding = "same"});
+       return Sample{{x, w}, {y, gradients(sum(y), {x, w})[0]}};
+     },
+     nullptr, "= pad "},
     {"share_relu_masks",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8}), g = input({4, 8});
