@@ -54,8 +54,7 @@ FilterTransposition FilterTranspositions::bind(DType dtype, std::int64_t rows,
   FilterTransposition bound;
   bound.kernel = &one.library->kernels()[0];
   bound.sizes = codegen::evaluate_dims(one.built.kernel.sizes, evaluate);
-  bound.grid =
-      codegen::launch_of(one.built.kernel, bound.kernel->schedule, device_->grid(), evaluate);
+  bound.grid = launch_of(one.built.kernel, *bound.kernel, device_->grid(), evaluate);
   return bound;
 }
 

@@ -2,7 +2,29 @@
 // first call that launches it.
 #include "backends/cuda/execute/kernel_library.h"
 
+#include <algorithm>
+
 namespace kiln::cuda {
+namespace {
+
+std::int64_t resident_blocks(const Device& device, api::FunctionHandle function, int threads) {
+  int blocks = 0;
+  device.check(device.driver().max_active_blocks(&blocks, function, threads, 0),
+               "count the resident blocks of a kernel");
+  return std::max(1, blocks) * device.grid().multiprocessors;
+}
+
+}  // namespace
+
+codegen::GridLaunch launch_of(const codegen::Kernel& kernel, const LoadedKernel& loaded,
+                              const codegen::GridDescription& device,
+                              const codegen::EvaluateDim& evaluate) {
+  const codegen::GridSchedule& schedule = loaded.schedule;
+  codegen::GridLaunch launch = codegen::launch_of(kernel, schedule, device, evaluate);
+  if (schedule.split_k || schedule.form == codegen::GridForm::Owners) return launch;
+  launch.blocks = std::min(launch.blocks, loaded.resident_blocks);
+  return launch;
+}
 
 LoadedCode::LoadedCode(std::shared_ptr<const Device> device, const std::string& cubin)
     : device_(std::move(device)) {
@@ -41,7 +63,10 @@ KernelLibrary::KernelLibrary(const std::vector<codegen::BuiltKernel>& kernels,
   const ScopedContext context(*device);
   code_ = std::make_unique<const LoadedCode>(device, compiled.cubin);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    kernels_.push_back({std::move(compiled.schedules[i]), code_->function(kernels[i].kernel.name)});
+    const api::FunctionHandle function = code_->function(kernels[i].kernel.name);
+    const int threads = compiled.schedules[i].threads;
+    kernels_.push_back({std::move(compiled.schedules[i]), function,
+                        resident_blocks(*device, function, threads)});
   }
 }
 
