@@ -4,8 +4,8 @@
 
 #include "backends/codegen/fusion/fuse.h"
 #include "backends/codegen/graph/check_sizes.h"
-#include "backends/codegen/graph/equalize_padding.h"
 #include "backends/codegen/graph/expand_composites.h"
+#include "backends/codegen/graph/make_padding_symmetric.h"
 #include "backends/codegen/graph/merge_loop_results.h"
 #include "backends/codegen/graph/share_relu_masks.h"
 #include "backends/codegen/graph/sink_permutes.h"
@@ -265,8 +265,8 @@ constexpr CodegenPass kPipeline[] = {
      "expands composite ops (softmax and the like) into primitives"},
     {"sink_permutes", rewrite_graph<sink_permutes>, verify_graph, print_results, kOptional,
      kReorders, "moves layout permutations together, so that they cancel"},
-    {"equalize_padding", rewrite_graph<equalize_padding>, verify_graph, print_results, kRequired,
-     kReorders, "gives convolutions of libraries that need it equal padding at both ends"},
+    {"make_padding_symmetric", rewrite_graph<make_padding_symmetric>, verify_graph, print_results,
+     kRequired, kReorders, "pads images where a library's convolutions need symmetric padding"},
     {"share_relu_masks", rewrite_graph<share_relu_masks>, verify_graph, print_results, kOptional,
      kKeepsBits, "takes the mask of relu's gradient from relu's result instead of its operand"},
     {"merge_loop_results", rewrite_graph<merge_loop_results>, verify_graph, print_results,

@@ -41,9 +41,9 @@ class LibraryClaims {
   virtual std::optional<std::string> rejection_of_convolution(const ir::Node&) const {
     return "the library has no convolutions";
   }
-  /// Whether convolutions are to have equal padding at both ends of each axis: others are rewritten
-  /// (graph/equalize_padding.h).
-  virtual bool needs_equal_padding() const { return false; }
+  /// Whether the library takes only symmetric padding: the same at both ends of an axis. Other
+  /// convolutions are rewritten (graph/make_padding_symmetric.h).
+  virtual bool requires_symmetric_padding() const { return false; }
   /// `node`: a ScatterSub. A target that takes it runs row update steps (plan/plan.h).
   virtual std::optional<std::string> rejection_of_row_update(const ir::Node&) const {
     return "the target has no sparse row updates";

@@ -11,7 +11,7 @@ namespace kiln::codegen {
 namespace {
 
 using ir::Op;
-using enum Subnormals;
+using enum FlushRule;
 
 constexpr OpText kTexts[] = {
     {Op::Neg, "-x", "wrap<T>(0 - bits(x))", Operands},
@@ -29,15 +29,15 @@ constexpr OpText kTexts[] = {
     {Op::Tanh, "tanh_of(x)", nullptr},
     {Op::Sigmoid, "sigmoid_of(x)", nullptr},
     {Op::Not, "x == 0", "x == 0", Operands, true},
-    {Op::Add, "sum_of(x, y)", "wrap<T>(bits(x) + bits(y))", Instruction},
-    {Op::Sub, "difference_of(x, y)", "wrap<T>(bits(x) - bits(y))", Instruction},
-    {Op::Mul, "product_of(x, y)", "wrap<T>(bits(x) * bits(y))", Instruction},
+    {Op::Add, "sum_of(x, y)", "wrap<T>(bits(x) + bits(y))", ByInstruction},
+    {Op::Sub, "difference_of(x, y)", "wrap<T>(bits(x) - bits(y))", ByInstruction},
+    {Op::Mul, "product_of(x, y)", "wrap<T>(bits(x) * bits(y))", ByInstruction},
     {Op::Div, "x / y",
-     "y == 0 ? T(0) : kSigned<T> && y == T(-1) ? wrap<T>(0 - bits(x)) : T(x / y)", Division},
+     "y == 0 ? T(0) : kSigned<T> && y == T(-1) ? wrap<T>(0 - bits(x)) : T(x / y)"},
     {Op::Mod, "fmod_of(x, y)", "y == 0 || (kSigned<T> && y == T(-1)) ? T(0) : T(x % y)"},
     {Op::Pow, "pow_of(x, y)", "integer_power(x, y)"},
-    {Op::Maximum, "maximum_of(x, y)", "x > y ? x : y", Instruction},
-    {Op::Minimum, "minimum_of(x, y)", "x < y ? x : y", Instruction},
+    {Op::Maximum, "maximum_of(x, y)", "x > y ? x : y", ByInstruction},
+    {Op::Minimum, "minimum_of(x, y)", "x < y ? x : y", ByInstruction},
     {Op::Equal, "x == y", "x == y", Operands, true},
     {Op::Less, "x < y", "x < y", Operands, true},
     {Op::LessEqual, "x <= y", "x <= y", Operands, true},

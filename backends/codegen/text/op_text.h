@@ -8,12 +8,11 @@
 
 namespace kiln::codegen {
 
-/// What subnormals an op has to have flushed.
-enum class Subnormals : std::uint8_t {
-  Results,      // flushed operands can give a subnormal result
-  Operands,     // a result is subnormal only if an operand is
-  Instruction,  // as Results, by one instruction, which on GPUs flushes operands and result
-  Division,     // likewise; but NVRTC replaces x / 1 by x, so operands are flushed first
+/// How subnormals of an op on float32 become zero.
+enum class FlushRule : std::uint8_t {
+  OperandsAndResult,
+  Operands,       // the result is subnormal only if an operand is
+  ByInstruction,  // one instruction, which on GPUs flushes operands and result
 };
 
 /// An op on x, y and z of type T, by the rules at the top of core/ops/op.h. Callers round to
@@ -23,7 +22,7 @@ struct OpText {
   ir::Op op;
   const char* floating;  // T is float or double
   const char* integral;  // T is an integer type or Bool; null: the op rejects those
-  Subnormals subnormals = Subnormals::Results;
+  FlushRule flush = FlushRule::OperandsAndResult;
   bool is_predicate = false;  // the result is a Bool
 };
 

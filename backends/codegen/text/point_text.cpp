@@ -151,7 +151,8 @@ void PointText::write_store(const Store& store) {
   if (store.accumulate) {
     lines_.line(text("const ", type_text(dtype), " old = ", load_text(dtype, to), ";"));
     value = apply_text(ir::Op::Add, dtype, dtype,
-                       {operand_text(ir::Op::Add, dtype, "old"), operand(ir::Op::Add, store.value)});
+                       {operand_text(ir::Op::Add, dtype, "old"),
+                        operand(ir::Op::Add, store.value)});
   }
   lines_.line(store_text(dtype, to, value));
   lines_.close();

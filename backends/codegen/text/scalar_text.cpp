@@ -57,7 +57,7 @@ std::string operand_text(DType dtype, const std::string& value) {
 }
 
 std::string operand_text(ir::Op op, DType dtype, const std::string& value) {
-  const bool is_instruction = find_op_text(op)->subnormals == Subnormals::Instruction;
+  const bool is_instruction = find_op_text(op)->flush == FlushRule::ByInstruction;
   if (is_instruction && flushes(dtype)) return text("flush_operand(", value, ")");
   return operand_text(dtype, value);
 }
@@ -69,11 +69,10 @@ std::string apply_text(ir::Op op, DType operands, DType result,
   const char* half = half_text(result);
   if (half) return text("to_", half, "(", call, ")");
   if (!flushes(result)) return call;
-  switch (find_op_text(op)->subnormals) {
-    case Subnormals::Operands: return call;
-    case Subnormals::Instruction:
-    case Subnormals::Division: return text("flush_result(", call, ")");
-    case Subnormals::Results: break;
+  switch (find_op_text(op)->flush) {
+    case FlushRule::Operands: return call;
+    case FlushRule::ByInstruction: return text("flush_result(", call, ")");
+    case FlushRule::OperandsAndResult: break;
   }
   return text("flush(", call, ")");
 }

@@ -23,8 +23,8 @@ struct FlushingInstruction {
 };
 constexpr FlushingInstruction kFlushing[] = {
     {"sum_of", "add.rn.ftz.f32"},     {"difference_of", "sub.rn.ftz.f32"},
-    {"product_of", "mul.rn.ftz.f32"}, {"maximum_of", "max.NaN.ftz.f32"},
-    {"minimum_of", "min.NaN.ftz.f32"}};
+    {"product_of", "mul.rn.ftz.f32"}, {"maximum_of", "max.ftz.NaN.f32"},
+    {"minimum_of", "min.ftz.NaN.f32"}};
 
 constexpr const char* kTypes = R"(typedef unsigned char u8;
 typedef unsigned short u16;
@@ -78,7 +78,7 @@ inline float flush(float x) {
   asm("mul.rn.ftz.f32 %0, %1, 0f3F800000;" : "=f"(y) : "f"(x));
   return y;
 }
-// -ftz=true flushes operands and results of arithmetic.
+// Identities: the instructions of sum_of(x, y) and the like flush.
 inline float flush_operand(float x) { return x; }
 inline float flush_result(float x) { return x; }
 #else
@@ -246,8 +246,9 @@ std::string exact_functions() {
 std::string flushing_functions() {
   std::string out = "\n#ifdef __CUDACC__\n";
   for (const auto& [function, instruction] : kFlushing) {
-    out += text("inline float ", function, "(float x, float y) {\n  float z;\n  asm(\"", instruction,
-                " %0, %1, %2;\" : \"=f\"(z) : \"f\"(x), \"f\"(y));\n  return z;\n}\n");
+    out += text("inline float ", function, "(float x, float y) {\n  float z;\n  asm(\"",
+                instruction, " %0, %1, %2;\" : \"=f\"(z) : \"f\"(x), \"f\"(y));\n",
+                "  return z;\n}\n");
   }
   return out + "#endif\n";
 }

@@ -1,4 +1,4 @@
-// Adds the source line to the library's errors, and memory for a transposed filter.
+// Adds the source line to errors of the libraries, and memory for a transposed filter.
 #include "backends/cuda/execute/bind_convolution.h"
 
 #include "backends/codegen/inspect/source.h"
@@ -16,14 +16,16 @@ std::int64_t elements_of(const TensorLayout& tensor) {
 void add_transposition(DeviceConvolution& bound, const ConvolutionDescription& convolution,
                        const FilterTranspositions& transpositions) {
   const std::int64_t elements = elements_of(convolution.filter);
-  const std::int64_t filters = convolution.filter.dims[0], others = elements / filters;
-  if (filters == 1 || others == 1) return;
+  const std::int64_t filters = convolution.filter.dims[0];
+  const std::int64_t elements_per_filter = elements / filters;
+  if (filters == 1 || elements_per_filter == 1) return;
   const bool is_result = convolution.role == ir::ConvRole::Filter;
-  bound.transposition = transpositions.bind(convolution.dtype, is_result ? filters : others,
-                                            is_result ? others : filters);
+  bound.transposition =
+      is_result ? transpositions.bind(convolution.dtype, filters, elements_per_filter)
+                : transpositions.bind(convolution.dtype, elements_per_filter, filters);
   bound.filter_offset = bound.workspace_bytes;
   bound.workspace_bytes += elements * static_cast<std::int64_t>(dtype_bytes(convolution.dtype)) +
-                           kFilterAlignment - 1;
+                           kTensorAlignment - 1;
 }
 
 }  // namespace
@@ -37,6 +39,8 @@ DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
   if (!convolution) return bound;
   try {
     bound.prepared = library.prepare(*convolution);
+    bound.workspace_bytes = bound.prepared->workspace_bytes();
+    add_transposition(bound, *convolution, transpositions);
   } catch (const sdk::Failure& failure) {
     const std::string source = codegen::source_of(*step.node);
     throw sdk::Failure(failure.code(), failure.what() + (" (" + source + ")"))
@@ -44,8 +48,6 @@ DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
   }
   bound.zero_fills_result =
       convolution->reads_part_of_input && convolution->role == ir::ConvRole::Input;
-  bound.workspace_bytes = bound.prepared->workspace_bytes();
-  add_transposition(bound, *convolution, transpositions);
   return bound;
 }
 

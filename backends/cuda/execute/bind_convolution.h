@@ -11,16 +11,13 @@ struct DeviceConvolution {
   /// Null: the result is zero or has no elements.
   std::shared_ptr<const PreparedConvolution> prepared;
   bool zero_fills_result = false;  // cuDNN writes a part of the result; the rest is zero
-  /// To cuDNN's order before the convolution; of backward weights, back from it afterwards. Empty
-  /// where the filter has the same elements in both orders.
+  /// To KRSC before the convolution; of backward weights, from it afterwards. Empty where both
+  /// layouts are the same.
   std::optional<FilterTransposition> transposition;
   std::int64_t workspace = 0;  // offset in the arena
   /// Of cuDNN's workspace, then from filter_offset the transposed filter.
   std::int64_t workspace_bytes = 0, filter_offset = 0;
 };
-
-/// Of the transposed filter, in bytes: the widest vector loads of cuDNN's kernels.
-inline constexpr std::int64_t kFilterAlignment = 16;
 
 /// An upper bound on the operations that issue_convolution() queues.
 inline std::int64_t operations_of(const DeviceConvolution& bound) {

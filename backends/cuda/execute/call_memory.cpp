@@ -72,7 +72,8 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
                        std::size_t outputs)
     : plan_(plan),
       layout_(lay_out(plan, inputs, outputs)),
-      call_block_(program.resources.memory->allocate(sizeof(CallBlock), "the state of a call")),
+      call_block_(program.resources.memory->allocate(sizeof(CallBlock),
+                                                     "the seed and the index error of a call")),
       graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_iteration_numbers(program);
   if (plan.arrivals != 0) clear_arrivals(program);
@@ -183,7 +184,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   try {
     issue(program, lease.arena(), slots, call);
     collect_outputs(tensors, slots, call);
-    block_has_no_index_ = true;
+    index_record_is_clear_ = true;
   } catch (const sdk::Failure& failure) {
     const bool is_of_driver = failure.native_library == "CUDA";
     if (!is_of_driver || !overwrites_arguments(tensors, call)) throw;
@@ -199,7 +200,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
 /// is out of range.
 void CallMemory::upload_call_block(const LoadedProgram& program, const CallTensors& tensors,
                                    Staging& staging) {
-  if (std::exchange(block_has_no_index_, false) && !program.call_block.reads_seed) return;
+  if (std::exchange(index_record_is_clear_, false) && !program.call_block.reads_seed) return;
   CallBlock block;
   block.seed = tensors.seed;
   block.call_counter = tensors.call_counter;

@@ -82,7 +82,7 @@ class CallMemory {
   const DevicePlan& plan_;
   Layout layout_;
   DeviceMemory call_block_;         // a codegen::CallBlock
-  bool block_has_no_index_ = false;  // the block records no index that is out of range
+  bool index_record_is_clear_ = false;  // the block records no index that is out of range
   DeviceMemory arrivals_;           // arrival counters (GridLaunch::arrivals), 0 between launches
   DeviceMemory iteration_numbers_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;

@@ -7,15 +7,29 @@
 #include "backends/codegen/pipeline.h"
 #include "core/module/read.h"
 #include "core/ops/build.h"
-#include "core/types/at.h"
+
+#include <kiln/error.h>
 
 namespace kiln::cuda {
+namespace {
+
+/// Throws InternalError unless the program is one kernel from its argument to its result.
+void require_one_kernel(const codegen::Program& program) {
+  const codegen::Plan& plan = program.plan;
+  const auto* step =
+      plan.steps.size() == 1 ? std::get_if<codegen::KernelStep>(&plan.steps[0]) : nullptr;
+  const std::vector<int> slots{plan.arguments.at(0), plan.results.at(0)};
+  if (step != nullptr && step->slots == slots) return;
+  throw InternalError("bind", "", "the transposition of a filter is not one kernel");
+}
+
+}  // namespace
 
 FilterTranspositions::Transposer FilterTranspositions::compile(DType dtype) const {
-  Transposer made;
-  made.rows = ir::Dim::fresh("rows");
-  made.columns = ir::Dim::fresh("columns");
-  const ir::Type type{dtype, {made.rows, made.columns}};
+  Transposer transposer;
+  transposer.rows = ir::Dim::fresh("rows");
+  transposer.columns = ir::Dim::fresh("columns");
+  const ir::Type type{dtype, {transposer.rows, transposer.columns}};
   const ir::Value filter =
       ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{module::fresh_id(), "filter", type}, {});
   codegen::Compilation lowering;
@@ -24,15 +38,16 @@ FilterTranspositions::Transposer FilterTranspositions::compile(DType dtype) cons
   lowering.target = codegen::target_of(device_->grid());
   lowering.schedule = codegen::shape_for_grid;
   codegen::run_pipeline(lowering);
-  made.built = std::move(lowering.program.kernels.at(0));
+  require_one_kernel(lowering.program);
+  transposer.built = std::move(lowering.program.kernels[0]);
   const CodeTarget target{device_->grid(),
                           code_architecture(*compiler_, device_->identity().compute_capability)};
-  const std::vector<codegen::BuiltKernel> kernels{made.built};
+  const std::vector<codegen::BuiltKernel> kernels{transposer.built};
   const std::string label = "transpose_filter";
-  made.library = std::make_unique<const KernelLibrary>(
+  transposer.library = std::make_unique<const KernelLibrary>(
       kernels, device_,
       compile_kernels(kernels, target, *compiler_, codegen::Dumps(host_, label), label));
-  return made;
+  return transposer;
 }
 
 const FilterTranspositions::Transposer& FilterTranspositions::transposer_of(DType dtype) const {
@@ -65,7 +80,10 @@ void issue_transposition(const FilterTransposition& bound, const Stream& stream,
   for (const std::int64_t size : bound.sizes) values.push_back(static_cast<std::uint64_t>(size));
   values.push_back(static_cast<std::uint64_t>(bound.grid.points));
   std::vector<void*> parameters;
-  launch_kernel(stream, *bound.kernel, bound.grid, values, 0, call_block, parameters);
+  // As the first launch it runs whatever index was out of range: it writes to the workspace, or to
+  // the result of a library step, which no variable shares.
+  constexpr std::int32_t kNumber = 0;
+  launch_kernel(stream, *bound.kernel, bound.grid, values, kNumber, call_block, parameters);
 }
 
 }  // namespace kiln::cuda

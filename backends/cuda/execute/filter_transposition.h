@@ -1,6 +1,5 @@
-// Transposes filters between Kiln's order, [spatial.., channels, filters], and the order in which
-// cuDNN reads and writes them, [filters, spatial.., channels]: the transposition of a matrix whose
-// columns are the filters.
+// Transposes filters between the layout of the graph, HWIO ([spatial.., channels, filters]), and
+// that of cuDNN, KRSC ([filters, spatial.., channels]): matrices whose columns are the filters.
 #pragma once
 
 #include "backends/cuda/api/open_compiler.h"
@@ -26,8 +25,8 @@ class FilterTranspositions {
       : device_(std::move(device)), compiler_(std::move(compiler)), host_(host) {}
 
   /// The transposition of a dense matrix [rows, columns]. The first one of a dtype compiles the
-  /// kernel. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread, which captures no
-  /// stream; the object outlives the result.
+  /// kernel, and blocks other threads meanwhile. Throws sdk::Failure. REQUIRES: a ScopedContext of
+  /// the thread, which captures no stream; the object outlives the result.
   FilterTransposition bind(DType dtype, std::int64_t rows, std::int64_t columns) const;
 
  private:

@@ -24,7 +24,7 @@ ConvolutionAddresses addresses_of(ir::ConvRole role, const ConvolutionCall& call
 
 /// The address of the transposed filter.
 api::DeviceAddress filter_of(const DeviceConvolution& bound, api::DeviceAddress workspace) {
-  constexpr api::DeviceAddress kAlignment = kFilterAlignment;
+  constexpr api::DeviceAddress kAlignment = kTensorAlignment;
   const api::DeviceAddress begin = offset_by(workspace, bound.filter_offset);
   return (begin + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -34,13 +34,14 @@ void issue_prepared(ir::ConvRole role, const DeviceConvolution& bound,
                     const ConvolutionCall& call) {
   ConvolutionAddresses addresses = addresses_of(role, call);
   if (!bound.transposition) return bound.prepared->issue(addresses, call.stream);
-  const api::DeviceAddress own = std::exchange(addresses.filter, filter_of(bound, call.workspace));
+  const api::DeviceAddress step_filter =
+      std::exchange(addresses.filter, filter_of(bound, call.workspace));
   const auto transpose = [&](api::DeviceAddress from, api::DeviceAddress to) {
     issue_transposition(*bound.transposition, call.stream, from, to, call.call_block);
   };
-  if (role != ir::ConvRole::Filter) transpose(own, addresses.filter);
+  if (role != ir::ConvRole::Filter) transpose(step_filter, addresses.filter);
   bound.prepared->issue(addresses, call.stream);
-  if (role == ir::ConvRole::Filter) transpose(addresses.filter, own);
+  if (role == ir::ConvRole::Filter) transpose(addresses.filter, step_filter);
 }
 
 }  // namespace

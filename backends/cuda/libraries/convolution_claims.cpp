@@ -5,6 +5,26 @@
 #include "core/types/text.h"
 
 namespace kiln::cuda {
+namespace {
+
+/// The elements by which an image grows for symmetric padding
+/// (codegen/graph/make_padding_symmetric.h), if an axis grows by more than its size and kMaxGrowth.
+std::optional<std::int64_t> large_growth(const ir::Node& node) {
+  constexpr std::int64_t kMaxGrowth = 4096;
+  const auto& attrs = node.as<ir::ConvAttrs>();
+  const bool is_result = attrs.role == ir::ConvRole::Input;
+  const ir::Dims& image = is_result ? node.types[0].dims : node.operands[0].dims();
+  for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
+    const ir::Dim growth =
+        ir::max(attrs.low[i], attrs.high[i]) - ir::min(attrs.low[i], attrs.high[i]);
+    const ir::Dim& size = image[i + 1];
+    if (!growth.is_static() || growth.value() <= kMaxGrowth) continue;
+    if (!size.is_static() || growth.value() > size.value()) return growth.value();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir::Node& node) const {
   constexpr std::size_t kMaxAxes = 3;
@@ -18,6 +38,10 @@ std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir:
   }
   if (attrs.sizes.empty() || attrs.sizes.size() > kMaxAxes) {
     return text("cuDNN takes 1 to ", kMaxAxes, " spatial axes, not ", attrs.sizes.size());
+  }
+  if (const auto growth = large_growth(node)) {
+    return text("cuDNN takes symmetric padding alone: the image would grow by ", *growth,
+                " elements of an axis");
   }
   if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
   return std::nullopt;

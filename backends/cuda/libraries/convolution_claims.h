@@ -13,7 +13,7 @@ class ConvolutionClaims final : public codegen::LibraryClaims {
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
                                                    codegen::EpilogueOp op) const override;
-  bool needs_equal_padding() const override { return true; }
+  bool requires_symmetric_padding() const override { return true; }
 };
 
 }  // namespace kiln::cuda

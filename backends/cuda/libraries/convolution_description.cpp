@@ -35,8 +35,8 @@ TensorLayout channels_last(const Ints& dims) {
   return layout;
 }
 
-/// The layout of a filter of the node's dims [spatial.., channels of a group, filters] that is
-/// [filters, spatial.., channels of a group] in memory.
+/// The layout KRSC, [filters, spatial.., channels of a group], of a filter with the node's dims
+/// [spatial.., channels of a group, filters].
 TensorLayout filters_first(const Ints& dims) {
   Ints in_memory{dims.back()};
   in_memory.insert(in_memory.end(), dims.begin(), dims.end() - 1);
@@ -59,8 +59,8 @@ struct Axis {
   std::int64_t read_size() const { return (count - 1) * stride + span() - padding; }
   /// The output's size that cuDNN derives; 0: no window fits.
   std::int64_t derived() const {
-    const std::int64_t room = size + 2 * padding - span();
-    return room < 0 ? 0 : room / stride + 1;
+    const std::int64_t slack = size + 2 * padding - span();
+    return slack < 0 ? 0 : slack / stride + 1;
   }
 };
 
@@ -68,7 +68,9 @@ struct Axis {
 bool fit_axis(Axis axis, std::size_t i, ConvolutionDescription& out) {
   if (axis.read_size() <= 0) return false;
   if (axis.derived() != axis.count) {
-    if (axis.padding != 0) throw InternalError("bind", "", "a padded axis has too many windows");
+    if (axis.padding != 0 || axis.read_size() > axis.size) {
+      throw InternalError("bind", "", "cuDNN would derive another output of a convolution");
+    }
     axis.size = axis.read_size();
     out.reads_part_of_input = true;
   }
@@ -116,6 +118,9 @@ std::optional<ConvolutionDescription> describe(const ConvolutionStep& step,
                     .stride = attrs.strides[i],
                     .dilation = attrs.dilations[i],
                     .padding = evaluate(attrs.low[i])};
+    if (evaluate(attrs.high[i]) != axis.padding) {
+      throw InternalError("bind", "", "a convolution of cuDNN has asymmetric padding");
+    }
     if (!fit_axis(axis, i, out)) return std::nullopt;
   }
   if (attrs.strides.size() > 1) return out;

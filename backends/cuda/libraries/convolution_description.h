@@ -27,8 +27,8 @@ struct ConvolutionDescription {
   bool tf32 = false;          // allows engines that round operands of float32 to TF32
   bool deterministic = true;  // rejects engines that are not deterministic
   TensorLayout input, filter, output;
-  /// One per spatial axis. Padding is at both ends: some engines of cuDNN 9.19 ignore that at the
-  /// end where it differs.
+  /// One per spatial axis. Padding is symmetric: some engines of cuDNN 9.19 use the low padding at
+  /// both ends.
   std::vector<std::int64_t> strides, dilations, padding;
   /// Windows read only a part of the input. With backward data, the rest of the result is zero.
   bool reads_part_of_input = false;
@@ -45,8 +45,8 @@ struct EngineOptions {
 std::string text_of(const ConvolutionDescription& convolution);
 
 /// Describes the convolution for the sizes of a call. Empty if its result is zero or has no
-/// elements: a tensor is empty, or windows read only padding. Throws as `evaluate`. REQUIRES: a node
-/// after codegen/graph/equalize_padding.h.
+/// elements: a tensor is empty, or windows read only padding. Throws as `evaluate`. Throws
+/// InternalError for asymmetric padding (codegen/graph/make_padding_symmetric.h).
 std::optional<ConvolutionDescription> describe(const codegen::ConvolutionStep& step,
                                                const EngineOptions& options,
                                                const codegen::EvaluateDim& evaluate);

@@ -12,8 +12,6 @@ namespace {
 using A = api::CudnnAttribute;
 
 constexpr api::DeviceAddress kWorkspaceAlignment = 256;
-/// In bytes: the widest vector loads of kernels.
-constexpr std::int64_t kAlignment = 16;
 
 void check(const api::Cudnn& library, api::CudnnStatus status, const std::string& action) {
   if (status != api::CudnnStatus::Success) throw failure(library, status, action);
@@ -35,7 +33,7 @@ PreparedConvolution::PreparedConvolution(CudnnContext& context,
                                          const ConvolutionDescription& convolution)
     : context_(context),
       convolution_(convolution),
-      aligned_(plan_of(context, convolution, kAlignment)) {
+      aligned_(plan_of(context, convolution, kTensorAlignment)) {
   try {
     const auto width = static_cast<std::int64_t>(dtype_bytes(convolution.dtype));
     unaligned_.emplace(plan_of(context, convolution, width));
@@ -52,7 +50,7 @@ std::int64_t PreparedConvolution::workspace_bytes() const {
 
 void PreparedConvolution::issue(const ConvolutionAddresses& addresses, const Stream& stream) const {
   const api::DeviceAddress all = addresses.input | addresses.filter | addresses.output;
-  const bool is_aligned = all % static_cast<api::DeviceAddress>(kAlignment) == 0;
+  const bool is_aligned = all % static_cast<api::DeviceAddress>(kTensorAlignment) == 0;
   if (!is_aligned && !unaligned_) {
     throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
                        "cuDNN has no engine for the convolution " + text_of(convolution_) +

@@ -8,6 +8,9 @@
 
 namespace kiln::cuda {
 
+/// In bytes, of tensors for which the library has most engines: its kernels load vectors.
+inline constexpr std::int64_t kTensorAlignment = 16;
+
 /// Addresses of the three tensors in device memory, and of a workspace of workspace_bytes().
 struct ConvolutionAddresses {
   api::DeviceAddress input = 0, filter = 0, output = 0, workspace = 0;

@@ -27,7 +27,9 @@ class DeviceClaims final : public codegen::LibraryClaims {
     const auto& claims = node.op == ir::Op::Conv ? convolutions_ : matmuls_;
     return claims->rejection_of_epilogue(node, op);
   }
-  bool needs_equal_padding() const override { return convolutions_->needs_equal_padding(); }
+  bool requires_symmetric_padding() const override {
+    return convolutions_->requires_symmetric_padding();
+  }
 
  private:
   std::shared_ptr<const codegen::LibraryClaims> matmuls_, convolutions_;

@@ -24,7 +24,7 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
                                                    codegen::EpilogueOp op) const override {
     return claims_.rejection_of_epilogue(node, op);
   }
-  bool needs_equal_padding() const override { return claims_.needs_equal_padding(); }
+  bool requires_symmetric_padding() const override { return claims_.requires_symmetric_padding(); }
 
   /// Null before the first claim, and if cuDNN is missing. Valid as long as the object.
   const ConvolutionLibrary* library() const;

@@ -10,6 +10,7 @@
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace kiln;
 using namespace kiln::codegen;
@@ -118,7 +119,9 @@ TEST_CASE("machine code: operations that change no normal number flush subnormal
   };
   for (const auto& [op, operand, instruction] :
        {Row{Op::Add, -0.0, "add.rn.ftz.f32"}, Row{Op::Sub, 0, "sub.rn.ftz.f32"},
-        Row{Op::Mul, 1, "mul.rn.ftz.f32"}, Row{Op::Div, 1, "mul.rn.ftz.f32"}}) {
+        Row{Op::Mul, 1, "mul.rn.ftz.f32"}, Row{Op::Div, 1, "mul.rn.ftz.f32"},
+        Row{Op::Maximum, -INFINITY, "max.ftz.NaN.f32"},
+        Row{Op::Minimum, INFINITY, "min.ftz.NaN.f32"}}) {
     INFO(instruction);
     KernelMaker k("neutral", {64}, 1);
     const int x = k.load(k.access(k.input(kF32), {1}));

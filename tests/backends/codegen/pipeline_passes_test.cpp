@@ -33,7 +33,7 @@ class EveryMatmul final : public LibraryClaims {
   std::optional<std::string> rejection_of_row_update(const ir::Node&) const override {
     return std::nullopt;
   }
-  bool needs_equal_padding() const override { return true; }
+  bool requires_symmetric_padding() const override { return true; }
 };
 
 struct Sample {
@@ -98,7 +98,7 @@ const Row kRows[] = {
        return Sample{{x, w}, {conv2d(permute_dimensions(exp(first), {0, 2, 3, 1}), w)}};
      },
      "= permute ", nullptr},
-    {"equalize_padding",
+    {"make_padding_symmetric",
      [] {
        const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});
        const Tensor y = conv2d(x, w, {.strides = 2, .padding = "same"});

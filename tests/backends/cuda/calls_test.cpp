@@ -48,7 +48,7 @@ TEST_CASE("calls: one kernel from a placeholder and a variable to a result") {
   CHECK(f({counting({9, 3})})[0].dims()[0] == 9);
 }
 
-TEST_CASE("calls: the state of a call is copied only for kernels that use it") {
+TEST_CASE("calls: seed and index errors are copied only for kernels that use them") {
   control();
   const Variable a = variable(Array::zeros({3}));
   CHECK(copies_of_call({update_add(a, 1.0)}) == 0);
@@ -56,4 +56,13 @@ TEST_CASE("calls: the state of a call is copied only for kernels that use it") {
   const Variable rows = variable(Array::zeros({4, 3}));
   const Variable index = variable(Array::full({1}, 2, DType::Int32), {.dtype = "int32"});
   CHECK(copies_of_call({update_add(a, sum(gather(rows, index), {.axis = 0}))}) == 1);
+  const Tensor row = sum(gather(rows, index), {.axis = 0});
+  const UpdateOp draw_and_look_up = update_add(a, row * random_uniform({3}));
+  CHECK(copies_of_call({draw_and_look_up}) == 2);
+  const StepFunction step = [&](const Tensor& at, const std::vector<Tensor>& states) {
+    const Tensor next = states[0] + gather(rows, at);
+    return StepResult{next, {next}};
+  };
+  const RnnResult loop = rnn(step, zeros({1, 5, 1}, {.dtype = "int32"}), {zeros({1, 1, 3})});
+  CHECK(copies_of_call({update(a, reshape(loop.new_states[0], {3}))}) == 1);
 }

@@ -1,6 +1,6 @@
 // Tests with the machine's own cuDNN, where there is one: every claimed convolution has a valid
 // description and an engine for an H100, without a device.
-#include "backends/codegen/graph/equalize_padding.h"
+#include "backends/codegen/graph/make_padding_symmetric.h"
 #include "backends/cuda/libraries/convolution_claims.h"
 #include "backends/cuda/libraries/convolution_plan.h"
 #include "tests/support/catch.h"
@@ -41,7 +41,7 @@ ir::Value convolution_of(const Geometry& g, ConvRole role, DType dtype) {
 /// The convolution that is claimed in the place of `value`, with equal padding.
 ir::Value claimed(const ir::Value& value) {
   const ConvolutionClaims claims;
-  const ir::Value result = codegen::equalize_padding({value}, &claims)[0];
+  const ir::Value result = codegen::make_padding_symmetric({value}, &claims)[0];
   return result.node->op == ir::Op::Slice ? result.node->operands[0] : result;
 }
 
@@ -102,6 +102,9 @@ TEST_CASE("convolution plans: rejections of dtypes, axes and groups") {
         "cuDNN is used for float32 and float64 alone, not for int32");
   CHECK(rejection(convolution_of(plain, role, DType::BFloat16)) ==
         "convolutions of bfloat16 are compiled as kernels, not run by cuDNN");
+  const Geometry dilated{1, 1, 1, 1, {5}, {2}, {1}, {1 << 20}, {1 << 20}, {0}};
+  CHECK(rejection(convolution_of(dilated, role, DType::Float32)) ==
+        "cuDNN takes symmetric padding alone: the image would grow by 1048576 elements of an axis");
   const Geometry points{2, 1, 2, 3, {}, {}, {}, {}, {}, {}};
   CHECK(rejection(convolution_of(points, role, DType::Float32)) ==
         "cuDNN takes 1 to 3 spatial axes, not 0");

@@ -118,7 +118,7 @@ TEST_CASE("convolution: every geometry, role and dtype") {
 
 TEST_CASE("convolution: windows that end before the input, and windows in the padding alone") {
   convolutions();
-  // Of 3 windows that fit, 1 and 2 are computed; with 9 zeros before, they meet no other element.
+  // Of 3 windows that fit, 1 and 2 are computed; with low = 9 they read padding alone.
   for (const std::int64_t count : {1, 2}) {
     for (const std::int64_t low : {0, 1, 9}) {
       const Geometry g{2, 1, 2, 3, {7, 7}, {3, 3}, {2, 2}, {1, 1}, {low, 0}, {0, 0}};

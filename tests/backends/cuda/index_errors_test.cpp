@@ -105,7 +105,7 @@ TEST_CASE("index errors: the step is one that writes over a variable") {
   const Function f = lookup.compile("cuda");
   const int allocations = control().calls("cuMemAllocFromPoolAsync");
   f({fed({0, 1, 2, 3})});
-  // Two variables and the state of the call: none for a new value.
+  // Two variables and the record of the call: none for a new value.
   CHECK(control().calls("cuMemAllocFromPoolAsync") == allocations + 3);
 }
 

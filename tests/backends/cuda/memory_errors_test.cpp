@@ -66,8 +66,9 @@ TEST_CASE("memory errors: each allocation of a call") {
     INFO(error);
     CHECK(error.starts_with(start));
     CHECK_THAT(error, Catch::Matchers::ContainsSubstring(" bytes are in use by Kiln, "));
-    const bool is_of_call = error.find("bytes of loop counters: ") != error.npos ||
-                            error.find("bytes of the state of a call: ") != error.npos;
+    const bool is_of_call =
+        error.find("bytes of loop counters: ") != error.npos ||
+        error.find("bytes of the seed and the index error of a call: ") != error.npos;
     of_calls += is_of_call;
     CHECK((is_of_call || error.find("variable '") != error.npos));
   }

@@ -1,5 +1,5 @@
-// Both ends of an axis keep the smaller padding of the two.
-#include "backends/codegen/graph/equalize_padding.h"
+// Pads the input by a node of its own; of backward data, slices the result.
+#include "backends/codegen/graph/make_padding_symmetric.h"
 
 #include "core/ops/build.h"
 #include "core/ops/op.h"
@@ -32,22 +32,22 @@ Axis axis_of(const ir::Node& conv, std::size_t i) {
   return {size(ConvRole::Input)[i + 1], size(ConvRole::Filter)[i], size(ConvRole::Output)[i + 1]};
 }
 
-/// Whether as many windows fit as the output has elements, for all sizes.
-bool has_every_window(const ir::Node& conv, std::size_t i) {
+/// Whether the output has an element for every window that fits, for all sizes.
+bool output_covers_all_windows(const ir::Node& conv, std::size_t i) {
   const auto& attrs = conv.as<ConvAttrs>();
   const Axis axis = axis_of(conv, i);
   const ir::Dim span = (axis.window - 1) * attrs.dilations[i] + 1;
-  const ir::Dim room = axis.input + attrs.low[i] + attrs.high[i] - span;
-  return ir::equal(ir::floor_div(room, attrs.strides[i]) + 1, axis.output) == ir::Ternary::Yes;
+  const ir::Dim slack = axis.input + attrs.low[i] + attrs.high[i] - span;
+  return ir::equal(ir::floor_div(slack, attrs.strides[i]) + 1, axis.output) == ir::Ternary::Yes;
 }
 
 /// The padding that both ends of an axis keep.
 ir::Dim kept_padding(const ir::Node& conv, std::size_t i) {
   const auto& attrs = conv.as<ConvAttrs>();
-  return has_every_window(conv, i) ? ir::min(attrs.low[i], attrs.high[i]) : ir::Dim(0);
+  return output_covers_all_windows(conv, i) ? ir::min(attrs.low[i], attrs.high[i]) : ir::Dim(0);
 }
 
-bool is_equal_padding(const ir::Node& conv) {
+bool is_symmetric(const ir::Node& conv) {
   const auto& attrs = conv.as<ConvAttrs>();
   for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
     const ir::Dim kept = kept_padding(conv, i);
@@ -80,7 +80,7 @@ Value without_excess(const Value& padded, const Excess& excess) {
   return ir::slice(padded, excess.low, limit);
 }
 
-Value equalized(const ir::Node& conv) {
+Value with_symmetric_padding(const ir::Node& conv) {
   ConvAttrs attrs = conv.as<ConvAttrs>();
   const Excess excess = remove_excess(conv, attrs);
   std::vector<Value> operands = conv.operands;
@@ -94,15 +94,15 @@ Value equalized(const ir::Node& conv) {
 
 }  // namespace
 
-std::vector<Value> equalize_padding(const std::vector<Value>& results,
+std::vector<Value> make_padding_symmetric(const std::vector<Value>& results,
                                     const LibraryClaims* library) {
-  if (library == nullptr || !library->needs_equal_padding()) return results;
+  if (library == nullptr || !library->requires_symmetric_padding()) return results;
   const auto change = [&](const ir::NodeRef& node) -> std::vector<Value> {
     if (node->op != ir::Op::Conv) return ir::results_of(node);
-    if (is_equal_padding(*node) || !is_taken(*node, library)) return ir::results_of(node);
-    return {equalized(*node)};
+    if (is_symmetric(*node) || !is_taken(*node, library)) return ir::results_of(node);
+    return {with_symmetric_padding(*node)};
   };
-  return rewrite_everywhere(results, library, equalize_padding, change);
+  return rewrite_everywhere(results, library, make_padding_symmetric, change);
 }
 
 }  // namespace kiln::codegen
