@@ -9,6 +9,10 @@
 
 #include "core/ops/op.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 using namespace kiln;
 using namespace kiln::cuda;
 using cuda_test::kH100Text;
@@ -16,6 +20,13 @@ using test::ConvRole;
 using test::Geometry;
 
 namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+/// cuDNN leaks memory when it lists engines.
+using UncheckedLeaks = __lsan::ScopedDisabler;
+#else
+struct UncheckedLeaks {};
+#endif
 
 /// Images as networks have them, in addition to the small ones of tests/core/ops.
 const Geometry kImages[] = {
@@ -146,6 +157,7 @@ TEST_CASE("convolution plans: the machine's cuDNN describes every form that is c
 TEST_CASE("convolution plans: the machine's cuDNN has an engine for an H100") {
   const std::shared_ptr<const api::Cudnn> library = machines_library();
   if (library == nullptr) return;
+  [[maybe_unused]] const UncheckedLeaks unchecked;
   const BackendDescriptor device = device_of(*library, kH100Text);
   int planned = 0;
   const auto plan_one = [&](const ConvolutionDescription& convolution) {
