@@ -87,6 +87,7 @@ class WholeLibrary final : public codegen::HostLibrary {
   std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
+  bool requires_symmetric_padding() const override { return true; }
 };
 
 /// Runs one graph through the passes of core and of codegen, and compares values after each.
