@@ -13,11 +13,6 @@ using ir::ConvRole;
 using ir::Dims;
 using ir::Value;
 
-/// The excess padding of each axis of the input, [batch, spatial.., channels].
-struct Excess {
-  Dims low{0}, high{0};
-};
-
 /// The sizes of spatial axis i of a convolution's tensors.
 struct Axis {
   ir::Dim input, window, output;
@@ -41,32 +36,30 @@ bool output_covers_all_windows(const ir::Node& conv, std::size_t i) {
   return ir::equal(ir::floor_div(slack, attrs.strides[i]) + 1, axis.output) == ir::Ternary::Yes;
 }
 
-/// The padding that both ends of an axis keep.
-ir::Dim kept_padding(const ir::Node& conv, std::size_t i) {
-  const auto& attrs = conv.as<ConvAttrs>();
-  return output_covers_all_windows(conv, i) ? ir::min(attrs.low[i], attrs.high[i]) : ir::Dim(0);
-}
-
 bool is_symmetric(const ir::Node& conv) {
-  const auto& attrs = conv.as<ConvAttrs>();
-  for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
-    const ir::Dim kept = kept_padding(conv, i);
-    if (attrs.low[i] != kept || attrs.high[i] != kept) return false;
+  for (std::size_t i = 0; i < conv.as<ConvAttrs>().strides.size(); ++i) {
+    const ExcessPadding excess = excess_padding(conv, i);
+    if (excess.low != ir::Dim(0) || excess.high != ir::Dim(0)) return false;
   }
   return true;
 }
 
-/// Sets the padding of `attrs`, a copy of the node's, to what is kept, and the sizes of backward
-/// data to those of the input with the excess.
+/// The excess of each axis of the input, [batch, spatial.., channels].
+struct Excess {
+  Dims low{0}, high{0};
+};
+
+/// Takes the excess from the padding of `attrs`, a copy of the node's; adds it to the sizes of
+/// backward data.
 Excess remove_excess(const ir::Node& conv, ConvAttrs& attrs) {
   Excess excess;
   for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
-    const ir::Dim kept = kept_padding(conv, i);
-    excess.low.push_back(attrs.low[i] - kept);
-    excess.high.push_back(attrs.high[i] - kept);
-    attrs.low[i] = attrs.high[i] = kept;
-    if (attrs.role != ConvRole::Input) continue;
-    attrs.sizes[i] = attrs.sizes[i] + excess.low.back() + excess.high.back();
+    const auto [low, high] = excess_padding(conv, i);
+    attrs.low[i] = attrs.low[i] - low;
+    attrs.high[i] = attrs.high[i] - high;
+    if (attrs.role == ConvRole::Input) attrs.sizes[i] = attrs.sizes[i] + low + high;
+    excess.low.push_back(low);
+    excess.high.push_back(high);
   }
   for (Dims* dims : {&excess.low, &excess.high}) dims->push_back(0);
   return excess;
@@ -94,8 +87,16 @@ Value with_symmetric_padding(const ir::Node& conv) {
 
 }  // namespace
 
+ExcessPadding excess_padding(const ir::Node& conv, std::size_t i) {
+  const auto& attrs = conv.as<ConvAttrs>();
+  const ir::Dim &low = attrs.low[i], &high = attrs.high[i];
+  if (!output_covers_all_windows(conv, i)) return {low, high};
+  const ir::Dim kept = ir::min(low, high);
+  return {low - kept, high - kept};
+}
+
 std::vector<Value> make_padding_symmetric(const std::vector<Value>& results,
-                                    const LibraryClaims* library) {
+                                          const LibraryClaims* library) {
   if (library == nullptr || !library->requires_symmetric_padding()) return results;
   const auto change = [&](const ir::NodeRef& node) -> std::vector<Value> {
     if (node->op != ir::Op::Conv) return ir::results_of(node);

@@ -8,11 +8,18 @@
 
 namespace kiln::codegen {
 
-/// Rewrites the convolutions that `library` takes, if it requires symmetric padding. Both ends of
-/// an axis keep the smaller padding; the excess becomes zeros of the input, or elements that are
-/// cut off the result of backward data. Where the output may omit windows that fit, both paddings
-/// become 0: the library would derive a larger output.
+/// The padding of a Conv that the pass removes.
+struct ExcessPadding {
+  ir::Dim low, high;
+};
+
+/// Of spatial axis i. Both ends keep the smaller padding; none where the output may omit windows
+/// that fit, since the library would derive a larger output.
+ExcessPadding excess_padding(const ir::Node& conv, std::size_t i);
+
+/// Rewrites the convolutions that `library` takes, if it requires symmetric padding. The excess
+/// becomes zeros of the input, or elements that are cut off the result of backward data.
 std::vector<ir::Value> make_padding_symmetric(const std::vector<ir::Value>& results,
-                                        const LibraryClaims* library);
+                                              const LibraryClaims* library);
 
 }  // namespace kiln::codegen

@@ -13,7 +13,7 @@ struct DeviceConvolution {
   bool zero_fills_result = false;  // cuDNN writes a part of the result; the rest is zero
   /// To KRSC before the convolution; of backward weights, from it afterwards. Empty where both
   /// layouts are the same.
-  std::optional<FilterTransposition> transposition;
+  std::optional<BoundKernel> transposition;
   std::int64_t workspace = 0;  // offset in the arena
   /// Of cuDNN's workspace, then from filter_offset the transposed filter.
   std::int64_t workspace_bytes = 0, filter_offset = 0;

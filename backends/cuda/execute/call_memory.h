@@ -7,8 +7,8 @@
 
 namespace kiln::cuda {
 
-/// What the kernels of a program use of codegen::CallBlock. A call copies only these parts: each
-/// copy of a few bytes takes longer than a small kernel.
+/// The parts of codegen::CallBlock that a program's kernels use. A call copies no others: a copy of
+/// a few bytes takes longer than a small kernel.
 struct CallBlockUse {
   bool reads_seed = false;       // draws random numbers
   bool records_indices = false;  // has indices that may be out of range

@@ -37,10 +37,8 @@ class Binder {
  private:
   KernelLaunch bind(const KernelStep& step) const {
     const BuiltKernel& built = inputs_.program.kernels[at(step.kernel)];
-    KernelLaunch launch;
-    launch.kernel = &inputs_.kernels[at(step.kernel)];
-    launch.sizes = evaluate_dims(built.kernel.sizes, inputs_.evaluate);
-    launch.grid = launch_of(built.kernel, *launch.kernel, inputs_.grid, inputs_.evaluate);
+    KernelLaunch launch{bind_kernel(built.kernel, inputs_.kernels[at(step.kernel)], inputs_.grid,
+                                    inputs_.evaluate)};
     for (const auto& [extent, node] : built.nonempty) {
       if (launch.grid.points != 0 && inputs_.evaluate(extent) == 0) launch.empty_axis = node;
     }

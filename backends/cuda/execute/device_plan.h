@@ -8,7 +8,7 @@
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
-#include "backends/cuda/execute/kernel_library.h"
+#include "backends/cuda/execute/launch_kernel.h"
 #include "backends/cuda/execute/segments.h"
 
 #include <memory>
@@ -27,10 +27,7 @@ struct DeviceBody {
 };
 
 /// A kernel step with the sizes of a call.
-struct KernelLaunch {
-  const LoadedKernel* kernel = nullptr;
-  std::vector<std::int64_t> sizes;       // one per Kernel::sizes
-  codegen::GridLaunch grid;              // 0 points: nothing is launched
+struct KernelLaunch : BoundKernel {
   std::int64_t partials = 0;             // offset in the arena of GridLaunch::partial_bytes
   const ir::Node* empty_axis = nullptr;  // an ArgMax over an axis of size 0: the step throws
 };

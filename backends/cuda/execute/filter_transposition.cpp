@@ -2,7 +2,6 @@
 // all programs.
 #include "backends/cuda/execute/filter_transposition.h"
 
-#include "backends/codegen/bind/slot_sizes.h"
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/codegen/pipeline.h"
 #include "core/module/read.h"
@@ -28,8 +27,7 @@ void require_one_kernel(const codegen::Program& program) {
 FilterTranspositions::Transposer FilterTranspositions::compile(DType dtype) const {
   Transposer transposer;
   transposer.rows = ir::Dim::fresh("rows");
-  transposer.columns = ir::Dim::fresh("columns");
-  const ir::Type type{dtype, {transposer.rows, transposer.columns}};
+    const ir::Type type{dtype, {transposer.rows, ir::Dim::fresh("columns")}};
   const ir::Value filter =
       ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{module::fresh_id(), "filter", type}, {});
   codegen::Compilation lowering;
@@ -57,33 +55,16 @@ const FilterTranspositions::Transposer& FilterTranspositions::transposer_of(DTyp
   return transposers_.emplace(dtype, compile(dtype)).first->second;
 }
 
-FilterTransposition FilterTranspositions::bind(DType dtype, std::int64_t rows,
-                                               std::int64_t columns) const {
+BoundKernel FilterTranspositions::bind(DType dtype, std::int64_t rows,
+                                       std::int64_t columns) const {
   const Transposer& one = transposer_of(dtype);
   const ir::Symbol rows_symbol = *one.rows.as_symbol();
   const codegen::EvaluateDim evaluate = [&](const ir::Dim& dim) {
     return ir::evaluate(dim, [&](const ir::Symbol& symbol) {
-      return std::optional(symbol.id == rows_symbol.id ? rows : columns);
+      return std::optional(symbol == rows_symbol ? rows : columns);
     });
   };
-  FilterTransposition bound;
-  bound.kernel = &one.library->kernels()[0];
-  bound.sizes = codegen::evaluate_dims(one.built.kernel.sizes, evaluate);
-  bound.grid = launch_of(one.built.kernel, *bound.kernel, device_->grid(), evaluate);
-  return bound;
-}
-
-void issue_transposition(const FilterTransposition& bound, const Stream& stream,
-                         api::DeviceAddress from, api::DeviceAddress to,
-                         api::DeviceAddress call_block) {
-  std::vector<std::uint64_t> values{from, to};
-  for (const std::int64_t size : bound.sizes) values.push_back(static_cast<std::uint64_t>(size));
-  values.push_back(static_cast<std::uint64_t>(bound.grid.points));
-  std::vector<void*> parameters;
-  // As the first launch it runs whatever index was out of range: it writes to the workspace, or to
-  // the result of a library step, which no variable shares.
-  constexpr std::int32_t kNumber = 0;
-  launch_kernel(stream, *bound.kernel, bound.grid, values, kNumber, call_block, parameters);
+  return bind_kernel(one.built.kernel, one.library->kernels()[0], device_->grid(), evaluate);
 }
 
 }  // namespace kiln::cuda

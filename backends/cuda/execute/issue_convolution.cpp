@@ -37,7 +37,11 @@ void issue_prepared(ir::ConvRole role, const DeviceConvolution& bound,
   const api::DeviceAddress step_filter =
       std::exchange(addresses.filter, filter_of(bound, call.workspace));
   const auto transpose = [&](api::DeviceAddress from, api::DeviceAddress to) {
-    issue_transposition(*bound.transposition, call.stream, from, to, call.call_block);
+    const api::DeviceAddress operands[] = {from, to};
+    // Its number is 0: it runs after an index out of range, too. That writes to no variable, which
+    // share buffers with results of kernels alone.
+    launch_kernel(call.stream, *bound.transposition,
+                  {.operands = operands, .call_block = call.call_block}, call.launch_memory);
   };
   if (role != ir::ConvRole::Filter) transpose(step_filter, addresses.filter);
   bound.prepared->issue(addresses, call.stream);

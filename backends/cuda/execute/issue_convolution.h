@@ -14,7 +14,8 @@ struct ConvolutionCall {
   const module::Module& module;  // for the source line of an error
   api::DeviceAddress lhs = 0, rhs = 0, result = 0, workspace = 0;
   std::int64_t result_bytes = 0;
-  api::DeviceAddress call_block = 0;  // as launch_kernel()
+  api::DeviceAddress call_block = 0;  // as LaunchArguments
+  LaunchMemory& launch_memory;
 };
 
 /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.

@@ -5,7 +5,6 @@
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
-#include "backends/cuda/execute/launch_kernel.h"
 #include "core/types/at.h"
 
 #include <cstddef>
@@ -86,20 +85,15 @@ class PlanIssuer {
     if (launch.grid.points == 0) return;
     const auto& kernel = std::get<KernelStep>(step);
     ++call_.operations;
-    // The order of parameters is that of grid_functions().
-    values_.clear();
-    for (const int operand : kernel.slots) values_.push_back(slot(operand));
-    for (const std::int64_t size : launch.sizes) {
-      values_.push_back(static_cast<std::uint64_t>(size));
-    }
-    values_.push_back(static_cast<std::uint64_t>(launch.grid.points));
-    if (launch.kernel->schedule.split_k) {
-      values_.push_back(static_cast<std::uint64_t>(launch.grid.part_points));
-      values_.push_back(offset_by(arena_, launch.partials));
-      values_.push_back(call_.arrivals);
-    }
-    launch_kernel(call_.stream, *launch.kernel, launch.grid, values_,
-                  static_cast<std::int32_t>(launch_), call_.call_block, parameters_);
+    operands_.clear();
+    for (const int operand : kernel.slots) operands_.push_back(slot(operand));
+    launch_kernel(call_.stream, launch,
+                  {.operands = operands_,
+                   .partials = offset_by(arena_, launch.partials),
+                   .arrivals = call_.arrivals,
+                   .number = static_cast<std::int32_t>(launch_),
+                   .call_block = call_.call_block},
+                  launch_memory_);
   }
 
   void issue(const Step& step, const DeviceMatmul& bound) {
@@ -127,7 +121,8 @@ class PlanIssuer {
                        .result = slot(convolution.result),
                        .workspace = offset_by(arena_, bound.workspace),
                        .result_bytes = bytes(convolution.result),
-                       .call_block = call_.call_block});
+                       .call_block = call_.call_block,
+                       .launch_memory = launch_memory_});
   }
 
   // ---- loops ----
@@ -304,8 +299,8 @@ class PlanIssuer {
   CallContext& call_;
   std::int64_t first_launch_;          // the first launch of the plan
   std::int64_t launch_ = 0;            // the first launch of the step being queued
-  std::vector<std::uint64_t> values_;  // of a launch
-  std::vector<void*> parameters_;      // of launch_kernel()
+  std::vector<DeviceAddress> operands_;  // of a launch
+  LaunchMemory launch_memory_;
 };
 
 }  // namespace

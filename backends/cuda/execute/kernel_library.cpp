@@ -16,16 +16,6 @@ std::int64_t resident_blocks(const Device& device, api::FunctionHandle function,
 
 }  // namespace
 
-codegen::GridLaunch launch_of(const codegen::Kernel& kernel, const LoadedKernel& loaded,
-                              const codegen::GridDescription& device,
-                              const codegen::EvaluateDim& evaluate) {
-  const codegen::GridSchedule& schedule = loaded.schedule;
-  codegen::GridLaunch launch = codegen::launch_of(kernel, schedule, device, evaluate);
-  if (schedule.split_k || schedule.form == codegen::GridForm::Owners) return launch;
-  launch.blocks = std::min(launch.blocks, loaded.resident_blocks);
-  return launch;
-}
-
 LoadedCode::LoadedCode(std::shared_ptr<const Device> device, const std::string& cubin)
     : device_(std::move(device)) {
   const api::Status status = device_->allocate([&] {

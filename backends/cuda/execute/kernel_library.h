@@ -1,7 +1,6 @@
 // Loads the cubin of a program on a device by cuLibraryLoadData and resolves its functions.
 #pragma once
 
-#include "backends/codegen/bind/slot_sizes.h"
 #include "backends/cuda/device/device.h"
 #include "backends/cuda/execute/compile_kernels.h"
 
@@ -17,12 +16,6 @@ struct LoadedKernel {
   api::FunctionHandle function = nullptr;
   std::int64_t resident_blocks = 0;  // that fit the device at a time, with the kernel's registers
 };
-
-/// codegen::launch_of() with at most as many blocks as are resident: others would run alone, after
-/// the first ones. The numbers of blocks that results depend on stay as they are.
-codegen::GridLaunch launch_of(const codegen::Kernel& kernel, const LoadedKernel& loaded,
-                              const codegen::GridDescription& device,
-                              const codegen::EvaluateDim& evaluate);
 
 /// Loaded machine code; the destructor unloads it. REQUIRES of the destructor: no launch of its
 /// functions is queued.

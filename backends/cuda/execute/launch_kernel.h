@@ -1,6 +1,7 @@
-// Queues one launch of a loaded kernel.
+// Binds a loaded kernel to sizes, and queues one launch of it.
 #pragma once
 
+#include "backends/codegen/bind/slot_sizes.h"
 #include "backends/cuda/device/stream.h"
 #include "backends/cuda/execute/kernel_library.h"
 
@@ -8,14 +9,36 @@
 
 namespace kiln::cuda {
 
-/// `values`: the parameters of the kernel as words of 64 bits, in the order of
-/// codegen::grid_functions(): operands, sizes, points, what a split launch adds. `number`: of the
-/// launch, which the kernel writes to the call block at `call_block` with an index that is out of
-/// range. `parameters`: memory for the call. Throws sdk::Failure. REQUIRES: a ScopedContext of the
-/// thread; grid.points != 0.
-void launch_kernel(const Stream& stream, const LoadedKernel& kernel,
-                   const codegen::GridLaunch& grid, std::span<std::uint64_t> values,
-                   std::int32_t number, api::DeviceAddress call_block,
-                   std::vector<void*>& parameters);
+/// A kernel with the sizes of a call.
+struct BoundKernel {
+  const LoadedKernel* kernel = nullptr;
+  std::vector<std::int64_t> sizes;  // one per Kernel::sizes
+  codegen::GridLaunch grid;         // 0 points: nothing is launched
+};
+
+/// Launches at most as many blocks as are resident: others would run alone, after the first ones.
+/// The numbers of blocks that results depend on stay those of codegen::launch_of(). `loaded`
+/// outlives the result. Throws as `evaluate`.
+BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loaded,
+                        const codegen::GridDescription& device,
+                        const codegen::EvaluateDim& evaluate);
+
+/// Addresses of one launch, and its number.
+struct LaunchArguments {
+  std::span<const api::DeviceAddress> operands;
+  api::DeviceAddress partials = 0, arrivals = 0;  // of a split launch (GridLaunch)
+  std::int32_t number = 0;  // which the kernel records with an index that is out of range
+  api::DeviceAddress call_block = 0;  // a codegen::CallBlock
+};
+
+/// Memory of launch_kernel(), which calls reuse.
+struct LaunchMemory {
+  std::vector<std::uint64_t> values;
+  std::vector<void*> parameters;
+};
+
+/// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread; bound.grid.points != 0.
+void launch_kernel(const Stream& stream, const BoundKernel& bound,
+                   const LaunchArguments& arguments, LaunchMemory& memory);
 
 }  // namespace kiln::cuda

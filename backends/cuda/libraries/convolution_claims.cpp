@@ -1,25 +1,24 @@
 // Rejects convolutions beyond the limits of cuDNN, each with a reason.
 #include "backends/cuda/libraries/convolution_claims.h"
 
+#include "backends/codegen/graph/make_padding_symmetric.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
 namespace kiln::cuda {
 namespace {
 
-/// The elements by which an image grows for symmetric padding
-/// (codegen/graph/make_padding_symmetric.h), if an axis grows by more than its size and kMaxGrowth.
-std::optional<std::int64_t> large_growth(const ir::Node& node) {
+/// The elements by which codegen::make_padding_symmetric() enlarges an axis of the image, if these
+/// are more than kMaxGrowth and than the axis has.
+std::optional<std::int64_t> large_growth(const ir::Node& conv) {
   constexpr std::int64_t kMaxGrowth = 4096;
-  const auto& attrs = node.as<ir::ConvAttrs>();
-  const bool is_result = attrs.role == ir::ConvRole::Input;
-  const ir::Dims& image = is_result ? node.types[0].dims : node.operands[0].dims();
-  for (std::size_t i = 0; i < attrs.strides.size(); ++i) {
-    const ir::Dim growth =
-        ir::max(attrs.low[i], attrs.high[i]) - ir::min(attrs.low[i], attrs.high[i]);
-    const ir::Dim& size = image[i + 1];
+  const bool is_result = conv.as<ir::ConvAttrs>().role == ir::ConvRole::Input;
+  const ir::Dims& image = is_result ? conv.types[0].dims : conv.operands[0].dims();
+  for (std::size_t i = 1; i + 1 < image.size(); ++i) {
+    const auto [low, high] = codegen::excess_padding(conv, i - 1);
+    const ir::Dim growth = low + high;
     if (!growth.is_static() || growth.value() <= kMaxGrowth) continue;
-    if (!size.is_static() || growth.value() > size.value()) return growth.value();
+    if (!image[i].is_static() || growth.value() > image[i].value()) return growth.value();
   }
   return std::nullopt;
 }

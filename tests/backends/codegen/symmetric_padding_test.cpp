@@ -3,7 +3,6 @@
 #include "tests/core/ops/conv_loops.h"
 
 #include "backends/codegen/graph/make_padding_symmetric.h"
-#include "core/module/print.h"
 #include "core/types/text.h"
 
 using namespace kiln;

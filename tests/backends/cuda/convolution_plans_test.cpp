@@ -49,7 +49,7 @@ ir::Value convolution_of(const Geometry& g, ConvRole role, DType dtype) {
   return ir::make(ir::Op::Conv, test::attrs_of(g, role), operands);
 }
 
-/// The convolution that is claimed in the place of `value`, with equal padding.
+/// The convolution that is claimed in the place of `value`, with symmetric padding.
 ir::Value claimed(const ir::Value& value) {
   const ConvolutionClaims claims;
   const ir::Value result = codegen::make_padding_symmetric({value}, &claims)[0];

@@ -4,7 +4,7 @@
 
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/codegen/pipeline.h"
-#include "backends/cuda/execute/kernel_library.h"
+#include "backends/cuda/execute/launch_kernel.h"
 #include "core/ops/build.h"
 
 using namespace kiln;
@@ -29,7 +29,7 @@ Kernel row_sums(std::int64_t rows, std::int64_t columns) {
 std::int64_t blocks_of(const Kernel& kernel, std::int64_t resident_blocks) {
   const cuda::LoadedKernel loaded{schedule_grid(kernel, kDevice), nullptr, resident_blocks};
   const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
-  return cuda::launch_of(kernel, loaded, kDevice, evaluate).blocks;
+  return cuda::bind_kernel(kernel, loaded, kDevice, evaluate).grid.blocks;
 }
 
 }  // namespace

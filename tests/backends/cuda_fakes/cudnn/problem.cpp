@@ -72,8 +72,8 @@ std::string reason_of_axis(const Problem& problem, std::size_t i) {
   const std::int64_t span = (problem.filter.dims[i + 2] - 1) * problem.dilations[i] + 1;
   const std::int64_t padded = problem.input.dims[i + 2] + problem.low[i] + problem.high[i];
   if (problem.low[i] < 0 || problem.high[i] < 0) return "negative padding";
-  // Some engines of cuDNN 9.19 compute with the first one at both ends.
-  if (problem.low[i] != problem.high[i]) return "unequal padding";
+  // Some engines of cuDNN 9.19 use the low padding at both ends.
+  if (problem.low[i] != problem.high[i]) return "asymmetric padding";
   if (padded < span) return "a filter larger than the padded input";
   if ((padded - span) / problem.strides[i] + 1 != problem.output.dims[i + 2]) {
     return "another size of the output";
