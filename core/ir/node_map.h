@@ -5,6 +5,7 @@
 #include "core/ir/node.h"
 
 #include <cstdint>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,16 @@ class NodeMap {
     return {&slot.value, true};
   }
 
+  /// The node's value; inserts T{} for a node without one.
+  T& operator[](const Node* node) { return *emplace(node, T{}).first; }
+
+  /// Throws std::out_of_range for a node without a value.
+  const T& at(const Node* node) const {
+    const T* value = find(node);
+    if (value == nullptr) throw std::out_of_range("NodeMap::at: the node has no value");
+    return *value;
+  }
+
   void reserve(std::size_t expected) {
     std::size_t capacity = 16;
     int bits = 4;
@@ -53,7 +64,7 @@ class NodeMap {
  private:
   struct Slot {
     const Node* node = nullptr;
-    T value{};
+    [[no_unique_address]] T value{};  // 8 bytes a slot in NodeSet, whose T is empty
   };
 
   /// The slot of the node, or the free slot where it would go (linear probing).

@@ -13,6 +13,7 @@
 #include "core/ops/table.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace kiln::codegen {
 namespace {
@@ -30,8 +31,10 @@ class Fuser {
     const std::vector<const Node*> order = ir::topological_order(results);
     builder_.plan.rematerialised = index_nodes(order, names_);
     phases_.emplace(order, names_, options_);
-    rematerialised_ = nodes_to_rematerialise(order, results, names_, options_, *phases_);
-    builder_.plan.rematerialised.insert(rematerialised_.begin(), rematerialised_.end());
+    const ir::NodeSet cheap = nodes_to_rematerialise(order, results, names_, options_, *phases_);
+    for (const Node* node : order) {
+      if (cheap.contains(node)) builder_.plan.rematerialised.insert(node);
+    }
     for (const Value& result : results) request_dense(result);
     for (const Node* node : order) request_operands(*node);
     find_deferred(order);
@@ -47,7 +50,7 @@ class Fuser {
 
   /// Whether the node is a view or rematerialised: no group computes it, unless it must be dense.
   bool is_inlined(const Node& node) const {
-    return is_view(node, names_) || builder_.plan.rematerialised.count(&node) != 0;
+    return is_view(node, names_) || builder_.plan.rematerialised.contains(&node);
   }
 
   /// Makes the value dense and row-major in memory.
@@ -78,7 +81,7 @@ class Fuser {
   void request_source(const Value& operand) {
     const Value source =
         trace(operand, identity_map(names_(operand.dims())), names_, builder_.plan).source;
-    if (builder_.plan.rematerialised.count(source.node.get()) != 0) {
+    if (builder_.plan.rematerialised.contains(source.node.get())) {
       builder_.plan.dense.insert(source);
     }
   }
@@ -101,7 +104,7 @@ class Fuser {
   /// earlier, they could join an unrelated kernel that reads the same constant, and would order it
   /// before the consumer.
   void find_deferred(const std::vector<const Node*>& order) {
-    std::unordered_map<const Node*, int> uses;
+    ir::NodeMap<int> uses(order.size());
     for (const Node* node : order) {
       for (const Value& operand : node->operands) ++uses[operand.node.get()];
     }
@@ -230,7 +233,7 @@ class Fuser {
       views.push_back(read.memory ? View{read.value, read.map}
                                   : trace(read.value, read.map, names_, builder_.plan));
       const View from = views.back();
-      const bool recomputes = builder_.plan.rematerialised.count(from.source.node.get()) != 0 &&
+      const bool recomputes = builder_.plan.rematerialised.contains(from.source.node.get()) &&
                               builder_.plan.dense.count(from.source) == 0;
       if (!recomputes) continue;
       for (const Value& operand : from.source.node->operands) {
@@ -369,7 +372,7 @@ class Fuser {
   const SizeNames& names_;
   const FuseOptions& options_;
   FusionBuilder builder_;
-  std::unordered_set<const Node*> rematerialised_, deferred_;
+  std::unordered_set<const Node*> deferred_;  // NodeSet cannot erase
   std::optional<Phases> phases_;
   int scalar_kernel_ = -1;  // the last kernel without axes
 };

@@ -15,14 +15,13 @@ constexpr std::size_t kMaxReaders = 4;
 }  // namespace
 
 int FusionBuilder::group_of(const Value& value) const {
-  const auto found = group_of_.find(storage_of(value, plan).node.get());
-  return found == group_of_.end() ? -1 : found->second;
+  const int* found = group_of_.find(storage_of(value, plan).node.get());
+  return found ? *found : -1;
 }
 
 const Member* FusionBuilder::member_of(const Node& node) const {
-  const auto found = member_of_.find(&node);
-  if (found == member_of_.end()) return nullptr;
-  return &kernel(group_of_.at(&node)).members[found->second];
+  const std::size_t* found = member_of_.find(&node);
+  return found ? &kernel(group_of_.at(&node)).members[*found] : nullptr;
 }
 
 const std::vector<int>& FusionBuilder::readers_of(const Value& source) const {
@@ -65,7 +64,7 @@ void FusionBuilder::note_read(int index, const Value& source) {
   if (producer == index) return;
   add_edge(producer, index);
   if (producer >= 0) store(source);
-  if (plan.rematerialised.count(source.node.get())) return;
+  if (plan.rematerialised.contains(source.node.get())) return;
   std::vector<int>& readers = readers_[storage_of(source, plan)];
   if (std::find(readers.begin(), readers.end(), index) != readers.end()) return;
   if (readers.size() == kMaxReaders) readers.erase(readers.begin());

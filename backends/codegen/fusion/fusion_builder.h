@@ -7,6 +7,8 @@
 #include "backends/codegen/fusion/fusion_plan.h"
 #include "backends/codegen/fusion/group_order.h"
 
+#include <unordered_map>
+
 namespace kiln::codegen {
 
 class FusionBuilder {
@@ -58,8 +60,8 @@ class FusionBuilder {
   const FusionGroup& group(int index) const { return plan.groups[static_cast<std::size_t>(index)]; }
 
   GroupOrder order_;
-  std::unordered_map<const ir::Node*, int> group_of_;
-  std::unordered_map<const ir::Node*, std::size_t> member_of_;  // index in its group
+  ir::NodeMap<int> group_of_;
+  ir::NodeMap<std::size_t> member_of_;  // index in its group
   std::unordered_map<ir::Value, std::vector<int>, ir::ValueHash> readers_;
 };
 

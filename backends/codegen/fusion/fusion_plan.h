@@ -6,11 +6,10 @@
 #include "backends/codegen/access/node_iteration_space.h"
 #include "backends/codegen/access/storage.h"
 #include "backends/codegen/claims/target_description.h"
+#include "core/ir/node_map.h"
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -73,7 +72,7 @@ struct FusionPlan : Storage {
   std::vector<FusionGroup> groups;
   /// Nodes that each kernel which reads them recomputes: Iota, DimSize, elementwise work on those
   /// and on constants (index_nodes.h), and cheap values (rematerialise.h).
-  std::unordered_set<const ir::Node*> rematerialised;
+  ir::NodeSet rematerialised;
   std::vector<ir::Value> created_values;  // keeps nodes alive that fusion created
   std::int64_t edge_visits = 0;           // cost of fusion: edges that searches visited
 };

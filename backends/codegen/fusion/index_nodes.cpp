@@ -5,7 +5,6 @@
 #include "core/ops/op.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace kiln::codegen {
 namespace {
@@ -16,7 +15,7 @@ using ir::Op;
 /// A longer chain of operations is computed once and stored.
 constexpr int kMaxSteps = 16;
 
-using Steps = std::unordered_map<const Node*, int>;
+using Steps = ir::NodeMap<int>;
 
 /// The longest chain of operations below the node; 0 when it depends on other values than indices,
 /// sizes and constants, or when the chain is too long.
@@ -27,23 +26,22 @@ int steps_of(const Node& node, const SizeNames& names, const Steps& steps) {
   int most = 1;
   for (const ir::Value& operand : node.operands) {
     if (operand.node->op == Op::Constant && operand.rank() == 0) continue;
-    const auto found = steps.find(operand.node.get());
-    if (found == steps.end()) return 0;
-    most = std::max(most, found->second);
+    const int* found = steps.find(operand.node.get());
+    if (!found) return 0;
+    most = std::max(most, *found);
   }
   return most < kMaxSteps ? most + 1 : 0;
 }
 
 }  // namespace
 
-std::unordered_set<const Node*> index_nodes(const std::vector<const Node*>& order,
-                                            const SizeNames& names) {
+ir::NodeSet index_nodes(const std::vector<const Node*>& order, const SizeNames& names) {
   Steps steps;
-  std::unordered_set<const Node*> found;
+  ir::NodeSet found;
   for (const Node* node : order) {
     const int count = steps_of(*node, names, steps);
     if (count == 0) continue;
-    steps[node] = count;
+    steps.emplace(node, count);
     found.insert(node);
   }
   return found;

@@ -5,15 +5,14 @@
 #pragma once
 
 #include "backends/codegen/access/sizes.h"
+#include "core/ir/node_map.h"
 
-#include <unordered_set>
 #include <vector>
 
 namespace kiln::codegen {
 
 /// Iota, DimSize, and elementwise work and views on those and on scalar constants, unless a chain
 /// is so long that computing it once is cheaper. `order`: all nodes, operands first.
-std::unordered_set<const ir::Node*> index_nodes(const std::vector<const ir::Node*>& order,
-                                                const SizeNames& names);
+ir::NodeSet index_nodes(const std::vector<const ir::Node*>& order, const SizeNames& names);
 
 }  // namespace kiln::codegen

@@ -19,7 +19,7 @@ void note_read(FusionBuilder& builder, int index, const Value& value, const Acce
   builder.note_read(index, view.source);
   const Node& node = *view.source.node;
   const bool is_inlined =
-      builder.plan.rematerialised.count(&node) != 0 && builder.plan.dense.count(view.source) == 0;
+      builder.plan.rematerialised.contains(&node) && builder.plan.dense.count(view.source) == 0;
   if (!is_inlined) return;
   for (const Value& operand : node.operands) {
     note_read(builder, index, operand, operand.rank() == 0 ? AccessMap{} : view.map);

@@ -9,7 +9,8 @@
 namespace kiln::codegen {
 
 Phases::Phases(const std::vector<const ir::Node*>& order, const SizeNames& names,
-               const FuseOptions& options) {
+               const FuseOptions& options)
+    : reads_(order.size()), results_(order.size()) {
   const auto ends_phase = [&](const ir::Node& node) {
     if (def(node).lowering != ir::Lowering::Reduce) return false;
     const IterationSpace space = iteration_space(node, names, /*dense=*/false);
@@ -20,8 +21,8 @@ Phases::Phases(const std::vector<const ir::Node*>& order, const SizeNames& names
     for (const ir::Value& operand : node->operands) {
       phase = std::max(phase, results_.at(operand.node.get()));
     }
-    reads_[node] = phase;
-    results_[node] = ends_phase(*node) ? phase + 1 : phase;
+    reads_.emplace(node, phase);
+    results_.emplace(node, ends_phase(*node) ? phase + 1 : phase);
   }
 }
 

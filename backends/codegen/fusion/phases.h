@@ -21,7 +21,7 @@ class Phases {
   int of(const KernelGroup& group) const;
 
  private:
-  std::unordered_map<const ir::Node*, int> reads_, results_;
+  ir::NodeMap<int> reads_, results_;
 };
 
 }  // namespace kiln::codegen

@@ -32,15 +32,16 @@ class Search {
     for (const Value& result : results) keep(result);
   }
 
-  std::unordered_set<const Node*> run(const std::vector<const Node*>& order) {
+  ir::NodeSet run(const std::vector<const Node*>& order) {
     for (const Node* node : order) note_uses(*node);
-    std::unordered_set<const Node*> found;
+    ir::NodeSet found;
     for (const Node* node : order) {
       if (is_cheap_pattern(*node) || is_read_by_fold(*node)) found.insert(node);
     }
     for (const Node* node : order) {
       const std::optional<Inputs> inputs = inputs_of_rematerialised(*node, found);
-      if (inputs) found.insert(inputs->rematerialised.begin(), inputs->rematerialised.end());
+      if (!inputs) continue;
+      for (const Node* each : inputs->rematerialised) found.insert(each);
     }
     return found;
   }
@@ -56,8 +57,6 @@ class Search {
   }
 
   void keep(const Value& value) { kept_.insert(source(value).node.get()); }
-
-  using Nodes = std::unordered_set<const Node*>;
 
   void note_uses(const Node& node) {
     for (const Value& operand : node.operands) users_[operand.node.get()].push_back(&node);
@@ -76,7 +75,7 @@ class Search {
 
   bool is_materialised(const Value& value) const {
     const Value from = source(value);
-    return is_leaf(*from.node) || kept_.count(from.node.get()) != 0;
+    return is_leaf(*from.node) || kept_.contains(from.node.get());
   }
 
   /// Whether a Fold is computed as a gather (access/guarded_reads.h): it reads each element of its
@@ -87,8 +86,8 @@ class Search {
 
   /// Whether only an overlapping Fold reads the select.
   bool is_read_by_fold(const Node& node) const {
-    return node.op == Op::Select && read_by_folds_.count(&node) != 0 &&
-           read_by_others_.count(&node) == 0 && kept_.count(&node) == 0;
+    return node.op == Op::Select && read_by_folds_.contains(&node) &&
+           !read_by_others_.contains(&node) && !kept_.contains(&node);
   }
 
   /// x - mean, where mean is broadcast to x.
@@ -101,7 +100,7 @@ class Search {
 
   /// x - mean, or a comparison of tensors in memory with a constant or the result of a reduction.
   bool is_cheap_pattern(const Node& node) const {
-    if (kept_.count(&node) != 0 || used_otherwise_.count(&node) != 0) return false;
+    if (kept_.contains(&node) || used_otherwise_.contains(&node)) return false;
     if (centers(node)) return true;
     const bool compares = def(node).lowering == ir::Lowering::Elementwise &&
                           node.operands.size() == 2 && node.types[0].dtype == DType::Bool &&
@@ -123,9 +122,16 @@ class Search {
     return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) && !is_alias(node);
   }
 
+  /// Distinct nodes, for linear searches: at most kMaxRematerialised, or tensors that those read.
+  using FewNodes = std::vector<const Node*>;
+
+  static bool has(const FewNodes& nodes, const Node* node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  }
+
   /// The large tensors that recomputing a value loads, and the nodes that it computes from them.
   struct Inputs {
-    Nodes tensors, rematerialised;
+    FewNodes tensors, rematerialised;
   };
 
   /// Adds the inputs of `value` at the points of `domain`; returns false when some of them would
@@ -137,15 +143,15 @@ class Search {
     const Node& node = *source(value).node;
     if (domain_of(names_(source(value).dims())).size() < domain.size()) return true;
     if (is_materialised(value)) {
-      inputs.tensors.insert(&node);
+      if (!has(inputs.tensors, &node)) inputs.tensors.push_back(&node);
       return true;
     }
-    if (inputs.rematerialised.count(&node) != 0) return true;
+    if (has(inputs.rematerialised, &node)) return true;
     const bool is_direct = value.node.get() == &node && is_elementwise(node);
     if (!is_direct || !enters(node) || inputs.rematerialised.size() == kMaxRematerialised) {
       return false;
     }
-    inputs.rematerialised.insert(&node);
+    inputs.rematerialised.push_back(&node);
     bool known = true;
     for (const Value& operand : node.operands) {
       if (!add_inputs(operand, domain, enters, inputs)) known = false;
@@ -154,10 +160,10 @@ class Search {
   }
 
   /// The large tensors in memory that a user of `node` loads for its other operands.
-  Nodes other_inputs(const Node& user, const Node& node, const Nodes& found) const {
+  FewNodes other_inputs(const Node& user, const Node& node, const ir::NodeSet& found) const {
     const ir::Dims domain = domain_of(names_(user.types[0].dims));
     const auto enters = [&](const Node& inner) {
-      return &inner != &node && (phases_.of(inner) == phases_.of(user) || found.count(&inner) != 0);
+      return &inner != &node && (phases_.of(inner) == phases_.of(user) || found.contains(&inner));
     };
     Inputs inputs;
     for (const Value& operand : user.operands) add_inputs(operand, domain, enters, inputs);
@@ -167,47 +173,44 @@ class Search {
   /// The inputs of `node`, if each user in a later phase can recompute it from at most one large
   /// tensor more than the user loads anyway. The user then loads that tensor instead of the value,
   /// and the store of the value is saved.
-  std::optional<Inputs> inputs_of_rematerialised(const Node& node, const Nodes& found) const {
-    const auto users = users_.find(&node);
-    if (users == users_.end() || !is_elementwise(node)) return std::nullopt;
+  std::optional<Inputs> inputs_of_rematerialised(const Node& node, const ir::NodeSet& found) const {
+    const std::vector<const Node*>* users = users_.find(&node);
+    if (!users || !is_elementwise(node)) return std::nullopt;
     const auto is_later = [&](const Node* user) {
       return is_elementwise(*user) && phases_.of(*user) > phases_.of(node);
     };
-    if (std::none_of(users->second.begin(), users->second.end(), is_later)) return std::nullopt;
+    if (std::none_of(users->begin(), users->end(), is_later)) return std::nullopt;
     const auto is_cheap = [&](const Node& inner) {
-      return !def(inner).expensive && used_otherwise_.count(&inner) == 0;
+      return !def(inner).expensive && !used_otherwise_.contains(&inner);
     };
     Inputs inputs;
     const Value value = node.result();
     if (!add_inputs(value, domain_of(names_(value.dims())), is_cheap, inputs)) return std::nullopt;
-    const bool pays =
-        std::all_of(users->second.begin(), users->second.end(), [&](const Node* user) {
-          if (!is_later(user)) return true;
-          const Nodes others = other_inputs(*user, node, found);
-          return std::count_if(inputs.tensors.begin(), inputs.tensors.end(),
-                               [&](const Node* from) { return others.count(from) == 0; }) <= 1;
-        });
+    const bool pays = std::all_of(users->begin(), users->end(), [&](const Node* user) {
+      if (!is_later(user)) return true;
+      const FewNodes others = other_inputs(*user, node, found);
+      return std::count_if(inputs.tensors.begin(), inputs.tensors.end(),
+                           [&](const Node* from) { return !has(others, from); }) <= 1;
+    });
     return pays ? std::optional(inputs) : std::nullopt;
   }
 
   const SizeNames& names_;
   const FuseOptions& options_;
   const Phases& phases_;
-  std::unordered_map<const Node*, std::vector<const Node*>> users_;
-  std::unordered_set<const Node*> kept_;  // materialised anyway: results, operands of windows, ..
+  ir::NodeMap<std::vector<const Node*>> users_;
+  ir::NodeSet kept_;  // materialised anyway: results, operands of windows, ..
   /// Used by nodes other than elementwise work and reductions.
-  std::unordered_set<const Node*> used_otherwise_;
-  std::unordered_set<const Node*> read_by_folds_;   // by overlapping folds
-  std::unordered_set<const Node*> read_by_others_;  // by all other nodes
+  ir::NodeSet used_otherwise_;
+  ir::NodeSet read_by_folds_;   // by overlapping folds
+  ir::NodeSet read_by_others_;  // by all other nodes
 };
 
 }  // namespace
 
-std::unordered_set<const Node*> nodes_to_rematerialise(const std::vector<const Node*>& order,
-                                                       const std::vector<Value>& results,
-                                                       const SizeNames& names,
-                                                       const FuseOptions& options,
-                                                       const Phases& phases) {
+ir::NodeSet nodes_to_rematerialise(const std::vector<const Node*>& order,
+                                   const std::vector<Value>& results, const SizeNames& names,
+                                   const FuseOptions& options, const Phases& phases) {
   return Search(results, names, options, phases).run(order);
 }
 

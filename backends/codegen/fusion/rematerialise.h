@@ -14,8 +14,8 @@ namespace kiln::codegen {
 /// The nodes to rematerialise: comparisons (masks of relu and max), x - mean, selects that only an
 /// overlapping Fold reads, and values that are used in two phases (phases.h), such as the gradient
 /// that batch normalization reduces. `order`: all nodes, operands first.
-std::unordered_set<const ir::Node*> nodes_to_rematerialise(
-    const std::vector<const ir::Node*>& order, const std::vector<ir::Value>& results,
-    const SizeNames& names, const FuseOptions& options, const Phases& phases);
+ir::NodeSet nodes_to_rematerialise(const std::vector<const ir::Node*>& order,
+                                   const std::vector<ir::Value>& results, const SizeNames& names,
+                                   const FuseOptions& options, const Phases& phases);
 
 }  // namespace kiln::codegen

@@ -14,22 +14,21 @@ namespace {
 }
 
 void verify_kernel(const KernelGroup& group, std::size_t number,
-                   std::unordered_map<const ir::Node*, std::size_t>& group_of) {
+                   ir::NodeMap<std::size_t>& group_of) {
   if (group.has_reduced_axes && group.reduced.size() != group.domain.size()) {
     broken(number, text("reduces ", group.reduced.size(), " axes of ", group.domain.size()));
   }
   for (const Member& member : group.members) {
-    const auto [known, is_new] = group_of.try_emplace(member.node, number);
+    const auto [known, is_new] = group_of.emplace(member.node, number);
     if (is_new) continue;
-    broken(number,
-           text("computes a node of group ", known->second, ", too: ", source_of(*member.node)));
+    broken(number, text("computes a node of group ", *known, ", too: ", source_of(*member.node)));
   }
 }
 
 }  // namespace
 
 void verify(const FusionPlan& plan) {
-  std::unordered_map<const ir::Node*, std::size_t> group_of;
+  ir::NodeMap<std::size_t> group_of;
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const auto* kernel = std::get_if<KernelGroup>(&plan.groups[i]);
     if (kernel) verify_kernel(*kernel, i, group_of);

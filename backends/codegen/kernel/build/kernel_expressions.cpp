@@ -234,7 +234,7 @@ int KernelExpressions::lower(const View& view) {
   if (const Member* member = member_of(node)) return member_value(*member);
   if (node.op == Op::Constant && domain_of(node.types[0].dims).empty()) return constant(node);
   const bool inlined =
-      fusion_plan_.rematerialised.count(&node) != 0 && fusion_plan_.dense.count(view.source) == 0;
+      fusion_plan_.rematerialised.contains(&node) && fusion_plan_.dense.count(view.source) == 0;
   if (inlined) return rematerialised(node, view.map);
   return load(access(view.source, view.map, /*written=*/false));
 }
@@ -295,7 +295,7 @@ int KernelExpressions::point_value(const Member& member) {
   const Node& node = *member.node;
   const IterationSpace space = reads_of(member);
   if (is_view(node, names_)) return expression(space.reads[0].value, space.reads[0].map);
-  if (fusion_plan_.dense.count(node.result()) && fusion_plan_.rematerialised.count(&node)) {
+  if (fusion_plan_.dense.count(node.result()) && fusion_plan_.rematerialised.contains(&node)) {
     return rematerialised(node, own_map(member));
   }
   if (node.op == Op::Gather) return gathered(node, space);
