@@ -29,8 +29,6 @@ inline long long ceil_of(long long numerator, long long denominator) {
   return numerator <= 0 ? 0 : (numerator + denominator - 1) / denominator;
 }
 
-inline long long larger(long long a, long long b) { return a < b ? b : a; }
-
 /// The taps at output position `pixel` that are not in the padding.
 inline Interval taps_at(const WindowAxis& axis, long long pixel) {
   const long long first = pixel * axis.stride - axis.low;

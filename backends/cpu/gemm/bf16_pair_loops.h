@@ -25,7 +25,7 @@ void pair_lhs(const HalfLhsArguments<BFloat16Bits>& a) {
     const bool is_whole = 2 * u + 1 < a.k;
     pair_runs(first, is_whole ? first + a.lhs_k : nullptr, 1, to, a.m, kLhsPad);
   }
-  for (long long r = 0; !is_transposed && r < a.m; ++r, to += words) {
+  for (long long r = 0; !is_transposed && r < a.m; ++r, to += a.row_words) {
     const BFloat16Bits* row = a.lhs + r * a.lhs_m;
     if (a.lhs_k == 1) {
       pair_run(row, to, a.k, kLhsPad);

@@ -14,6 +14,7 @@ constexpr std::int64_t kGroupN = 256;
 /// Elements of a converted group of rows of lhs: a few L2 caches, so that packing rhs again for
 /// each group costs little.
 constexpr std::int64_t kGroupElements = 1 << 19;
+constexpr std::int64_t kLineWords = 64 / sizeof(PackedWord);
 constexpr std::int64_t kMinGroupRows = 56, kMaxGroupRows = 1024;
 
 std::int64_t rows_of_group(const GemmShape& shape) {
@@ -22,7 +23,9 @@ std::int64_t rows_of_group(const GemmShape& shape) {
 }
 
 /// Rounds the words of a part of the scratch up to whole cache lines.
-std::int64_t whole_lines(std::int64_t words) { return (words + 15) / 16 * 16; }
+std::int64_t whole_lines(std::int64_t words) {
+  return (words + kLineWords - 1) / kLineWords * kLineWords;
+}
 
 const HalfKernel<Float16Bits>& kernel_of(GemmIsa isa, Float16Bits) {
   return isa_kernels_of(isa).float16;
@@ -90,9 +93,17 @@ std::int64_t HalfGemm<Half>::group_columns() const {
 }
 
 template <class Half>
+std::int64_t HalfGemm<Half>::lhs_row_words() const {
+  constexpr std::int64_t kBytes = sizeof(PackedWord);
+  const std::int64_t row = words(shape_.k);
+  const bool shares_set = kernel_.lhs_block_rows == 1 && row * kBytes % kSetStride == 0;
+  return shares_set && tiles_exceed_set(group_rows_, kernel_.tile_rows) ? row + kLineWords : row;
+}
+
+template <class Half>
 std::int64_t HalfGemm<Half>::lhs_words() const {
   const std::int64_t block = std::min<std::int64_t>(kernel_.lhs_block_rows, group_rows_);
-  return whole_lines((group_rows_ + block - 1) / block * block * words(shape_.k));
+  return whole_lines((group_rows_ + block - 1) / block * block * lhs_row_words());
 }
 
 template <class Half>
@@ -121,7 +132,8 @@ void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
                          .lhs_k = shape_.lhs_k,
                          .m = rows,
                          .k = shape_.k,
-                         .prepared = own.lhs});
+                         .prepared = own.lhs,
+                         .row_words = lhs_row_words()});
     for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
       const std::int64_t columns = std::min(kGroupN, shape_.n - column);
       Half* to = result + row * shape_.result_m + column;
@@ -140,7 +152,7 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
   HalfArguments a{};
   a.lhs = own.lhs;
   const bool has_columns = lhs_is_transposed() && kernel_.lhs_block_rows == 1;
-  a.lhs_m = has_columns ? 1 : words(shape_.k);
+  a.lhs_m = has_columns ? 1 : lhs_row_words();
   a.lhs_k = has_columns ? rows : std::min<std::int64_t>(kernel_.lhs_block_rows, rows);
   a.m = rows;
   a.n = columns;

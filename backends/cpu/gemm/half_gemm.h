@@ -41,6 +41,9 @@ class HalfGemm {
   bool lhs_is_transposed() const { return shape_.lhs_k != 1 && shape_.lhs_m == 1; }
   /// The number of words that hold `k` elements along K, with their padding.
   std::int64_t words(std::int64_t k) const;
+  /// The words from a converted row of lhs to the next, padded by a line where the rows of a tile
+  /// would share a set of the L1 cache.
+  std::int64_t lhs_row_words() const;
   /// The words of the scratch for a converted group of rows of lhs.
   std::int64_t lhs_words() const;
   std::int64_t group_columns() const;

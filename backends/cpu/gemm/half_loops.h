@@ -163,7 +163,7 @@ void widen_lhs(const HalfLhsArguments<Half>& a) {
   const long long stride = is_transposed ? a.lhs_k : a.lhs_m;
   const bool is_contiguous = is_transposed || a.lhs_k == 1;
   float* to = &a.prepared->float32;
-  for (long long i = 0; i < outer; ++i, to += inner) {
+  for (long long i = 0; i < outer; ++i, to += is_transposed ? inner : a.row_words) {
     const Half* from = a.lhs + i * stride;
     if (is_contiguous) {
       widen(from, to, inner);

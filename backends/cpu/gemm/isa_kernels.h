@@ -14,6 +14,8 @@ template <class T>
 constexpr MicroKernel<T> micro_kernel() {
   MicroKernel<T> kernel{.panel_columns = kPanel<T>,
                         .block_columns = kBlock<T>,
+                        .tile_rows = kMaxRows,
+                        .block_rows = kBlockRows,
                         .run = &run<T>,
                         .run_dot_products = &run_dot_products<T>,
                         .pack = &pack<T>,
@@ -26,6 +28,7 @@ template <class Half>
 constexpr HalfKernel<Half> half_kernel() {
   return {.panel_columns = kPanel<float>,
           .block_columns = kBlock<float>,
+          .tile_rows = kMaxRows,
           .k_per_word = 1,
           .pack = &pack_half<Half>,
           .prepare_lhs = &widen_lhs<Half>,

@@ -115,6 +115,7 @@ inline void store_some(const Vector<T>& from, T* to, int count) {
 #endif
 
 inline long long smaller(long long a, long long b) { return a < b ? a : b; }
+inline long long larger(long long a, long long b) { return a > b ? a : b; }
 
 }  // namespace
 }  // namespace kiln::cpu

@@ -42,6 +42,8 @@ template <class T>
 struct MicroKernel {
   int panel_columns;
   int block_columns;  // columns that are packed together: one panel, or a few small ones
+  int tile_rows;      // maximum rows of a tile (MR)
+  int block_rows;     // maximum rows that are multiplied by all panels before the next ones
   void (*run)(const MicroKernelArguments<T>&);
   /// Computes dot products. REQUIRES: columns of rhs are contiguous and rhs_stride apart, lhs_k is
   /// 1, accumulate is false.
@@ -75,6 +77,7 @@ struct HalfLhsArguments {
   long long lhs_m, lhs_k;  // strides in elements
   long long m, k;
   PackedWord* prepared;
+  long long row_words;  // from a row of words along k to the next; blocks have no gaps
 };
 
 /// Computes float32 sums (m x n, in contiguous rows) of converted operands; k and strides count
@@ -97,6 +100,7 @@ template <class Half>
 struct HalfKernel {
   int panel_columns;
   int block_columns;  // columns that are packed together
+  int tile_rows;      // maximum rows of a tile (MR)
   int k_per_word;     // elements along k in a word; a partial word is padded
   /// Above 1: lhs is prepared in blocks of so many rows, and each block in parts of so many words
   /// along k, part after part, each row after row. Both operands are padded with words of 0 to

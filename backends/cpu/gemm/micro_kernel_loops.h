@@ -7,12 +7,14 @@
 
 #include "backends/cpu/gemm/gemv_loops.h"
 #include "backends/cpu/gemm/isa_vectors.h"
+#include "backends/cpu/gemm/tile_rows.h"
 
 namespace kiln::cpu {
 namespace {
 
 /// Extents of a block along k and m: its parts of rhs and of lhs stay in the L1 and L2 caches.
-constexpr long long kBlockK = 512, kBlockRows = 98;
+constexpr long long kBlockK = 512;
+constexpr int kBlockRows = 98;
 template <class T>
 constexpr bool kIsFloat = T(0.5) != T(0);
 /// Whether tiles prefetch the next block and pack their own panel. Only floats in vectors of a
@@ -22,23 +24,29 @@ template <class T>
 constexpr bool kOverlapsMemory = kIsFloat<T>&& kVectorBytes == kLineBytes;
 template <class T>
 constexpr int kBlock = kOverlapsMemory<T> ? kPanel<T> : 4 * kPanel<T>;
-/// Memory work that a tile does in its loop along k: prefetching the next block, a line per step;
-/// the same and packing its own panel of rhs; or prefetching rhs a few rows ahead.
+/// Memory work that a tile does in its loop along k: prefetching the next block, a pair of cache
+/// lines every two steps; the same and packing its own panel of rhs; or prefetching rhs a few rows ahead.
 enum class TileExtra { None, Prefetch, PrefetchAndPack, PrefetchRows };
 
-/// Spreads the prefetch of a block over the steps along k, in fixed point: each step advances by
-/// `step` / 65536 lines. There is no branch, which would cost the loops a fifth of their speed.
+/// Steps along k in an iteration of a tall tile, or of one that prefetches.
+constexpr int kUnrolledSteps = 2;
+
+/// Spreads the prefetch of a block over the iterations along k, in fixed point: each advances by
+/// `step` / 65536 pairs of cache lines. There is no branch, which would cost the loops a fifth of their
+/// speed.
 struct PrefetchCursor {
   const char* at;
-  unsigned long long done, step;  // in 65536ths of a line
+  unsigned long long done, step;  // in 65536ths of a pair of lines
   unsigned long long last_of_run;
   long long stride;  // from run to run, in bytes
-  int run_shift;     // log2 of the lines of a run
+  int run_shift;     // log2 of the pairs of lines of a run
 
   void advance() {
-    const unsigned long long line = done >> 16;
-    const long long run = static_cast<long long>(line >> run_shift);
-    __builtin_prefetch(at + run * stride + (line & last_of_run) * kLineBytes, 0, 2);
+    const unsigned long long line_pair = done >> 16;
+    const long long run = static_cast<long long>(line_pair >> run_shift);
+    const char* from = at + run * stride + (line_pair & last_of_run) * (2 * kLineBytes);
+    __builtin_prefetch(from, 0, 2);
+    __builtin_prefetch(from + kLineBytes, 0, 2);
     done += step;
   }
 };
@@ -75,6 +83,39 @@ inline void store(const Vector<T>& from, T* row, int v, int columns) {
   store_some<T>(from, row + v * kWidth, columns - v * kWidth);
 }
 
+/// Addresses the rows of lhs of a tile by an offset per row.
+template <class T>
+class RowOffsets {
+ public:
+  RowOffsets(const T* first, long long stride) : first_(first), stride_(stride) {}
+  /// The current element of row `r`.
+  T operator[](int r) const { return first_[r * stride_]; }
+  void advance(long long elements) { first_ += elements; }
+
+ private:
+  const T* first_;
+  const long long stride_;
+};
+
+/// General-purpose registers that are left for the offsets of rows.
+constexpr int kMaxRowOffsets = 8;
+/// Whether a tile addresses its rows by two bases (tile_rows.h) and runs two steps along k in an
+/// iteration: fewer instructions besides multiply-adds. On Intel's cores with two units for vectors
+/// of 64 bytes, integer arithmetic competes with multiply-adds for ports 0 and 5 (by llvm-mca; not
+/// measured on such a core).
+template <class T, int kRows>
+constexpr bool kIsTall = kOverlapsMemory<T>&& kRows > kMaxRowOffsets;
+
+template <class T, int kRows>
+inline auto rows_of_lhs(const T* first, long long stride) {
+  if constexpr (kIsTall<T, kRows>) {
+    static_assert(kRows <= TileRows<T>::kMaxRows);
+    return TileRows<T>(first, stride);
+  } else {
+    return RowOffsets<T>(first, stride);
+  }
+}
+
 // Every loop over the tile is unrolled; otherwise the compiler would keep the sums in memory.
 #define KILN_EACH_SUM                                      \
   _Pragma("GCC unroll 16") for (int r = 0; r < kRows; ++r) \
@@ -85,6 +126,7 @@ template <class T, int kRows, int kVectors, bool kWhole, TileExtra kExtra = Tile
 void multiply(const Tile<T>& tile) {
   constexpr bool kPacks = kExtra == TileExtra::PrefetchAndPack;
   constexpr bool kPrefetches = kOverlapsMemory<T> && (kPacks || kExtra == TileExtra::Prefetch);
+  constexpr int kSteps = kPrefetches || kIsTall<T, kRows> ? kUnrolledSteps : 1;
   PrefetchCursor cursor = kPrefetches ? *tile.cursor : PrefetchCursor{};
   Vector<T> sums[kRows][kVectors];
   KILN_EACH_SUM sums[r][v] = Vector<T>{};
@@ -96,20 +138,27 @@ void multiply(const Tile<T>& tile) {
       sums[r][v] = load<T, kVectors, kWhole>(tile.result + r * tile.result_m, v, tile.n);
     }
   }
-  const T* left = tile.lhs;
+  auto left = rows_of_lhs<T, kRows>(tile.lhs, tile.lhs_m);
   const T* right = tile.rhs;
-  for (long long d = 0; d < tile.k; ++d, left += tile.lhs_k, right += tile.rhs_k) {
-    if (kPrefetches) cursor.advance();
+  T* packed = tile.pack_to;
+  const auto step = [&]() __attribute__((always_inline)) {
     Vector<T> factors[kVectors];
     _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v) {
       const T* panel = right + v / kPanelVectors * (tile.panel - kPanel<T>);
       factors[v] = load<T, kVectors, kWhole>(panel, v, tile.n);
       if (kExtra == TileExtra::PrefetchRows) __builtin_prefetch(panel + v * kLanes<T> + tile.ahead);
-      if (!kPacks) continue;
-      *reinterpret_cast<Vector<T>*>(tile.pack_to + d * kPanel<T> + v * kLanes<T>) = factors[v];
+      if (kPacks) *reinterpret_cast<Vector<T>*>(packed + v * kLanes<T>) = factors[v];
     }
-    KILN_EACH_SUM sums[r][v] += left[r * tile.lhs_m] * factors[v];
+    KILN_EACH_SUM sums[r][v] += left[r] * factors[v];
+    left.advance(tile.lhs_k);
+    right += tile.rhs_k;
+    if (kPacks) packed += kPanel<T>;
+  };
+  for (long long iterations = tile.k / kSteps; iterations > 0; --iterations) {
+    if (kPrefetches) cursor.advance();
+    _Pragma("GCC unroll 2") for (int i = 0; i < kSteps; ++i) step();
   }
+  if (tile.k % kSteps != 0) step();
   if (kPrefetches) tile.cursor->done = cursor.done;
   if (tile.relu) {
     KILN_EACH_SUM sums[r][v] = without_negative<T>(sums[r][v]);
@@ -196,8 +245,8 @@ void multiply_tile(const Tile<T>& tile, long long rows) {
   multiply_block<T, kMaxRows, kPanelVectors>(tile, rows);
 }
 
-/// Spreads the prefetch evenly over all steps of all tiles. Without one, the cursor stays on lhs,
-/// which is in the cache.
+/// Spreads the prefetch evenly over all iterations of all tiles. Without one, the cursor stays on
+/// lhs, which is in the cache.
 template <class T>
 PrefetchCursor prefetch_cursor(const MicroKernelArguments<T>& a) {
   PrefetchCursor f{.at = reinterpret_cast<const char*>(a.lhs),
@@ -208,13 +257,14 @@ PrefetchCursor prefetch_cursor(const MicroKernelArguments<T>& a) {
                    .run_shift = 0};
   if (!kOverlapsMemory<T> || a.prefetch.runs == 0) return f;
   f.at = reinterpret_cast<const char*>(a.prefetch.at);
-  while ((1LL << f.run_shift) < a.prefetch.lines) ++f.run_shift;
+  while ((2LL << f.run_shift) < a.prefetch.lines) ++f.run_shift;
   f.last_of_run = (1ULL << f.run_shift) - 1;
   f.stride = a.prefetch.stride;
-  const long long lines = a.prefetch.runs << f.run_shift;
+  const long long line_pairs = a.prefetch.runs << f.run_shift;
   const long long tiles = (a.m + kMaxRows - 1) / kMaxRows;
-  const long long steps = tiles * ((a.n + kPanel<T> - 1) / kPanel<T>)*a.k;
-  f.step = static_cast<unsigned long long>((lines << 16) / steps);
+  const long long panels = (a.n + kPanel<T> - 1) / kPanel<T>;
+  const long long iterations = tiles * panels * larger(a.k / kUnrolledSteps, 1);
+  f.step = static_cast<unsigned long long>((line_pairs << 16) / iterations);
   return f;
 }
 

@@ -15,18 +15,35 @@ constexpr std::int64_t kGroupN = 256;
 /// Rows (MC) that share a packed block: their kBlockK columns of lhs exceed the L2 cache by little.
 constexpr std::int64_t kGroupM = 1024;
 constexpr std::int64_t kLineBytes = 64;
-/// Rows of lhs that are a multiple of this apart are in the same set of an L1 cache of 32 KiB with
-/// 8 ways, fewer than a tile has rows. With copied rows, a float64 matmul of 1024 x 1024 x 1024
-/// takes 41 ms instead of 47 (Zen 4).
-constexpr std::int64_t kSetStride = 4096;
-/// Copies of lhs are worth it from so many rows and columns on, and are at most so large.
-constexpr std::int64_t kMinCopiedRows = 128, kMinCopiedColumns = 128;
+/// Minimum columns, and maximum bytes of a copy, for copying lhs.
+constexpr std::int64_t kMinCopiedColumns = 128;
 constexpr std::int64_t kMaxCopiedBytes = std::int64_t{8} << 20;
 
 const MicroKernel<float>& kernel_of(const IsaKernels& k, float) { return k.float32; }
 const MicroKernel<double>& kernel_of(const IsaKernels& k, double) { return k.float64; }
 const MicroKernel<unsigned>& kernel_of(const IsaKernels& k, unsigned) { return k.int32; }
 const MicroKernel<unsigned long>& kernel_of(const IsaKernels& k, unsigned long) { return k.int64; }
+
+/// Maximum rows of a group. Without a packed block of rhs, the rows that a micro-kernel multiplies
+/// by all panels before the next ones.
+template <class T>
+std::int64_t max_group_rows(const GemmShape& shape, RhsForm form, const MicroKernel<T>& kernel) {
+  const std::int64_t rows = form == RhsForm::PackBlocks ? kGroupM : kernel.block_rows;
+  return std::min(shape.m, rows);
+}
+
+/// Whether runs copy lhs, whose rows share a set of the L1 cache, to a stride at which they do not.
+/// Copies make AVX-512 matmuls up to 28 % faster, those of integers up to 50 %; AVX2 tiles, whose 6
+/// rows fit into a set, are up to 24 % slower with them
+/// (tools/kiln/bench/results/cpu-native-gemm.md).
+template <class T>
+bool copies_lhs(const GemmShape& shape, RhsForm form, const MicroKernel<T>& kernel) {
+  constexpr std::int64_t kBytes = sizeof(T);
+  if (shape.lhs_k != 1 || shape.lhs_m == 0 || shape.lhs_m * kBytes % kSetStride != 0) return false;
+  return form != RhsForm::DotProducts && tiles_exceed_set(shape.m, kernel.tile_rows) &&
+         shape.n >= kMinCopiedColumns &&
+         shape.k <= kMaxCopiedBytes / (max_group_rows(shape, form, kernel) * kBytes);
+}
 
 }  // namespace
 
@@ -36,7 +53,14 @@ const IsaKernels& isa_kernels_of(GemmIsa isa) {
 
 template <class T>
 NativeGemm<T>::NativeGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
-    : shape_(shape), form_(form), kernel_(kernel_of(isa_kernels_of(isa), T{})) {}
+    : shape_(shape),
+      form_(form),
+      kernel_(kernel_of(isa_kernels_of(isa), T{})),
+      copies_lhs_(copies_lhs(shape, form, kernel_)) {
+  if (form != RhsForm::PackBlocks && !copies_lhs_) return;
+  const std::int64_t rows = max_group_rows(shape, form, kernel_);
+  groups_ = (shape.m + rows - 1) / rows;
+}
 
 template <class T>
 std::size_t NativeGemm<T>::packed_bytes() const {
@@ -74,6 +98,7 @@ void NativeGemm<T>::pack_part(std::int64_t part, const T* rhs, T* packed) const 
 
 template <class T>
 std::int64_t NativeGemm<T>::block_elements() const {
+  if (form_ != RhsForm::PackBlocks) return 0;
   constexpr std::int64_t kLine = kLineBytes / sizeof(T);
   const std::int64_t all = kernel_.block_columns * std::min(shape_.k, kBlockK);
   return (all + kLine - 1) / kLine * kLine;
@@ -81,15 +106,9 @@ std::int64_t NativeGemm<T>::block_elements() const {
 
 template <class T>
 std::size_t NativeGemm<T>::scratch_bytes() const {
-  if (form_ != RhsForm::PackBlocks) return 0;
-  const std::int64_t copied = copies_lhs() ? rows_of_group() * copied_stride() : 0;
+  const std::int64_t rows = (shape_.m + groups_ - 1) / groups_;
+  const std::int64_t copied = copies_lhs_ ? rows * copied_stride() : 0;
   return static_cast<std::size_t>(block_elements() + copied) * sizeof(T);
-}
-
-template <class T>
-std::int64_t NativeGemm<T>::rows_of_group() const {
-  const std::int64_t groups = (shape_.m + kGroupM - 1) / kGroupM;
-  return (shape_.m + groups - 1) / groups;
 }
 
 template <class T>
@@ -100,40 +119,48 @@ std::int64_t NativeGemm<T>::copied_stride() const {
 }
 
 template <class T>
-bool NativeGemm<T>::copies_lhs() const {
-  constexpr std::int64_t kBytes = sizeof(T);
-  if (shape_.lhs_k != 1 || shape_.lhs_m == 0 || shape_.lhs_m * kBytes % kSetStride != 0) {
-    return false;
+void NativeGemm<T>::copy_lhs(RowGroup& group) const noexcept {
+  T* const copy = group.scratch + block_elements();
+  for (std::int64_t r = 0; r < group.m; ++r) {
+    std::copy_n(group.lhs + r * group.lhs_m, shape_.k, copy + r * copied_stride());
   }
-  return shape_.m >= kMinCopiedRows && shape_.n >= kMinCopiedColumns &&
-         shape_.k <= kMaxCopiedBytes / (rows_of_group() * kBytes);
-}
-
-template <class T>
-const T* NativeGemm<T>::lhs_of_group(const T* rows, std::int64_t count,
-                                     T* scratch) const noexcept {
-  if (!copies_lhs()) return rows;
-  T* const copy = scratch + block_elements();
-  for (std::int64_t r = 0; r < count; ++r) {
-    std::copy_n(rows + r * shape_.lhs_m, shape_.k, copy + r * copied_stride());
-  }
-  return copy;
+  group.lhs = copy;
+  group.lhs_m = copied_stride();
 }
 
 template <class T>
 void NativeGemm<T>::run(const T* lhs, const T* rhs, const T* bias, T* result,
                         T* scratch) const noexcept {
-  if (form_ == RhsForm::PackBlocks) return run_blocks(lhs, rhs, bias, result, scratch);
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    const std::int64_t row = shape_.m * g / groups_;
+    RowGroup group{.lhs = lhs + row * shape_.lhs_m,
+                   .rhs = rhs,
+                   .bias = bias,
+                   .result = result + row * shape_.result_m,
+                   .scratch = scratch,
+                   .m = shape_.m * (g + 1) / groups_ - row,
+                   .lhs_m = shape_.lhs_m};
+    if (copies_lhs_) copy_lhs(group);
+    if (form_ == RhsForm::PackBlocks) {
+      run_blocks(group);
+    } else {
+      run_whole(group);
+    }
+  }
+}
+
+template <class T>
+void NativeGemm<T>::run_whole(const RowGroup& group) const noexcept {
   const bool is_dot = form_ == RhsForm::DotProducts;
-  const MicroKernelArguments<T> arguments{.lhs = lhs,
-                                          .rhs = rhs,
+  const MicroKernelArguments<T> arguments{.lhs = group.lhs,
+                                          .rhs = group.rhs,
                                           .packed = form_ == RhsForm::Prepacked,
-                                          .bias = bias,
-                                          .result = result,
-                                          .m = shape_.m,
+                                          .bias = group.bias,
+                                          .result = group.result,
+                                          .m = group.m,
                                           .n = shape_.n,
                                           .k = shape_.k,
-                                          .lhs_m = shape_.lhs_m,
+                                          .lhs_m = group.lhs_m,
                                           .lhs_k = shape_.lhs_k,
                                           .rhs_stride = is_dot ? shape_.rhs_n : shape_.rhs_k,
                                           .result_m = shape_.result_m,
@@ -143,52 +170,39 @@ void NativeGemm<T>::run(const T* lhs, const T* rhs, const T* bias, T* result,
 }
 
 template <class T>
-void NativeGemm<T>::run_blocks(const T* lhs, const T* rhs, const T* bias, T* result,
-                               T* scratch) const noexcept {
-  const std::int64_t groups = (shape_.m + kGroupM - 1) / kGroupM;
-  for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t row = shape_.m * group / groups;
-    const std::int64_t rows = shape_.m * (group + 1) / groups - row;
-    const BlockRun run{.lhs = lhs_of_group(lhs + row * shape_.lhs_m, rows, scratch),
-                       .rhs = rhs,
-                       .bias = bias,
-                       .result = result + row * shape_.result_m,
-                       .scratch = scratch,
-                       .m = rows,
-                       .lhs_m = copies_lhs() ? copied_stride() : shape_.lhs_m};
-    for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
-      const std::int64_t end = std::min(column + kGroupN, shape_.n);
-      for (std::int64_t d = 0; d < shape_.k; d += kBlockK) run_group(run, column, end, d);
-    }
+void NativeGemm<T>::run_blocks(const RowGroup& group) const noexcept {
+  for (std::int64_t column = 0; column < shape_.n; column += kGroupN) {
+    const std::int64_t end = std::min(column + kGroupN, shape_.n);
+    for (std::int64_t d = 0; d < shape_.k; d += kBlockK) run_columns(group, column, end, d);
   }
 }
 
 template <class T>
-void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
-                              std::int64_t d) const noexcept {
+void NativeGemm<T>::run_columns(const RowGroup& group, std::int64_t begin, std::int64_t end,
+                                std::int64_t d) const noexcept {
   const std::int64_t block = kernel_.block_columns, block_k = k_of_block(d);
   const bool last = d + block_k == shape_.k;
   for (std::int64_t column = begin; column < end; column += block) {
     MicroKernelArguments<T> a{};
-    a.lhs = run.lhs + d * shape_.lhs_k;
-    a.rhs = run.rhs + column * shape_.rhs_n + d * shape_.rhs_k;
-    a.bias = run.bias && d == 0 ? run.bias + column : nullptr;
-    a.result = run.result + column;
-    a.m = run.m;
+    a.lhs = group.lhs + d * shape_.lhs_k;
+    a.rhs = group.rhs + column * shape_.rhs_n + d * shape_.rhs_k;
+    a.bias = group.bias && d == 0 ? group.bias + column : nullptr;
+    a.result = group.result + column;
+    a.m = group.m;
     a.n = std::min(block, end - column);
     a.k = block_k;
-    a.lhs_m = run.lhs_m;
+    a.lhs_m = group.lhs_m;
     a.lhs_k = shape_.lhs_k;
     a.rhs_stride = shape_.rhs_k;
     a.result_m = shape_.result_m;
     a.accumulate = d != 0;
     a.relu = last && shape_.relu;
     const bool in_group = column + block < end;
-    a.prefetch = in_group ? prefetch_of(run.rhs, column + block, d)
-                 : last   ? prefetch_of(run.rhs, end, 0)
-                          : prefetch_of(run.rhs, begin, d + block_k);
+    a.prefetch = in_group ? prefetch_of(group.rhs, column + block, d)
+                 : last   ? prefetch_of(group.rhs, end, 0)
+                          : prefetch_of(group.rhs, begin, d + block_k);
     if (kernel_.run_and_pack && shape_.rhs_n == 1 && a.n == block) {
-      kernel_.run_and_pack(a, run.scratch);
+      kernel_.run_and_pack(a, group.scratch);
       continue;
     }
     kernel_.pack({.rhs = a.rhs,
@@ -196,8 +210,8 @@ void NativeGemm<T>::run_group(const BlockRun& run, std::int64_t begin, std::int6
                   .rhs_n = shape_.rhs_n,
                   .k = block_k,
                   .n = a.n,
-                  .packed = run.scratch});
-    a.rhs = run.scratch;
+                  .packed = group.scratch});
+    a.rhs = group.scratch;
     a.packed = true;
     kernel_.run(a);
   }

@@ -47,6 +47,17 @@ enum class RhsForm : std::uint8_t {
 /// Panels of a packed rhs that one thread packs at a time.
 constexpr std::int64_t kPanelsOfPart = 8;
 
+/// Rows that are a multiple of this apart share a set of the L1 cache: 64 sets of lines of 64
+/// bytes, in caches of 32 KiB with 8 ways and of 48 KiB with 12.
+constexpr std::int64_t kSetStride = 4096;
+/// Whether tiles of at most `tile_rows` rows, into which m rows are divided evenly, have more rows
+/// than such a set has ways, at least.
+constexpr bool tiles_exceed_set(std::int64_t m, std::int64_t tile_rows) {
+  constexpr std::int64_t kWays = 8;
+  const std::int64_t tiles = (m + tile_rows - 1) / tile_rows;
+  return (m + tiles - 1) / tiles > kWays;
+}
+
 /// T: float, double, unsigned or unsigned long; signed integers have the bits of unsigned ones.
 /// Immutable: any number of threads may run one object.
 template <class T>
@@ -65,17 +76,16 @@ class NativeGemm {
   /// The number of parts of the packed rhs, groups of columns, which pack_part() packs.
   std::int64_t packing_parts() const noexcept;
   void pack_part(std::int64_t part, const T* rhs, T* packed) const noexcept;
-  /// The scratch of each run, aligned to 64 bytes; 0 but for PackBlocks, where it has a block of
-  /// rhs, and rows of lhs whose stride is a multiple of 4096 bytes.
+  /// The bytes of scratch of each run: a block of rhs for PackBlocks, and copied rows of lhs, whose
+  /// stride is a multiple of kSetStride; 0 if neither is needed.
   std::size_t scratch_bytes() const;
   /// `rhs`: in the form of the constructor. `bias`: n numbers that the sums begin with, or null
-  /// for 0.
-  void run(const T* lhs, const T* rhs, const T* bias, T* result,
-           T* scratch = nullptr) const noexcept;
+  /// for 0. `scratch`: scratch_bytes(), aligned to 64 bytes; may be null if that is 0.
+  void run(const T* lhs, const T* rhs, const T* bias, T* result, T* scratch) const noexcept;
 
  private:
-  /// The operands of all blocks of a group of rows.
-  struct BlockRun {
+  /// The operands of a group of rows. lhs is copied, and blocks of rhs are packed, for a group.
+  struct RowGroup {
     const T* lhs;
     const T* rhs;
     const T* bias;
@@ -83,21 +93,17 @@ class NativeGemm {
     T* scratch;
     std::int64_t m, lhs_m;
   };
-  void run_blocks(const T* lhs, const T* rhs, const T* bias, T* result, T* scratch) const noexcept;
-  /// The elements of the scratch for a packed block of rhs.
-  std::int64_t block_elements() const;
-  /// Whether run_blocks copies lhs, whose rows share a set of the L1 cache, to a stride at which
-  /// they do not.
-  bool copies_lhs() const;
-  /// The rows of a group that shares a packed block, and its rows of lhs if they are copied.
-  std::int64_t rows_of_group() const;
+  /// Copies lhs into the scratch, after the block of rhs, to copied_stride().
+  void copy_lhs(RowGroup& group) const noexcept;
   std::int64_t copied_stride() const;
-  /// The group's lhs: its rows, or their copy in `scratch`.
-  const T* lhs_of_group(const T* rows, std::int64_t count, T* scratch) const noexcept;
+  void run_whole(const RowGroup& group) const noexcept;
+  void run_blocks(const RowGroup& group) const noexcept;
   /// Packs and multiplies the blocks of columns [begin, end) at offset d of k, prefetching the next
   /// block while one is multiplied (by kernels that prefetch).
-  void run_group(const BlockRun& run, std::int64_t begin, std::int64_t end,
-                 std::int64_t d) const noexcept;
+  void run_columns(const RowGroup& group, std::int64_t begin, std::int64_t end,
+                   std::int64_t d) const noexcept;
+  /// The elements of the scratch for a packed block of rhs; 0 except for PackBlocks.
+  std::int64_t block_elements() const;
   std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }
   std::int64_t k_of_block(std::int64_t d) const;
   /// Returns the memory of the block that begins at (d, column); none after the last block.
@@ -106,6 +112,8 @@ class NativeGemm {
   GemmShape shape_;
   RhsForm form_;
   MicroKernel<T> kernel_;
+  bool copies_lhs_;
+  std::int64_t groups_ = 1;  // the number of groups of rows, nearly equal in size
 };
 
 }  // namespace kiln::cpu

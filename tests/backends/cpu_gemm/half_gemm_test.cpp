@@ -199,7 +199,7 @@ TEMPLATE_TEST_CASE("half GEMM: float32 sums, rounded once, in every ISA and layo
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},     {5, 7, 1},      {3, 17, 19},
                                    {8, 16, 32},  {13, 33, 31},  {25, 64, 513},  {97, 65, 40},
                                    {61, 31, 1030}, {3, 515, 520}, {1030, 33, 20}, {9, 66, 21},
-                                   {57, 20, 20000}, {300, 70, 1100}};
+                                   {57, 20, 20000}, {300, 70, 1100}, {30, 40, 2048}};
   for (const auto& [m, n, k] : sizes) {
     const Operands<TestType> operands(m, n, k);
     for (const GemmIsa isa : isas()) {

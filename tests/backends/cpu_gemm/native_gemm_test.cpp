@@ -2,8 +2,8 @@
 // sizes around the edges of tiles, panels and blocks. Memory outside of the matrices must not
 // change.
 #include "core/types/at.h"
-#include "tests/support/catch.h"
 #include "tests/backends/cpu_gemm/tiles.h"
+#include "tests/support/catch.h"
 
 #include <bit>
 #include <cmath>
@@ -103,13 +103,13 @@ void agree_in_all_forms(const GemmShape& shape) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("native GEMM: agrees with plain sums in every ISA and layout", "", float,
-                   double, unsigned, unsigned long) {
+TEMPLATE_TEST_CASE("native GEMM: agrees with plain sums in every ISA and layout", "", float, double,
+                   unsigned, unsigned long) {
   const std::int64_t sizes[][3] = {
-      {1, 1, 1},    {1, 7, 5},      {5, 7, 1},     {3, 17, 19},   {8, 16, 32},     {2, 2, 2},
-      {13, 33, 31}, {12, 32, 64},   {25, 64, 513}, {97, 65, 40},  {193, 31, 1030}, {15, 9, 7},
-      {3, 515, 520}, {101, 270, 600}, {1030, 33, 20}, {4, 205, 31}, {6, 140, 70},  {16, 8, 17},
-      {7, 97, 33},  {9, 66, 21},    {1, 203, 37},  {1, 130, 16},  {1, 65, 5},      {31, 15, 8}};
+      {1, 1, 1},     {1, 7, 5},       {5, 7, 1},      {3, 17, 19},  {8, 16, 32},     {2, 2, 2},
+      {13, 33, 31},  {12, 32, 64},    {25, 64, 513},  {97, 65, 40}, {193, 31, 1030}, {15, 9, 7},
+      {3, 515, 520}, {101, 270, 600}, {1030, 33, 20}, {4, 205, 31}, {6, 140, 70},    {16, 8, 17},
+      {7, 97, 33},   {9, 66, 21},     {1, 203, 37},   {1, 130, 16}, {1, 65, 5},      {31, 15, 8}};
   for (const auto& [m, n, k] : sizes) {
     for (int form = 0; form < 8; ++form) {
       INFO(m << "x" << k << " times " << k << "x" << n << ", form " << form);
@@ -120,20 +120,99 @@ TEMPLATE_TEST_CASE("native GEMM: agrees with plain sums in every ISA and layout"
   }
 }
 
-TEMPLATE_TEST_CASE("native GEMM: rows of lhs that share a cache set are copied", "", float, double,
-                   unsigned) {
+TEMPLATE_TEST_CASE("native GEMM: tiles of every height, odd and even K", "", float, double) {
+  for (std::int64_t m = 1; m <= 30; ++m) {
+    for (const std::int64_t k : {1, 2, 3, 4, 7, 514, 515}) {
+      INFO(m << " rows, K = " << k);
+      agree_in_all_forms<TestType>(shape_of(m, 100, k, m % 2 == 0, false, 1));
+    }
+  }
+}
+
+namespace {
+
+template <class T>
+std::size_t scratch_of(const GemmShape& shape, RhsForm form, GemmIsa isa) {
+  return NativeGemm<T>(shape, form, isa).scratch_bytes();
+}
+
+/// The result for an lhs whose rows are `stride` apart, of the elements of `lhs`.
+template <class T>
+std::vector<T> result_at_stride(GemmShape shape, std::int64_t stride, const std::vector<T>& lhs,
+                                const std::vector<T>& rhs, RhsForm form, GemmIsa isa) {
+  std::vector<T> spread(at(shape.m * stride));
+  for (std::int64_t i = 0; i < shape.m; ++i) {
+    std::copy_n(lhs.begin() + i * shape.k, shape.k, spread.begin() + i * stride);
+  }
+  shape.lhs_m = stride;
+  const NativeGemm<T> gemm(shape, form, isa);
+  const Memory<T> packed = memory<T>(gemm.packed_bytes());
+  gemm.pack(rhs.data(), packed.get());
+  const Memory<T> scratch = memory<T>(gemm.scratch_bytes());
+  std::vector<T> result(at(shape.m * shape.n));
+  gemm.run(spread.data(), form == RhsForm::Prepacked ? packed.get() : rhs.data(), nullptr,
+           result.data(), scratch.get());
+  return result;
+}
+
+constexpr RhsForm kFormsThatCopy[] = {RhsForm::PackBlocks, RhsForm::Prepacked, RhsForm::InPlace};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("native GEMM: copied rows of lhs give the bits of rows in place", "", float,
+                   double, unsigned) {
   constexpr std::int64_t kStride = 4096 / sizeof(TestType);
-  for (const auto& [m, n] : {std::pair{131, 141}, {128, 128}, {1030, 129}}) {
-    GemmShape shape = shape_of(m, n, kStride, false, false, 3);
-    shape.relu = m == 131;
-    const Example<TestType> example(shape);
-    GemmShape other = shape;
-    other.lhs_m = kStride + 1;
+  for (const auto& [m, n] : {std::pair{9, 130}, {98, 128}, {99, 128}, {131, 141}, {1030, 129}}) {
+    const GemmShape shape = shape_of(m, n, kStride, false, false, 0);
+    const auto lhs = draws<TestType>(m * kStride, 1), rhs = draws<TestType>(kStride * n, 2);
+    agree_in_all_forms<TestType>(shape);
     for (const GemmIsa isa : isas()) {
-      agrees<TestType>(example, RhsForm::PackBlocks, isa);
-      const NativeGemm<TestType> copies(shape, RhsForm::PackBlocks, isa);
-      const NativeGemm<TestType> reads(other, RhsForm::PackBlocks, isa);
-      CHECK(copies.scratch_bytes() > reads.scratch_bytes());
+      for (const RhsForm form : kFormsThatCopy) {
+        INFO(m << " x " << n << ", ISA " << static_cast<int>(isa));
+        const auto copied = result_at_stride(shape, kStride, lhs, rhs, form, isa);
+        CHECK(copied == result_at_stride(shape, kStride + 1, lhs, rhs, form, isa));
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("native GEMM: rows of lhs that exceed a cache set are copied", "", float, double,
+                   unsigned) {
+  constexpr std::int64_t kBytes = sizeof(TestType), kStride = 4096 / kBytes;
+  constexpr std::int64_t kLargest = (std::int64_t{8} << 20) / (kBytes * 9);
+  const struct {
+    std::int64_t m, n, k, lhs_m;
+    bool copies;  // if tiles have more than 8 rows
+  } rows[] = {
+      {9, 128, kStride, kStride, true},
+      {14, 128, kStride, kStride, true},
+      {17, 128, kStride, kStride, true},
+      {1030, 128, kStride, kStride, true},
+      {14, 128, 40, 4 * kStride, true},
+      {9, 128, kLargest, 2048 * kStride, true},
+      {8, 128, kStride, kStride, false},
+      {15, 128, kStride, kStride, false},
+      {16, 128, kStride, kStride, false},
+      {14, 127, kStride, kStride, false},
+      {14, 128, kStride, kStride + 1, false},
+      {14, 128, kStride, kStride / 2, false},
+      {9, 128, kLargest + 1, 2048 * kStride, false},
+      {14, 128, kStride, 0, false},
+  };
+  for (const auto& row : rows) {
+    GemmShape shape = shape_of(row.m, row.n, row.k, false, false, 0);
+    shape.lhs_m = row.lhs_m;
+    GemmShape plain = shape;
+    plain.lhs_m = kStride + 1;
+    for (const GemmIsa isa : isas()) {
+      for (const RhsForm form : kFormsThatCopy) {
+        INFO(row.m << " x " << row.n << " x " << row.k << ", stride " << row.lhs_m << ", ISA "
+                   << static_cast<int>(isa));
+        const bool copies = row.copies && isa >= GemmIsa::Avx512;
+        const std::size_t own = scratch_of<TestType>(plain, form, isa);
+        CHECK((scratch_of<TestType>(shape, form, isa) > own) == copies);
+        CHECK((form == RhsForm::PackBlocks) == (own != 0));
+      }
     }
   }
 }
@@ -148,8 +227,8 @@ TEMPLATE_TEST_CASE("native GEMM: an element does not depend on other rows", "", 
     const Memory<T> packed = memory<T>(whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
     std::vector<T> all(40 * 50), some(7 * 50);
-    whole.run(lhs.data(), packed.get(), nullptr, all.data());
-    part.run(lhs.data() + 20 * 70, packed.get(), nullptr, some.data());
+    whole.run(lhs.data(), packed.get(), nullptr, all.data(), nullptr);
+    part.run(lhs.data() + 20 * 70, packed.get(), nullptr, some.data(), nullptr);
     CHECK(std::equal(some.begin(), some.end(), all.begin() + 20 * 50));
   }
 }
@@ -168,19 +247,19 @@ TEMPLATE_TEST_CASE("native GEMM: blocks have the bits of the whole, rows those o
     CHECK(blocks.scratch_bytes() < whole.packed_bytes());
     whole.pack(rhs.data(), packed.get());
     std::vector<T> all(9 * kN), again(9 * kN), one(1);
-    whole.run(lhs.data(), packed.get(), nullptr, all.data());
+    whole.run(lhs.data(), packed.get(), nullptr, all.data(), nullptr);
     blocks.run(lhs.data(), rhs.data(), nullptr, again.data(), scratch.get());
     CHECK(all == again);
     NativeGemm<T>(shape, RhsForm::DotProducts, isa)
-        .run(lhs.data(), rhs.data(), nullptr, again.data());
+        .run(lhs.data(), rhs.data(), nullptr, again.data(), nullptr);
     NativeGemm<T>(shape_of(1, 1, kK, false, true, 0), RhsForm::DotProducts, isa)
-        .run(lhs.data() + 7 * kK, rhs.data() + 290 * kK, nullptr, one.data());
+        .run(lhs.data() + 7 * kK, rhs.data() + 290 * kK, nullptr, one.data(), nullptr);
     CHECK(one[0] == again[7 * kN + 290]);
   }
 }
 
-TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds none", "",
-                   float, double) {
+TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds none", "", float,
+                   double) {
   using T = TestType;
   for (const GemmIsa isa : isas()) {
     const GemmShape shape = shape_of(2, 3, 4, false, false, 0);
@@ -190,7 +269,7 @@ TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds 
     lhs[1] = INFINITY;
     rhs[2 * 3 + 1] = NAN;
     gemm.pack(rhs.data(), packed.get());
-    gemm.run(lhs.data(), packed.get(), nullptr, result.data());
+    gemm.run(lhs.data(), packed.get(), nullptr, result.data(), nullptr);
     CHECK(result[0] == INFINITY);
     CHECK(std::isnan(result[1]));
     CHECK(result[2] == INFINITY);
@@ -201,7 +280,7 @@ TEMPLATE_TEST_CASE("native GEMM: NaN and infinities propagate, and padding adds 
     with_relu.relu = true;
     const T bias[] = {-INFINITY, 0, -8};
     NativeGemm<T>(with_relu, RhsForm::Prepacked, isa)
-        .run(lhs.data(), packed.get(), bias, result.data());
+        .run(lhs.data(), packed.get(), bias, result.data(), nullptr);
     CHECK(std::isnan(result[0]));
     CHECK(std::isnan(result[1]));
     CHECK(result[3] == 0);
