@@ -25,15 +25,16 @@ constexpr bool kOverlapsMemory = kIsFloat<T>&& kVectorBytes == kLineBytes;
 template <class T>
 constexpr int kBlock = kOverlapsMemory<T> ? kPanel<T> : 4 * kPanel<T>;
 /// Memory work that a tile does in its loop along k: prefetching the next block, a pair of cache
-/// lines every two steps; the same and packing its own panel of rhs; or prefetching rhs a few rows ahead.
+/// lines every two steps; the same and packing its own panel of rhs; or prefetching rhs a few rows
+/// ahead.
 enum class TileExtra { None, Prefetch, PrefetchAndPack, PrefetchRows };
 
 /// Steps along k in an iteration of a tall tile, or of one that prefetches.
 constexpr int kUnrolledSteps = 2;
 
 /// Spreads the prefetch of a block over the iterations along k, in fixed point: each advances by
-/// `step` / 65536 pairs of cache lines. There is no branch, which would cost the loops a fifth of their
-/// speed.
+/// `step` / 65536 pairs of cache lines. There is no branch, which would cost the loops a fifth of
+/// their speed.
 struct PrefetchCursor {
   const char* at;
   unsigned long long done, step;  // in 65536ths of a pair of lines
