@@ -33,8 +33,8 @@ class TileRows {
   void advance(long long elements) {
     low_ += elements * static_cast<long long>(sizeof(T));
     high_ += elements * static_cast<long long>(sizeof(T));
-    // Prevents GCC from keeping bases per unrolled step, which spills. One statement each: an unused
-    // base of a tile of at most 7 rows is dropped.
+    // Prevents GCC from keeping bases per unrolled step, which spills. One statement each: the
+    // unused base of a tile of at most 7 rows is dropped.
     asm("" : "+r"(low_));
     asm("" : "+r"(high_));
   }
