@@ -21,7 +21,7 @@ using kiln::text;
 
 namespace {
 
-/// What operator<< writes: the meaning of text().
+/// The text that operator<< writes, which text() is to give.
 template <class... Parts>
 std::string streamed(const Parts&... parts) {
   std::ostringstream out;
