@@ -3,6 +3,7 @@
 #include "backends/codegen/fusion/fuse.h"
 
 #include "backends/codegen/access/guarded_reads.h"
+#include "backends/codegen/fusion/deferred_nodes.h"
 #include "backends/codegen/fusion/fusion_rules.h"
 #include "backends/codegen/fusion/index_nodes.h"
 #include "backends/codegen/fusion/partial_writes.h"
@@ -37,7 +38,7 @@ class Fuser {
     }
     for (const Value& result : results) request_dense(result);
     for (const Node* node : order) request_operands(*node);
-    find_deferred(order);
+    deferred_ = deferred_nodes(order, names_, builder_.plan);
     for (const Node* node : order) {
       if (deferred_.count(node) == 0) add(*node);
     }
@@ -87,39 +88,6 @@ class Fuser {
   }
 
   // ---- nodes that are added with their consumer ----
-
-  bool is_computed_elementwise(const Node& node) const {
-    return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) && !is_alias(node) &&
-           !is_inlined(node);
-  }
-
-  bool reads_only_leaves(const Node& node) const {
-    return std::all_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
-      const View view = trace(operand, identity_map(names_(operand.dims())), names_, builder_.plan);
-      return is_leaf(*view.source.node);
-    });
-  }
-
-  /// Defers nodes that read only arguments and constants until their consumer is added. Added
-  /// earlier, they could join an unrelated kernel that reads the same constant, and would order it
-  /// before the consumer.
-  void find_deferred(const std::vector<const Node*>& order) {
-    ir::NodeMap<int> uses(order.size());
-    for (const Node* node : order) {
-      for (const Value& operand : node->operands) ++uses[operand.node.get()];
-    }
-    for (const Node* node : order) {
-      if (!is_computed_elementwise(*node)) continue;
-      for (const Value& operand : node->operands) {
-        const Node& producer = *operand.node;
-        const bool only_here = uses[&producer] == 1 && is_computed_elementwise(producer) &&
-                               builder_.plan.dense.count(operand) == 0;
-        if (only_here && reads_only_leaves(producer) && !reads_only_leaves(*node)) {
-          deferred_.insert(&producer);
-        }
-      }
-    }
-  }
 
   /// Adds the deferred producers of a node, preferably to the groups of its other producers, which
   /// the node itself will join.
