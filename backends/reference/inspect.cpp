@@ -5,6 +5,7 @@
 #include "core/types/text.h"
 
 #include <iomanip>
+#include <mutex>
 
 namespace kiln::reference {
 namespace {
@@ -79,6 +80,9 @@ void Inspection::dump_program(const Interpretation& program, const CompileTimes&
   if (host.dump_wanted("plan")) hand_over(host, label, "plan", "", print_steps(program));
   if (!host.dump_wanted("timings")) return;
   hand_over(host, label, "timings", "compile", print_compile_times(times));
+  const std::lock_guard lock(mutex_);
+  for_each_step(program.region, "",
+                [&](const Step& step, const std::string&) { times_.try_emplace(&step); });
   measures_times_.store(true, std::memory_order_relaxed);
 }
 

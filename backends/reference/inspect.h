@@ -3,10 +3,10 @@
 #pragma once
 
 #include "backends/reference/interpretation.h"
+#include "core/types/fork.h"
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +32,8 @@ class Inspection {
 
  private:
   std::atomic<bool> measures_times_{false};
-  std::mutex mutex_;
-  StepTimes times_;
+  ForkMutex mutex_;
+  StepTimes times_;  // has all steps once times are measured: no call inserts any
   StepTime whole_;
 };
 

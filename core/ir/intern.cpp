@@ -1,10 +1,11 @@
 // The intern table: sharded by hash, one mutex per shard. It holds weak pointers: a node with a
 // count of zero is about to be freed, and find() never revives it. Nodes are freed without
-// recursion.
+// recursion. fork() holds all shards.
 #include "core/ir/intern.h"
 
 #include "core/ir/attrs_hash.h"
 #include "core/ir/lambda.h"
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 
 #include <algorithm>
@@ -35,10 +36,12 @@ class InternTable {
   void release(const Node* node);
   std::size_t size();
   std::vector<Origin> origins_of(const Node& node);
+  void lock();
+  void unlock();
 
  private:
   struct Shard {
-    std::mutex mutex;
+    ForkMutex mutex;
     std::unordered_multimap<std::size_t, const Node*> nodes;
   };
   struct Key {
@@ -56,9 +59,24 @@ class InternTable {
   std::array<Shard, 64> shards_;
 };
 
-InternTable& InternTable::global() {
-  static NoDestructor<InternTable> table;
-  return *table;
+namespace {
+
+KILN_AT_LOAD NoDestructor<InternTable> process_table;
+
+void unlock_table() { process_table->unlock(); }
+[[maybe_unused]] const bool is_table_held =
+    ::pthread_atfork([] { process_table->lock(); }, unlock_table, unlock_table) == 0;
+
+}  // namespace
+
+InternTable& InternTable::global() { return *process_table; }
+
+void InternTable::lock() {
+  for (Shard& shard : shards_) shard.mutex.lock();
+}
+
+void InternTable::unlock() {
+  for (Shard& shard : shards_) shard.mutex.unlock();
 }
 
 bool InternTable::equal(const Node& node, const Key& key) {

@@ -8,6 +8,7 @@
 #include "core/module/verify.h"
 #include "core/ops/make.h"
 #include "core/ops/retired.h"
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
@@ -320,10 +321,16 @@ class Reader {
 
 }  // namespace
 
+namespace {
+
+constinit ForkMutex texts_mutex;
+KILN_AT_LOAD NoDestructor<std::set<std::string>> texts;  // origins point into it
+[[maybe_unused]] const bool are_texts_held = hold_at_fork<texts_mutex>();
+
+}  // namespace
+
 const char* interned_text(const std::string& text) {
-  static NoDestructor<std::mutex> mutex;
-  static NoDestructor<std::set<std::string>> texts;  // origins point into it
-  const std::lock_guard lock(*mutex);
+  const std::lock_guard lock(texts_mutex);
   return texts->insert(text).first->c_str();
 }
 

@@ -75,8 +75,8 @@ std::vector<Equation> make_equations() {
 }  // namespace
 
 std::span<const Equation> equations() {
-  static const NoDestructor<std::vector<Equation>> table(make_equations());
-  return *table;
+  static constinit OnceConstructed<std::vector<Equation>> table;
+  return table.get(make_equations);
 }
 
 }  // namespace kiln::rewrite

@@ -63,8 +63,8 @@ RuleIndex make_index() {
 }  // namespace
 
 const OpRules& rules_of(ir::Op op) {
-  static const NoDestructor<RuleIndex> index(make_index());
-  return (*index)[static_cast<std::size_t>(op)];
+  static constinit OnceConstructed<RuleIndex> index;
+  return index.get(make_index)[static_cast<std::size_t>(op)];
 }
 
 Value fold_constants(const Node& node) {

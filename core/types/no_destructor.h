@@ -1,13 +1,15 @@
-// NoDestructor: singletons that are never destroyed.
+// Singletons that are never destroyed: NoDestructor, OnceConstructed.
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <utility>
 
 namespace kiln {
 
-/// Constructs a T in place and never destroys it, as a local static:
+/// Constructs a T in place and never destroys it; a global object (KILN_AT_LOAD of fork.h), or a
+/// local static of code that no child of fork() runs:
 ///     Pool& pool() {
 ///       static NoDestructor<Pool> instance;
 ///       return *instance;
@@ -33,6 +35,25 @@ class NoDestructor {
 
  private:
   alignas(T) std::byte memory_[sizeof(T)];
+};
+
+/// Constructs a T at the first get() and never destroys it; a global object. A child of a fork()
+/// during the construction constructs another T, where a local static would wait for ever.
+template <class T>
+class OnceConstructed {
+ public:
+  constexpr OnceConstructed() = default;
+  /// Returns the T, constructed from `make()` by the first call. If that throws, the next call
+  /// tries again. Thread-safe.
+  template <class Make>
+  T& get(const Make& make) {
+    std::call_once(once_, [&] { ::new (static_cast<void*>(memory_)) T(make()); });
+    return *std::launder(reinterpret_cast<T*>(memory_));
+  }
+
+ private:
+  std::once_flag once_;
+  alignas(T) std::byte memory_[sizeof(T)] = {};
 };
 
 }  // namespace kiln

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <type_traits>
+#include <utility>
 
 namespace kiln::runtime {
 namespace {
@@ -341,17 +343,12 @@ PreparedCall& PreparedCallPool::acquire(const CompiledProgram& program, std::siz
   }
   {
     const std::lock_guard lock(mutex_);
-    if (!overflow_.empty()) {
-      PreparedCall* call = overflow_.back();
-      overflow_.pop_back();
-      return *call;
-    }
+    if (overflow_ != nullptr) return *std::exchange(overflow_, overflow_->next_idle_);
   }
-  auto call = std::make_unique<PreparedCall>(program);
+  auto* const call = new PreparedCall(program);
   const std::lock_guard lock(mutex_);
-  overflow_.reserve(all_.size() + 1);
-  all_.push_back(std::move(call));
-  return *all_.back();
+  call->next_of_all_ = all_;
+  return *(all_ = call);
 }
 
 void PreparedCallPool::release(PreparedCall& call, std::size_t first) noexcept {
@@ -364,13 +361,21 @@ void PreparedCallPool::release(PreparedCall& call, std::size_t first) noexcept {
     }
   }
   const std::lock_guard lock(mutex_);
-  overflow_.push_back(&call);
+  call.next_idle_ = overflow_;
+  overflow_ = &call;
+}
+
+PreparedCallPool::~PreparedCallPool() {
+  for (const Slot& slot : slots_) delete slot.call.load(std::memory_order_acquire);
+  while (overflow_ != nullptr) delete std::exchange(overflow_, overflow_->next_idle_);
 }
 
 std::int64_t PreparedCallPool::calls() const {
   const std::lock_guard lock(mutex_);
   std::int64_t sum = 0;
-  for (const auto& call : all_) sum += call->calls.load(std::memory_order_relaxed);
+  for (const PreparedCall* call = all_; call != nullptr; call = call->next_of_all_) {
+    sum += call->calls.load(std::memory_order_relaxed);
+  }
   return sum;
 }
 

@@ -4,6 +4,7 @@
 // A repeated call with the same sizes allocates nothing.
 #pragma once
 
+#include "core/types/fork.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/function/compile/compiled_program.h"
 #include "runtime/plugin/backend_instance.h"
@@ -13,8 +14,6 @@
 
 #include <array>
 #include <atomic>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -85,6 +84,10 @@ class PreparedCall {
   bool has_views() const;
   [[noreturn]] void reject_changed_views();
 
+  friend class PreparedCallPool;
+  PreparedCall* next_idle_ = nullptr;   // in PreparedCallPool::overflow_
+  PreparedCall* next_of_all_ = nullptr;  // in PreparedCallPool::all_
+
   const CompiledProgram& program_;
   bool sized_ = false;                      // the sizes below passed the checks
   std::vector<std::int64_t> sizes_;         // of all axes of all inputs
@@ -121,6 +124,13 @@ std::string describe_output(const CompiledProgram& program, std::size_t i);
 /// at most 16 calls run concurrently; beyond that they lock. Thread-safe.
 class PreparedCallPool {
  public:
+  PreparedCallPool() = default;
+  PreparedCallPool(const PreparedCallPool&) = delete;
+  PreparedCallPool& operator=(const PreparedCallPool&) = delete;
+  /// Destroys the idle calls. The others, in a child of fork(), belong to threads of its parent,
+  /// which may have been changing them.
+  ~PreparedCallPool();
+
   /// The slot that a thread tries first, so that threads rarely contend for a slot.
   static std::size_t first_slot();
   /// Returns an idle prepared call, or a new one. `first`: first_slot(), here and below.
@@ -134,9 +144,10 @@ class PreparedCallPool {
     std::atomic<PreparedCall*> call{nullptr};
   };
   std::array<Slot, 16> slots_;
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<PreparedCall>> all_;
-  std::vector<PreparedCall*> overflow_;  // idle ones without a slot; capacity for all
+  mutable ForkMutex mutex_;
+  // Lists, each changed by one store, so that they are whole in a child of fork().
+  PreparedCall* all_ = nullptr;
+  PreparedCall* overflow_ = nullptr;  // idle ones without a slot
 };
 
 /// Leases a prepared call of a pool until destroyed.

@@ -4,7 +4,7 @@
 #include <kiln/error.h>
 
 #include "backends/abi/kiln_backend_structs.h"
-#include "core/types/no_destructor.h"
+#include "core/types/fork.h"
 #include "core/types/text.h"
 #include "runtime/host/host_functions.h"
 #include "runtime/host/log.h"
@@ -24,23 +24,15 @@
 namespace kiln::runtime {
 namespace {
 
-struct Receiver {
-  std::mutex mutex;
-  DumpReceiver functions;
-};
-
-/// Allocates nothing, so that functions that must not throw can call it.
-Receiver& receiver() {
-  static NoDestructor<Receiver> instance;
-  return *instance;
-}
+constinit ForkMutex dump_receiver_mutex;
+constinit DumpReceiver dump_receiver;
+[[maybe_unused]] const bool is_receiver_held = hold_at_fork<dump_receiver_mutex>();
 
 constexpr std::uint64_t kMaxDumpName = 1024;  // bytes
 
 DumpReceiver current_receiver() {
-  Receiver& state = receiver();
-  const std::lock_guard lock(state.mutex);
-  return state.functions;
+  const std::lock_guard lock(dump_receiver_mutex);
+  return dump_receiver;
 }
 
 std::string_view backend_of(void* host) {
@@ -224,29 +216,23 @@ std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) no
   }
 }
 
-kiln_host_api make_host_api() {
-  auto api = abi::fresh<kiln_host_api>();
-  api.log = log;
-  api.log_enabled = is_log_enabled;
-  api.dump_wanted = dump_wanted;
-  api.dump = dump;
-  api.thread_count = count_threads;
-  api.parallel_for = run_parallel;
-  api.host_call = host_call;
-  return api;
-}
+constexpr kiln_host_api kHostApi{.struct_size = sizeof(kiln_host_api),
+                                 .next = nullptr,
+                                 .log = log,
+                                 .log_enabled = is_log_enabled,
+                                 .dump_wanted = dump_wanted,
+                                 .dump = dump,
+                                 .thread_count = count_threads,
+                                 .parallel_for = run_parallel,
+                                 .host_call = host_call};
 
 }  // namespace
 
 void set_dump_receiver(DumpReceiver replacement) {
-  Receiver& state = receiver();
-  const std::lock_guard lock(state.mutex);
-  state.functions = replacement;
+  const std::lock_guard lock(dump_receiver_mutex);
+  dump_receiver = replacement;
 }
 
-const kiln_host_api& host_api() {
-  static const kiln_host_api api = make_host_api();
-  return api;
-}
+const kiln_host_api& host_api() { return kHostApi; }
 
 }  // namespace kiln::runtime

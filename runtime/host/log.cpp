@@ -2,9 +2,10 @@
 #include "runtime/host/log.h"
 
 #include "core/types/escaped_text.h"
-#include "core/types/no_destructor.h"
+#include "core/types/fork.h"
 #include "core/types/text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -31,41 +32,44 @@ void emit(LogLevel level, const std::string& line) {
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }
 
-std::uint32_t configured_level() {
-  const char* given = std::getenv("KILN_LOG");
-  if (given == nullptr) given = "";
-  for (std::uint32_t i = 0; i < std::size(kLevelNames); ++i) {
-    if (kLevelNames[i] == given) return i;
-  }
-  if (*given != '\0') {
+constexpr int kUnknownLevel = -1;
+constinit std::atomic<int> configured{kUnknownLevel};
+
+/// Reads KILN_LOG. The first thread sets `configured`, and warns of a value that is no level.
+int configured_level() {
+  const char* variable = std::getenv("KILN_LOG");
+  const std::string_view given = variable == nullptr ? "" : variable;
+  const auto* const found = std::find(std::begin(kLevelNames), std::end(kLevelNames), given);
+  const bool is_known = found != std::end(kLevelNames);
+  const int wanted = is_known ? static_cast<int>(found - std::begin(kLevelNames))
+                              : static_cast<int>(LogLevel::Warning);
+  int before = kUnknownLevel;
+  if (!configured.compare_exchange_strong(before, wanted)) return before;
+  if (!is_known && !given.empty()) {
     emit(LogLevel::Warning, text("kiln: warning: log: KILN_LOG is '", given,
                                  "' but must be error, warning, info or debug"));
   }
-  return static_cast<std::uint32_t>(LogLevel::Warning);
+  return wanted;
 }
 
 std::uint32_t level_in_use() {
-  static const std::uint32_t level = configured_level();
-  return level;
+  const int known = configured.load(std::memory_order_relaxed);
+  return static_cast<std::uint32_t>(known == kUnknownLevel ? configured_level() : known);
 }
 
-// Counts lines within the current second; guarded by mutex.
+/// Counts lines within the current second; guarded by its mutex.
 struct Limiter {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::chrono::steady_clock::time_point second{};
   int lines = 0;
   int dropped = 0;
 };
-
-Limiter& limiter() {
-  static NoDestructor<Limiter> instance;
-  return *instance;
-}
+constinit Limiter limiter;
 
 // Returns whether a line may pass. Sets `dropped` to the count of dropped lines when a new second
 // begins.
 bool admit(int& dropped) {
-  Limiter& state = limiter();
+  Limiter& state = limiter;
   const std::lock_guard lock(state.mutex);
   const auto now = std::chrono::steady_clock::now();
   if (now - state.second >= std::chrono::seconds(1)) {

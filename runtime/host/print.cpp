@@ -3,6 +3,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/k/base/tensor_impl.h"
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/array/array_text.h"
@@ -21,21 +22,14 @@
 namespace kiln {
 namespace {
 
-struct SinkState {
-  std::mutex mutex;
-  std::shared_ptr<const PrintSink> sink;  // null: std::cout
-};
-
-SinkState& sink_state() {
-  static NoDestructor<SinkState> instance;
-  return *instance;
-}
+constinit ForkMutex print_sink_mutex;
+KILN_AT_LOAD NoDestructor<std::shared_ptr<const PrintSink>> print_sink;  // null: std::cout
+[[maybe_unused]] const bool is_print_sink_held = hold_at_fork<print_sink_mutex>();
 
 /// Returns a shared sink, to be called without the lock: a sink may print or replace the sink.
 std::shared_ptr<const PrintSink> current_sink() {
-  SinkState& state = sink_state();
-  const std::lock_guard lock(state.mutex);
-  return state.sink;
+  const std::lock_guard lock(print_sink_mutex);
+  return *print_sink;
 }
 
 void write(const std::string& line) {
@@ -66,9 +60,8 @@ void write(const std::string& line) {
 
 void set_print_sink(PrintSink sink) try {
   auto next = sink ? std::make_shared<const PrintSink>(std::move(sink)) : nullptr;
-  SinkState& state = sink_state();
-  const std::lock_guard lock(state.mutex);
-  state.sink.swap(next);  // the old one is destroyed after the lock is released
+  const std::lock_guard lock(print_sink_mutex);
+  print_sink->swap(next);  // the old one is destroyed after the lock is released
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_print_sink", {});
 }

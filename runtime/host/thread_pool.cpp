@@ -9,6 +9,7 @@
 
 #include <kiln/error.h>
 
+#include "core/types/fork.h"
 #include "core/types/fp_environment.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
@@ -24,6 +25,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <system_error>
@@ -115,10 +117,24 @@ struct Pool {
   alignas(kCacheLine) std::atomic<std::uint64_t> loops_added{0};
 };
 
-Pool& pool() {
-  static NoDestructor<Pool> instance;
-  return *instance;
+KILN_AT_LOAD NoDestructor<Pool> process_pool;
+
+Pool& pool() { return *process_pool; }
+
+/// Makes the pool of a forked child as new if its parent had started no thread. Otherwise
+/// require_same_process() rejects every use of it.
+void renew_in_child() {
+  Pool& state = pool();
+  state.mutex.unlock();
+  if (state.process != 0) return;
+  std::construct_at(&state.work);
+  std::construct_at(&state.idle);
+  state.resizing = state.stopping = false;
 }
+
+[[maybe_unused]] const bool is_pool_held =
+    ::pthread_atfork([] { pool().mutex.lock(); }, [] { pool().mutex.unlock(); },
+                     renew_in_child) == 0;
 
 thread_local bool inside_loop = false;
 

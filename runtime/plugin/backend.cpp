@@ -5,6 +5,7 @@
 
 #include "core/k/base/tensor_impl.h"
 #include "core/types/at_line.h"
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/config/keras_json.h"
@@ -32,15 +33,13 @@ struct ChosenPlugin {
   std::string reason;
 };
 
-struct Choice {
-  std::mutex mutex;
-  std::optional<ChosenPlugin> plugin;  // empty until it is needed
-};
+/// Guarded by choice_mutex; empty until it is needed.
+KILN_AT_LOAD NoDestructor<std::optional<ChosenPlugin>> choice;
+constinit ForkMutex choice_mutex;
+[[maybe_unused]] const bool is_choice_held = hold_at_fork<choice_mutex>();
 
-Choice& choice() {
-  static NoDestructor<Choice> instance;
-  return *instance;
-}
+/// Serialises choosing, during which choice_mutex is not held.
+constinit ForkMutex choosing_mutex;
 
 BackendSources read_sources() {
   BackendSources sources;
@@ -149,19 +148,26 @@ ChosenPlugin choose_from_sources(const std::string& function) {
   }
 }
 
+std::optional<ChosenPlugin> known_choice() {
+  const std::lock_guard lock(choice_mutex);
+  return *choice;
+}
+
 ChosenPlugin current_choice(const std::string& function) {
-  Choice& state = choice();
-  const std::lock_guard lock(state.mutex);
-  if (!state.plugin) state.plugin = choose_from_sources(function);
-  return *state.plugin;
+  if (const auto known = known_choice()) return *known;
+  const std::lock_guard choosing(choosing_mutex);
+  if (const auto known = known_choice()) return *known;  // by another thread
+  ChosenPlugin chosen = choose_from_sources(function);
+  const std::lock_guard lock(choice_mutex);
+  if (!*choice) *choice = std::move(chosen);  // else set_backend was called meanwhile
+  return **choice;
 }
 
 }  // namespace
 
 void forget_backend_choice() {
-  Choice& state = choice();
-  const std::lock_guard lock(state.mutex);
-  state.plugin.reset();
+  const std::lock_guard lock(choice_mutex);
+  choice->reset();
 }
 
 InstancePtr backend_instance(const std::string& name_or_path, const std::string& function) {
@@ -195,9 +201,8 @@ void set_backend(const std::string& name_or_path, Where where) try {
   const Call call("set_backend", where);
   runtime::ChosenPlugin chosen = at_line(
       where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
-  runtime::Choice& state = runtime::choice();
-  const std::lock_guard lock(state.mutex);
-  state.plugin = std::move(chosen);
+  const std::lock_guard lock(runtime::choice_mutex);
+  *runtime::choice = std::move(chosen);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_backend", where);
 }

@@ -37,8 +37,8 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 void Buffer::reset() noexcept {
   if (handle_ != nullptr) {
-    destroy_handle(instance_->plugin(), "buffer_destroy", instance_->api().buffer_destroy,
-                   std::exchange(handle_, nullptr));
+    instance_->destroy("buffer_destroy", instance_->api().buffer_destroy,
+                       std::exchange(handle_, nullptr));
   }
   instance_.reset();
   type_.reset();

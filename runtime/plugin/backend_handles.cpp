@@ -153,8 +153,8 @@ Event& Event::operator=(Event&& other) noexcept {
 
 void Event::reset() noexcept {
   if (handle_ != nullptr) {
-    destroy_handle(instance_->plugin(), "event_destroy", instance_->api().event_destroy,
-                   std::exchange(handle_, nullptr));
+    instance_->destroy("event_destroy", instance_->api().event_destroy,
+                       std::exchange(handle_, nullptr));
   }
   instance_.reset();
 }
@@ -171,7 +171,6 @@ void Event::wait() {
 
 bool Event::wait_for(std::uint64_t nanoseconds) {
   if (handle_ == nullptr) return true;
-  instance_->require_same_process("");
   std::uint32_t done = 0;
   instance_->invoke("", "event_wait", instance_->api().event_wait, handle_, nanoseconds, &done);
   return done != 0;
@@ -189,8 +188,8 @@ Executable& Executable::operator=(Executable&& other) noexcept {
 
 void Executable::reset() noexcept {
   if (handle_ != nullptr) {
-    destroy_handle(instance_->plugin(), "executable_destroy", instance_->api().executable_destroy,
-                   std::exchange(handle_, nullptr));
+    instance_->destroy("executable_destroy", instance_->api().executable_destroy,
+                       std::exchange(handle_, nullptr));
   }
   instance_.reset();
 }
@@ -232,7 +231,6 @@ bool Executable::dump() const {
   const kiln_proc proc = call_entry(instance_->plugin(), "dump", "get_proc",
                                     instance_->api().get_proc, abi::string_of(name));
   if (proc == nullptr) return false;
-  instance_->require_same_process("dump");
   instance_->invoke("dump", KILN_PROC_EXECUTABLE_DUMP,
                     reinterpret_cast<kiln_executable_dump_v1_fn>(proc), handle_);
   return true;
@@ -290,7 +288,6 @@ Event Executable::execute(const ExecuteCall& call) const {
 }
 
 BackendFrame Executable::make_frame(const kiln_frame_io& io) const {
-  instance_->require_same_process(abi::view_of(io.label));
   kiln_frame* frame = nullptr;
   instance_->invoke(abi::view_of(io.label), "frame_create", instance_->api().frame_create, handle_,
                     &io, &frame);
@@ -301,7 +298,7 @@ BackendFrame Executable::make_frame(const kiln_frame_io& io) const {
 
 BackendFrame::~BackendFrame() {
   if (handle_ == nullptr) return;
-  destroy_handle(instance_->plugin(), "frame_destroy", instance_->api().frame_destroy, handle_);
+  instance_->destroy("frame_destroy", instance_->api().frame_destroy, handle_);
 }
 
 void BackendFrame::run(std::string_view label, const HostCallContext& host_calls) const {

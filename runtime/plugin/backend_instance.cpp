@@ -11,10 +11,10 @@
 #include "runtime/plugin/plugin_call.h"
 #include "runtime/plugin/reported_names.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
+// Defined if the process runs LeakSanitizer.
+extern "C" void __lsan_ignore_object(const void* memory) __attribute__((weak));  // NOLINT
 
 namespace kiln::runtime {
 
@@ -25,14 +25,6 @@ static_assert(static_cast<int>(DType::Bool) == KILN_DTYPE_BOOL &&
               kDTypeCount == KILN_DTYPE_FLOAT64 + 1);
 
 namespace {
-
-constinit std::atomic<std::uint32_t> forks{0};
-
-void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
-
-/// Registered when the library is loaded: if a function-local static registered the handler, a
-/// child forked while another thread initialises that static would deadlock.
-[[maybe_unused]] const bool counts_forks = pthread_atfork(nullptr, nullptr, count_fork) == 0;
 
 std::vector<kiln_option> options_of(const BackendOptions& pairs) {
   std::vector<kiln_option> result;
@@ -52,7 +44,7 @@ kiln_array array_of(const std::vector<kiln_option>& options) {
 /// Collects the nodes that a plugin's check reports. Exceptions, such as BrokenStruct for invalid
 /// text, are stored, since they must not propagate through the plugin's stack frames.
 struct UnsupportedNodes {
-  std::mutex mutex;  // a backend may report from several threads
+  ForkMutex mutex;  // a backend may report from several threads
   std::vector<Unsupported> nodes;
   std::exception_ptr thrown;
 
@@ -103,7 +95,7 @@ InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options
 }
 
 Instance::~Instance() {
-  if (handle_ == nullptr) return;
+  if (handle_ == nullptr || !is_usable()) return;
   try {
     if (kiln_error* error = api().instance_shutdown(handle_)) {
       destroy_handle(plugin_, "error_destroy", api().error_destroy, error);
@@ -120,16 +112,15 @@ void Instance::require_handle(const void* handle, std::string_view function, con
   throw_broken(plugin_, function, entry, text("succeeded without ", what));
 }
 
-std::uint32_t fork_count() { return forks.load(std::memory_order_relaxed); }
+void Instance::ignore_leak(const void* handle) noexcept {
+  if (__lsan_ignore_object != nullptr) __lsan_ignore_object(handle);
+}
 
-void Instance::reject_child(std::string_view function) const {
-  if ((plugin_.features & KILN_FEATURE_FORK_SAFE) != 0) return;
-  const pid_t now = getpid();
-  if (now == process_) return;
+void reject_in_child(const Plugin& plugin, pid_t user, std::string_view function) {
   const Caller caller = Caller::of(function);
   throw BackendError(caller.function, "",
-                     text("backend ", name(), " was initialised in process ", process_,
-                          " before it forked and cannot be used in its child ", now,
+                     text("backend ", plugin.name, " was initialised in process ", user,
+                          " before it forked and cannot be used in its child ", getpid(),
                           "; start a new program instead of forking"),
                      caller.where);
 }
@@ -252,7 +243,6 @@ std::vector<std::string> Instance::optional_passes() const {
 }
 
 Executable Instance::compile(const CompileRequest& request) {
-  require_same_process(request.function);
   require_supported(request.module, request.function);
   std::vector<kiln_constant> constants;
   for (const Bytes bytes : request.constants) {
@@ -266,7 +256,7 @@ Executable Instance::compile(const CompileRequest& request) {
   args.options = array_of(options);
   args.label = abi::string_of(request.label);
   kiln_executable* handle = nullptr;
-  std::unique_lock<std::mutex> lock;
+  std::unique_lock<ForkMutex> lock;
   if ((plugin_.features & KILN_FEATURE_CONCURRENT_COMPILE) == 0) {
     lock = std::unique_lock(compile_mutex_);
   }
@@ -276,7 +266,6 @@ Executable Instance::compile(const CompileRequest& request) {
 }
 
 Buffer Instance::allocate(DType dtype, Dims dims) {
-  require_same_process("");
   auto spec = abi::fresh<kiln_buffer_spec>();
   spec.dims = abi::dims_of(dims);
   spec.dtype = static_cast<std::uint32_t>(dtype);
@@ -289,7 +278,6 @@ Buffer Instance::allocate(DType dtype, Dims dims) {
 }
 
 Buffer Instance::import(const void* data, DType dtype, Dims dims, std::uint32_t semantics) {
-  require_same_process("");
   auto args = abi::fresh<kiln_import_args>();
   args.data = data;
   args.dims = abi::dims_of(dims);

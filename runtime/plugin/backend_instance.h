@@ -5,6 +5,7 @@
 
 #include <kiln/dtype.h>
 
+#include "core/types/fork.h"
 #include "runtime/host/host_services.h"
 #include "runtime/plugin/plugin.h"
 #include "runtime/plugin/plugin_call.h"
@@ -237,9 +238,8 @@ struct CompileRequest {
   std::string function;  // the K function that errors start with
 };
 
-/// Returns the number of fork()s between the process that loaded the library and this one, without
-/// a system call. Thread-safe.
-std::uint32_t fork_count();
+/// Throws the BackendError for a plugin that the process `user` was using when it forked.
+[[noreturn]] void reject_in_child(const Plugin& plugin, pid_t user, std::string_view function);
 
 /// A configured backend. Thread-safe.
 class Instance : public std::enable_shared_from_this<Instance> {
@@ -277,10 +277,12 @@ class Instance : public std::enable_shared_from_this<Instance> {
   /// does not access it, as long as the buffer borrows it.
   Buffer import_mutable(void* data, DType dtype, Dims dims);
 
-  /// Calls an entry of the table; throws for an error that it returns or an exception that escapes.
+  /// Calls an entry of the table; throws for an error that it returns or an exception that escapes,
+  /// and as require_same_process.
   template <class... Parameters, class... Arguments>
   void invoke(std::string_view function, const char* name, kiln_error* (*entry)(Parameters...),
               Arguments... arguments) const {
+    require_same_process(function);
     require_ok(call_entry(plugin_, function, name, entry, arguments...), function);
   }
   /// Throws for `error` and frees it, unless it is null.
@@ -293,12 +295,22 @@ class Instance : public std::enable_shared_from_this<Instance> {
   /// BackendError in a forked child of the process that created the instance, unless the plugin is
   /// fork-safe.
   void require_same_process(std::string_view function) const {
-    if (forks_ != fork_count()) reject_child(function);
+    if (!is_usable()) reject_in_child(plugin_, process_, function);
+  }
+  /// Destroys a handle, except where require_same_process() throws: a thread of the parent may have
+  /// held locks of the plugin.
+  template <class Handle>
+  void destroy(const char* name, void (*entry)(Handle*), Handle* handle) const noexcept {
+    if (is_usable()) return destroy_handle(plugin_, name, entry, handle);
+    ignore_leak(handle);
   }
 
  private:
   explicit Instance(const Plugin& plugin) : plugin_(plugin) {}
-  void reject_child(std::string_view function) const;
+  static void ignore_leak(const void* handle) noexcept;
+  bool is_usable() const {
+    return forks_ == fork_count() || (plugin_.features & KILN_FEATURE_FORK_SAFE) != 0;
+  }
   Buffer import(const void* data, DType dtype, Dims dims, std::uint32_t semantics);
 
   const Plugin& plugin_;
@@ -306,7 +318,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   kiln_instance* handle_ = nullptr;
   pid_t process_ = 0;
   std::uint32_t forks_ = 0;  // fork_count() in that process
-  std::mutex compile_mutex_;  // for plugins without KILN_FEATURE_CONCURRENT_COMPILE
+  ForkMutex compile_mutex_;  // for plugins without KILN_FEATURE_CONCURRENT_COMPILE
 };
 
 struct ProbeReport {

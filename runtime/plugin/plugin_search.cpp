@@ -4,6 +4,7 @@
 
 #include <kiln/error.h>
 
+#include "core/types/fork.h"
 #include "core/types/nearest.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
@@ -33,15 +34,34 @@ namespace {
 using FileId = std::pair<dev_t, ino_t>;
 
 struct OpenedPlugins {
-  std::mutex mutex;
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::map<FileId, const Plugin*> by_file;
 };
+constinit ForkMutex opened_mutex;
+KILN_AT_LOAD NoDestructor<OpenedPlugins> opened;  // guarded by opened_mutex
+[[maybe_unused]] const bool are_plugins_held = hold_at_fork<opened_mutex>();
 
-OpenedPlugins& opened() {
-  static NoDestructor<OpenedPlugins> instance;
-  return *instance;
-}
+/// Serialises loading, during which opened_mutex is not held.
+class LoadLock {
+ public:
+  /// BackendError in a child of a fork() during dlopen(), after which glibc's loader is unusable.
+  explicit LoadLock(const std::string& function) : lock_(mutex) {
+    if (is_loading) {
+      throw BackendError(function, "",
+                         "a backend was being opened when the process forked, and no other can be "
+                         "opened in its child; start a new program instead of forking");
+    }
+    is_loading = true;
+  }
+  ~LoadLock() { is_loading = false; }
+  LoadLock(const LoadLock&) = delete;
+  LoadLock& operator=(const LoadLock&) = delete;
+
+ private:
+  static constinit inline ForkMutex mutex;
+  static constinit inline bool is_loading = false;
+  const std::lock_guard<ForkMutex> lock_;
+};
 
 std::string real_path(const std::string& path) {
   char resolved[PATH_MAX];
@@ -129,24 +149,41 @@ bool is_own(const std::string& name, const FileId& id) {
   return false;
 }
 
-/// Returns the opened plugin with that id, or null. REQUIRES: the lock.
+/// Returns the opened plugin with that id, or null.
 const Plugin* find_own(const std::string& name) {
-  for (const auto& plugin : opened().plugins) {
+  const std::lock_guard lock(opened_mutex);
+  for (const auto& plugin : opened->plugins) {
     if (plugin->id == name) return plugin.get();
   }
   return nullptr;
 }
 
+/// Returns the plugin that was opened from that file, or null.
+const Plugin* find_file(const FileId& id) {
+  const std::lock_guard lock(opened_mutex);
+  const auto known = opened->by_file.find(id);
+  return known == opened->by_file.end() ? nullptr : known->second;
+}
+
+const Plugin& add_opened(Plugin plugin, const FileId& id) {
+  const std::lock_guard lock(opened_mutex);
+  opened->plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
+  const Plugin& kept = *opened->plugins.back();
+  opened->by_file[id] = &kept;
+  return kept;
+}
+
 /// Opens a file unless it is open. `expected_name`: the name that the file was found by; empty if
-/// it was given by path. REQUIRES: the lock.
+/// it was given by path.
 const Plugin& open_file(const std::string& path, const std::string& expected_name,
                         const std::string& function) {
   const auto reject = [&](const std::string& why) {
     throw BackendError(function, "", text("backend plugin '", path, "' ", why));
   };
-  const auto require_name = [&](const Plugin& plugin) {
-    if (expected_name.empty() || plugin.name == expected_name) return;
-    reject(text("reports the name '", plugin.name, "'"));
+  const auto named = [&](const Plugin& plugin) -> const Plugin& {
+    const bool is_right = expected_name.empty() || plugin.name == expected_name;
+    if (!is_right) reject(text("reports the name '", plugin.name, "'"));
+    return plugin;
   };
   const bool own = !expected_name.empty();
   std::string reason = file_rejection(path, own);
@@ -155,16 +192,13 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
   if (!reason.empty()) reject(reason);
   const std::optional<FileId> id = file_id(real);
   if (!id) reject("does not exist");
-  if (const auto known = opened().by_file.find(*id); known != opened().by_file.end()) {
-    require_name(*known->second);
-    return *known->second;
-  }
+  if (const Plugin* known = find_file(*id)) return named(*known);
+  const LoadLock lock(function);
+  if (const Plugin* known = find_file(*id)) return named(*known);  // opened by another thread
   Plugin plugin = load_plugin(real, function);
-  require_name(plugin);
+  named(plugin);
   plugin.id = own || is_own(plugin.name, *id) ? plugin.name : plugin.path;
-  opened().plugins.push_back(std::make_unique<Plugin>(std::move(plugin)));
-  const Plugin& kept = *opened().plugins.back();
-  opened().by_file[*id] = &kept;
+  const Plugin& kept = add_opened(std::move(plugin), *id);
   log_line(LogLevel::Info, "backend",
            text("opened ", kept.name, " ", kept.version, " (", kept.path, ", ABI minor ",
                 kept.abi_minor, ", build ", kept.build_id, ", compiler ", kept.toolchain, ")"));
@@ -174,8 +208,8 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
 }  // namespace
 
 const std::string& host_path() {
-  static const NoDestructor<std::string> path(find_host_path());
-  return *path;
+  static constinit OnceConstructed<std::string> path;
+  return path.get(find_host_path);
 }
 
 std::vector<std::string> plugin_directories() {
@@ -199,7 +233,6 @@ const Plugin& open_plugin(const std::string& name_or_path, const std::string& fu
   if (name_or_path.find('\0') != std::string::npos) {
     throw BackendError(function, "", "the name of a backend contains a zero byte");
   }
-  const std::lock_guard lock(opened().mutex);
   if (name_or_path.front() == '/') return open_file(name_or_path, "", function);
   if (name_or_path.find('/') != std::string::npos) {
     throw BackendError(function, "",
@@ -215,9 +248,9 @@ const Plugin& open_plugin(const std::string& name_or_path, const std::string& fu
 }
 
 std::vector<const Plugin*> opened_plugins() {
-  const std::lock_guard lock(opened().mutex);
+  const std::lock_guard lock(opened_mutex);
   std::vector<const Plugin*> list;
-  for (const auto& plugin : opened().plugins) list.push_back(plugin.get());
+  for (const auto& plugin : opened->plugins) list.push_back(plugin.get());
   return list;
 }
 

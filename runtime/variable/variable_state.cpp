@@ -10,7 +10,7 @@
 #include <kiln/error.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <memory>
 
 namespace kiln::runtime {
 
@@ -24,7 +24,7 @@ std::uint64_t Version::next_number() {
 Array Version::on_host() {
   const std::lock_guard lock(mutex_);
   if (host_) return *host_;
-  const Buffer& buffer = copies_.front()->buffer;
+  const Buffer& buffer = copies_.front().buffer;
   Array array = uninitialised_array(buffer.dims(), buffer.dtype());
   buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   host_ = std::move(array);
@@ -32,14 +32,14 @@ Array Version::on_host() {
 }
 
 const Version::Copy* Version::find(const Instance* instance) const {
-  for (const auto& copy : copies_) {
-    if (copy->buffer.instance().get() == instance) return copy.get();
+  for (const Copy& copy : copies_) {
+    if (copy.buffer.instance().get() == instance) return &copy;
   }
   return nullptr;
 }
 
 void Version::update_first() {
-  first_.store(copies_.empty() ? nullptr : &copies_.front()->buffer, std::memory_order_release);
+  first_.store(copies_.empty() ? nullptr : &copies_.front().buffer, std::memory_order_release);
 }
 
 const Buffer& Version::at(const InstancePtr& instance, bool may_borrow) {
@@ -49,46 +49,47 @@ const Buffer& Version::at(const InstancePtr& instance, bool may_borrow) {
     const std::lock_guard lock(mutex_);
     if (const Copy* found = find(instance.get())) return found->buffer;
   }
-  auto added = std::make_unique<Copy>();
-  const Array& value = added->lender.emplace(on_host());
+  std::forward_list<Copy> made(1);
+  Copy& added = made.front();
+  const Array& value = added.lender.emplace(on_host());
   const std::lock_guard lock(mutex_);
   if (const Copy* found = find(instance.get())) return found->buffer;  // added by another thread
-  added->is_writable = !may_borrow;
+  added.is_writable = !may_borrow;
   if (may_borrow) {
-    added->buffer = instance->import_immutable(value.data(), value.dtype(), value.dims());
+    added.buffer = instance->import_immutable(value.data(), value.dtype(), value.dims());
   } else {
-    added->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
-    added->lender.reset();
+    added.buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
+    added.lender.reset();
   }
-  copies_.push_back(std::move(added));
+  copies_.splice_after(copies_.before_begin(), made);
   update_first();
-  return copies_.back()->buffer;
+  return added.buffer;
 }
 
 void Version::require_writable_copy(const InstancePtr& instance) {
   if (const Copy* found = find(instance.get()); found != nullptr && found->is_writable) return;
-  auto own = std::make_unique<Copy>();
-  copies_.reserve(copies_.size() + 1);  // nothing may throw once the host's memory is lent
-  std::erase_if(copies_, [&](const auto& copy) { return copy->buffer.instance() == instance; });
+  std::forward_list<Copy> made(1);  // here: nothing may throw once the host's memory is lent
+  Copy& own = made.front();
+  copies_.remove_if([&](const Copy& copy) { return copy.buffer.instance() == instance; });
   update_first();
   static_cast<void>(on_host());
   const Array& value = *host_;
   if (is_sole_owner(value)) {
-    own->buffer = instance->import_mutable(fill_address(*host_), value.dtype(), value.dims());
-    if (own->buffer.host_data() == value.data()) {
-      own->lender = std::move(host_);
+    own.buffer = instance->import_mutable(fill_address(*host_), value.dtype(), value.dims());
+    if (own.buffer.host_data() == value.data()) {
+      own.lender = std::move(host_);
       host_.reset();
     }
   } else {
-    own->buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
+    own.buffer = instance->import_copy(value.data(), value.dtype(), value.dims());
   }
-  copies_.push_back(std::move(own));
+  copies_.splice_after(copies_.before_begin(), made);
   update_first();
 }
 
 void Version::keep_only(const InstancePtr& instance) {
-  std::erase_if(copies_, [&](const auto& copy) {
-    return !copy->is_writable || copy->buffer.instance() != instance;
+  copies_.remove_if([&](const Copy& copy) {
+    return !copy.is_writable || copy.buffer.instance() != instance;
   });
   host_.reset();
 }
@@ -97,14 +98,14 @@ void Version::prepare(const InstancePtr& instance, DType dtype, Dims dims) {
   keep_only(instance);
   if (copies_.empty()) {
     first_ = nullptr;
-    auto own = std::make_unique<Copy>();
-    own->buffer = instance->allocate(dtype, dims);
-    copies_.push_back(std::move(own));
+    std::forward_list<Copy> made(1);
+    made.front().buffer = instance->allocate(dtype, dims);
+    copies_.splice_after(copies_.before_begin(), made);
   }
   update_first();
 }
 
-Buffer Version::take_buffer() { return std::move(copies_.front()->buffer); }
+Buffer Version::take_buffer() { return std::move(copies_.front().buffer); }
 
 void Version::commit_overwrite(const InstancePtr& instance) {
   keep_only(instance);
@@ -113,15 +114,15 @@ void Version::commit_overwrite(const InstancePtr& instance) {
 }
 
 void Version::discard_overwrite(const InstancePtr& instance) {
-  const auto is_at_instance = [&](const auto& copy) { return copy->buffer.instance() == instance; };
+  const auto is_at_instance = [&](const Copy& copy) { return copy.buffer.instance() == instance; };
   if (!host_ && std::all_of(copies_.begin(), copies_.end(), is_at_instance)) {
     return commit_overwrite(instance);
   }
-  std::erase_if(copies_, is_at_instance);
+  copies_.remove_if(is_at_instance);
   update_first();
 }
 
-void Version::put_buffer(Buffer buffer) { copies_.front()->buffer = std::move(buffer); }
+void Version::put_buffer(Buffer buffer) { copies_.front().buffer = std::move(buffer); }
 
 // ---- VariableStorage ----
 
@@ -135,22 +136,18 @@ VariableStorage::VariableStorage(std::int64_t id, std::string name, Array value,
       origin(ir::current_origin()),
       current_(new Version(std::move(value))) {}
 
-std::shared_mutex& VariableStorage::publish_mutex() {
-  static NoDestructor<std::shared_mutex> mutex;
-  return *mutex;
-}
-
 namespace {
 
-/// Notified when overwrites have ended; used with publish_mutex().
-std::condition_variable_any& overwrites_done() {
-  static NoDestructor<std::condition_variable_any> condition;
-  return *condition;
-}
+KILN_AT_LOAD NoDestructor<std::shared_mutex> all_current_versions;
 
-/// fork() count when the latest overwrite began. A child sees another count and must not wait for a
-/// writer thread that does not exist there.
-std::atomic<std::uint32_t> forks_of_overwrites{0};
+/// glibc identifies the thread that holds a shared_mutex by a number that changes in a child, so
+/// that only a new one is unlocked there.
+[[maybe_unused]] const bool are_versions_held =
+    ::pthread_atfork([] { all_current_versions->lock(); }, [] { all_current_versions->unlock(); },
+                     [] { std::construct_at(&*all_current_versions); }) == 0;
+
+/// How often notify_overwrites_ended() was called; snapshots wait for a change.
+constinit std::atomic<std::uint32_t> ended_overwrites{0};
 
 /// Describes a variable: "variable 'w', 36 bytes of float32[3,3] (zeros at model.cpp:12)".
 std::string description_of(const VariableStorage& variable) {
@@ -179,18 +176,27 @@ decltype(auto) for_variable(const VariableStorage& variable, const char* part, c
 
 }  // namespace
 
+std::shared_mutex& VariableStorage::publish_mutex() { return *all_current_versions; }
+
 template <class Lock>
 void VariableStorage::wait_until_readable(Lock& lock, std::span<VariableStorage* const> variables) {
-  const auto is_readable = [](const VariableStorage* variable) { return !variable->overwritten_; };
-  while (!std::all_of(variables.begin(), variables.end(), is_readable)) {
-    if (forks_of_overwrites != fork_count()) {
+  const auto is_overwritten = [](const VariableStorage* variable) {
+    return variable->overwritten_in_ != 0;
+  };
+  while (true) {
+    const auto found = std::find_if(variables.begin(), variables.end(), is_overwritten);
+    if (found == variables.end()) return;
+    if ((*found)->overwritten_in_ != fork_count() + 1) {
       const Caller caller = Caller::of();
       throw BackendError(caller.function, "",
-                         "a variable was being written when the process forked; start a new "
-                         "program instead of forking",
+                         "a variable was being written when the process forked; set its value, or "
+                         "start a new program instead of forking",
                          caller.where);
     }
-    overwrites_done().wait(lock);
+    const std::uint32_t ended = ended_overwrites;
+    lock.unlock();
+    ended_overwrites.wait(ended);
+    lock.lock();
   }
 }
 
@@ -204,7 +210,6 @@ void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
 void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
                                std::span<VersionRef> values, std::span<Overwrite> requests) {
   constexpr std::uint32_t kOwnReferences = 2;  // current_ and `values`
-  overwrites_done();  // constructed here, since its constructor allocates and a call's end must not
   std::unique_lock lock(publish_mutex());
   wait_until_readable(lock, variables);
   for (std::size_t i = 0; i < variables.size(); ++i) values[i] = variables[i]->current_;
@@ -212,12 +217,14 @@ void VariableStorage::snapshot(std::span<VariableStorage* const> variables,
     if (request.variable < 0) continue;
     const auto i = static_cast<std::size_t>(request.variable);
     request.is_granted = values[i].references() == kOwnReferences;
-    if (request.is_granted) variables[i]->overwritten_ = true;
+    if (request.is_granted) variables[i]->overwritten_in_ = fork_count() + 1;
   }
-  forks_of_overwrites = fork_count();
 }
 
-void VariableStorage::notify_overwrites_ended() { overwrites_done().notify_all(); }
+void VariableStorage::notify_overwrites_ended() {
+  ++ended_overwrites;
+  ended_overwrites.notify_all();
+}
 
 Array VariableStorage::read() {
   VariableStorage* self = this;

@@ -9,12 +9,14 @@
 
 #include "core/ir/node.h"
 #include "core/ir/origin.h"
+#include "core/types/fork.h"
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/array.h>
 #include <kiln/constraint.h>
 
 #include <atomic>
+#include <forward_list>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -79,9 +81,9 @@ class Version {
 
   std::atomic<std::uint32_t> references_{1};
   std::uint64_t number_ = next_number();
-  std::mutex mutex_;
+  ForkMutex mutex_;  // host_ and copies_ each change by one store, so are whole in a child
   std::optional<Array> host_;
-  std::vector<std::unique_ptr<Copy>> copies_;
+  std::forward_list<Copy> copies_;
   std::atomic<const Buffer*> first_{nullptr};  // of copies_.front(), read without the lock
 };
 
@@ -157,14 +159,19 @@ class VariableStorage : public ir::VariableState {
   /// REQUIRES: WriterLocks of the variable.
   void recycle(VersionRef version) { spare_ = std::move(version); }
 
-  /// Swaps `version` with the current one.
-  /// REQUIRES: WriterLocks of the variable, and publish_mutex() exclusively.
-  void publish(VersionRef& version) { std::swap(current_, version); }
+  /// Swaps `version` with the current one, which a thread of a parent process may have been
+  /// overwriting. REQUIRES: WriterLocks of the variable, and publish_mutex() exclusively.
+  void publish(VersionRef& version) {
+    std::swap(current_, version);
+    overwritten_in_ = 0;
+  }
 
   /// Guards the current version of every variable: shared for reading, exclusive for publishing.
+  /// fork() holds it: no version is destroyed under it, as that takes other locks.
   static std::shared_mutex& publish_mutex();
   /// Reads the current versions of `variables` under one lock. Waits until none is being
-  /// overwritten. BackendError in a forked child where the writer does not exist.
+  /// overwritten. BackendError in a forked child where the writer does not exist. REQUIRES:
+  /// `values` are empty.
   static void snapshot(std::span<VariableStorage* const> variables, std::span<VersionRef> values);
 
   /// As above; under the same lock, grants each request whose value nothing else refers to.
@@ -173,7 +180,7 @@ class VariableStorage : public ir::VariableState {
                        std::span<Overwrite> requests);
   /// Ends a granted overwrite. REQUIRES: publish_mutex() exclusively. After the last one of a call,
   /// notify_overwrites_ended() wakes snapshots that wait.
-  void end_overwrite() { overwritten_ = false; }
+  void end_overwrite() { overwritten_in_ = 0; }
   static void notify_overwrites_ended();
 
  private:
@@ -183,9 +190,11 @@ class VariableStorage : public ir::VariableState {
 
   std::atomic<bool> is_updated_{false};
   VersionRef current_;        // guarded by publish_mutex()
-  bool overwritten_ = false;  // guarded by publish_mutex(): a call writes the current buffer
+  /// fork_count() + 1 of the process in which a call writes the current buffer, else 0; guarded by
+  /// publish_mutex().
+  std::uint32_t overwritten_in_ = 0;
   VersionRef spare_;          // guarded by writer_; may still have other references
-  std::mutex writer_;
+  ForkMutex writer_;
 };
 
 /// Locks variables for writing, from reading the old values to publishing the new ones. Nested

@@ -161,7 +161,7 @@ TEST_CASE("executable cache: the last executables of eval are kept, up to a boun
   set_backend(before);
 }
 
-TEST_CASE("executable cache: a child process compiles what its parent has") {
+TEST_CASE("executable cache: a child process uses what its parent has compiled") {
   const EnvironmentVariable enable("KILN_DISABLE", std::nullopt);
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
   const auto compile = [&] { return function({x}, {x + 4}, {.backend = "reference"}); };
@@ -169,7 +169,7 @@ TEST_CASE("executable cache: a child process compiles what its parent has") {
   CHECK(compile().stats().cache_hits == 1);
   CHECK(kiln::testing::in_child([&] {
           const Function g = compile();
-          if (g.stats().compiles != 1) return 1;
+          if (g.stats().cache_hits != 1) return 1;
           return g({Array{1.f}})[0] == Array{5.f} ? 0 : 2;
         }) == 0);
   CHECK(compile().stats().cache_hits == 1);

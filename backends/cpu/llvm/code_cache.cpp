@@ -51,6 +51,7 @@ class CodeCache::State {
 
   void give(const std::vector<std::string>& keys, const std::vector<std::size_t>& claimed,
             const std::vector<KernelCodePtr>& compiled) {
+    std::vector<KernelCodePtr> evicted;  // unloaded without the lock, since that takes another
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < claimed.size(); ++i) {
       Entry& entry = entries_.at(keys[claimed[i]]);
@@ -61,7 +62,7 @@ class CodeCache::State {
     }
     changed_.notify_all();
     try {
-      trim();
+      trim(evicted);
     } catch (const std::bad_alloc&) {  // the next caller tries again
     }
   }
@@ -106,8 +107,8 @@ class CodeCache::State {
   };
   using Entries = std::unordered_map<std::string, Entry>;
 
-  /// Evicts code that no program uses, the least recently used first.
-  void trim() {
+  /// Moves code that no program uses to `evicted`, the least recently used first.
+  void trim(std::vector<KernelCodePtr>& evicted) {
     if (bytes_ <= max_bytes_) return;
     std::vector<std::pair<std::uint64_t, Entries::iterator>> unused;
     for (auto one = entries_.begin(); one != entries_.end(); ++one) {
@@ -116,9 +117,11 @@ class CodeCache::State {
     }
     std::sort(unused.begin(), unused.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
+    evicted.reserve(unused.size());
     for (const auto& [last_use, one] : unused) {
       if (bytes_ <= max_bytes_) return;
       bytes_ -= one->first.size() + one->second.code->bytes;
+      evicted.push_back(std::move(one->second.code));
       entries_.erase(one);
     }
   }

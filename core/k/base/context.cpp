@@ -6,6 +6,7 @@
 #include "core/k/base/context_impl.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/types/at_line.h"
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
@@ -20,19 +21,19 @@ namespace kiln {
 namespace {
 
 struct State {
-  std::mutex mutex;
   std::optional<double> epsilon;  // these three: unset until set or read from keras.json
   std::optional<std::string> floatx, data_format;
   std::map<std::string, std::int64_t> uids;
   std::optional<int> learning_phase;
-  std::mt19937_64 generator{std::random_device{}()};
+  std::optional<std::mt19937_64> generator;  // seeded by the first use
   std::atomic<std::uint64_t> calls{0};
 };
 
-State& state() {
-  static NoDestructor<State> instance;
-  return *instance;
-}
+constinit ForkMutex state_mutex;
+KILN_AT_LOAD NoDestructor<State> process_state;
+[[maybe_unused]] const bool is_state_held = hold_at_fork<state_mutex>();
+
+State& state() { return *process_state; }
 
 /// The name scopes of this thread; null for none. A pointer: the first use of a thread_local with a
 /// destructor allocates, and glibc aborts if that fails.
@@ -65,12 +66,12 @@ template <class T>
 T configured(std::optional<T> State::*member, Where where) {
   State& s = state();
   {
-    const std::lock_guard lock(s.mutex);
+    const std::lock_guard lock(state_mutex);
     if (s.*member) return *(s.*member);
   }
   const ConfiguredDefaults defaults =  // reads a file, hence not under the lock; may throw
       at_line(outermost_line(where), [] { return configured_defaults(); });
-  const std::lock_guard lock(s.mutex);
+  const std::lock_guard lock(state_mutex);
   if (!s.epsilon) s.epsilon = defaults.epsilon.value_or(1e-7);
   if (!s.floatx) s.floatx = defaults.floatx.value_or("float32");
   if (!s.data_format) s.data_format = defaults.image_data_format.value_or("channels_last");
@@ -79,7 +80,7 @@ T configured(std::optional<T> State::*member, Where where) {
 
 template <class T>
 void configure(std::optional<T> State::*member, const T& value) {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   state().*member = value;
 }
 
@@ -156,14 +157,14 @@ void set_image_dim_ordering(const std::string& dim_ordering, Where where) try {
 }
 
 std::int64_t get_uid(const std::string& prefix) try {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   return ++state().uids[prefix];
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("get_uid", {});
 }
 
 void reset_uids() try {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   state().uids.clear();
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("reset_uids", {});
@@ -176,41 +177,42 @@ void set_learning_phase(int value, Where where) try {
     throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
                      where);
   }
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   state().learning_phase = value;
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_learning_phase", where);
 }
 
 std::optional<int> fixed_learning_phase() {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   return state().learning_phase;
 }
 
 void reset_session_state() {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   state().uids.clear();
   state().learning_phase.reset();
 }
 
 void forget_configuration() {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(state_mutex);
   state().epsilon.reset();
   state().floatx.reset();
   state().data_format.reset();
 }
 
 void set_random_seed(std::int64_t seed) try {
-  const std::lock_guard lock(state().mutex);
-  state().generator.seed(static_cast<std::uint64_t>(seed));
+  const std::lock_guard lock(state_mutex);
+  state().generator.emplace(static_cast<std::uint64_t>(seed));
   state().calls.store(0, std::memory_order_relaxed);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_random_seed", {});
 }
 
 std::uint64_t next_seed() {
-  const std::lock_guard lock(state().mutex);
-  return state().generator();
+  const std::lock_guard lock(state_mutex);
+  if (!state().generator) state().generator.emplace(std::random_device{}());
+  return (*state().generator)();
 }
 
 std::uint64_t next_call_counter() {

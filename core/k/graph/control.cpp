@@ -7,6 +7,7 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/convert.h"
 #include "core/ops/lambda_builder.h"
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 
 #include <atomic>
@@ -17,14 +18,9 @@ namespace {
 
 using ir::Value;
 
-struct PhasePlaceholder {
-  std::mutex mutex;
-  Value placeholder;
-};
-PhasePlaceholder& phase() {
-  static NoDestructor<PhasePlaceholder> state;
-  return *state;
-}
+constinit ForkMutex phase_mutex;
+KILN_AT_LOAD NoDestructor<Value> phase_placeholder;  // guarded by phase_mutex
+[[maybe_unused]] const bool is_phase_held = hold_at_fork<phase_mutex>();
 
 /// The argument names of the branches, for errors.
 struct BranchNames {
@@ -157,27 +153,27 @@ Tensor by_phase(const Branch& then_branch, const Branch& else_branch,
 }  // namespace
 
 Value learning_phase_placeholder() {
-  const std::lock_guard lock(phase().mutex);
-  return phase().placeholder;
+  const std::lock_guard lock(phase_mutex);
+  return *phase_placeholder;
 }
 
 Value make_learning_phase_placeholder() {
-  const std::lock_guard lock(phase().mutex);
-  if (!phase().placeholder) {
-    static std::atomic<std::int64_t> next{-1};  // below every id that K::placeholder gives
-    phase().placeholder =
-        ir::make(ir::Op::Placeholder,
-                 ir::PlaceholderAttrs{.id = next.fetch_sub(1, std::memory_order_relaxed),
-                                      .name = "learning_phase",
-                                      .type = {DType::Bool, {}}},
-                 {});
-  }
-  return phase().placeholder;
+  static std::atomic<std::int64_t> next{-1};  // below every id that K::placeholder gives
+  if (Value known = learning_phase_placeholder()) return known;
+  ir::PlaceholderAttrs attrs;
+  attrs.id = next.fetch_sub(1, std::memory_order_relaxed);
+  attrs.name = "learning_phase";
+  attrs.type = {DType::Bool, {}};
+  const Value made = ir::make(ir::Op::Placeholder, std::move(attrs), {});
+  const std::lock_guard lock(phase_mutex);
+  if (!*phase_placeholder) *phase_placeholder = made;
+  return *phase_placeholder;
 }
 
 void reset_learning_phase_placeholder() {
-  const std::lock_guard lock(phase().mutex);
-  phase().placeholder = {};
+  Value old;  // freed after the lock is released
+  const std::lock_guard lock(phase_mutex);
+  std::swap(old, *phase_placeholder);
 }
 
 Tensor learning_phase() try {

@@ -1,6 +1,7 @@
 // A table of weak references by key, and a short LRU list of strong ones.
 #include "runtime/function/compile/executable_cache.h"
 
+#include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
@@ -14,18 +15,21 @@
 namespace kiln::runtime {
 namespace {
 
+constinit ForkMutex cache_mutex;
+
+/// Guarded by cache_mutex.
 class ExecutableCache {
  public:
   /// Returns the live executable with that key, or null.
   ExecutablePtr find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(cache_mutex);
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : found->second.lock();
   }
 
   /// Returns the live executable with that key, else adds and returns `compiled`.
   ExecutablePtr add(const std::string& key, const ExecutablePtr& compiled) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(cache_mutex);
     std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
     const auto [entry, is_new] = entries_.emplace(key, compiled);
     if (is_new) return compiled;
@@ -36,7 +40,7 @@ class ExecutableCache {
   }
 
   void keep(ExecutablePtr executable) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(cache_mutex);
     kept_.reserve(kMaxKept + 1);
     const auto found = std::find(kept_.begin(), kept_.end(), executable);
     if (found != kept_.end()) {
@@ -49,21 +53,17 @@ class ExecutableCache {
     kept_.pop_back();
   }
 
-  bool is_of_this_process() const { return forks_ == fork_count(); }
-
   std::atomic<std::int64_t> misses{0}, hits{0};
 
  private:
-  const std::uint32_t forks_ = fork_count();
-  std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<const Executable>> entries_;
   std::vector<ExecutablePtr> kept_;  // most recently used first
 };
 
-ExecutableCache& cache() {
-  static NoDestructor<ExecutableCache> instance;
-  return *instance;
-}
+KILN_AT_LOAD NoDestructor<ExecutableCache> process_cache;
+[[maybe_unused]] const bool is_cache_held = hold_at_fork<cache_mutex>();
+
+ExecutableCache& cache() { return *process_cache; }
 
 void append(std::string& key, std::string_view part) {
   key += text(part.size(), ":");
@@ -93,9 +93,7 @@ SharedExecutable shared_executable(const Instance& instance, const CompileReques
     shared.misses.fetch_add(1, std::memory_order_relaxed);
     return executable;
   };
-  if (!request.constants.empty() || !shared.is_of_this_process()) {
-    return {.executable = compile_new(), .is_hit = false};
-  }
+  if (!request.constants.empty()) return {.executable = compile_new(), .is_hit = false};
   const std::string key = key_of(instance, request);
   if (ExecutablePtr found = shared.find(key)) {
     shared.hits.fetch_add(1, std::memory_order_relaxed);
@@ -106,7 +104,7 @@ SharedExecutable shared_executable(const Instance& instance, const CompileReques
 
 void keep_recent(const ExecutablePtr& executable) {
   if (executable->info().planned_bytes > kMaxKeptBytes) return;
-  if (cache().is_of_this_process()) cache().keep(executable);
+  cache().keep(executable);
 }
 
 ExecutableCacheCounts executable_cache_counts() {

@@ -19,7 +19,7 @@ struct SharedExecutable {
 /// Returns the live executable of the same instance and an equal request, else `compile()`. Equal
 /// requests have equal labels, source lines, disabled passes and modules, so that the executable's
 /// errors and reports are right for each of its programs. Always compiles a request with constants
-/// beside its module, and in a forked child of the process that called first.
+/// beside its module.
 /// Thread-safe: threads that miss the same key concurrently all compile, and share the executable
 /// that is finished first. Throws as `compile`; caches nothing then.
 SharedExecutable shared_executable(const Instance& instance, const CompileRequest& request,

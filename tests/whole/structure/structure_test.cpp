@@ -328,6 +328,42 @@ TEST_CASE("top level: only the allowed files") {
   }
 }
 
+TEST_CASE("fork: locks of what a child uses are those of core/types/fork.h") {
+  // A file with another lock, or its header or source, registers what it does at fork().
+  std::map<std::string, std::string> texts;
+  for (const fs::path& path : sources()) {
+    const std::string name = name_of(path);
+    const bool is_of_child = name.starts_with("core/") || name.starts_with("runtime/") ||
+                             name.starts_with("backends/reference/");
+    if (!is_of_child) continue;
+    std::string& text = texts[name.substr(0, name.rfind('.'))];
+    for (const std::string& line : lines_of(path)) text += line + "\n";
+  }
+  for (const auto& [name, text] : texts) {
+    INFO(name);
+    bool has_lock = false;
+    for (const char* lock : {"std::mutex", "std::shared_mutex", "std::recursive_mutex",
+                             "std::timed_mutex", "std::condition_variable"}) {
+      has_lock = has_lock || text.find(lock) != std::string::npos;
+    }
+    if (has_lock) CHECK(text.find("pthread_atfork") != std::string::npos);
+  }
+}
+
+TEST_CASE("fork: libraries that a child uses construct no local static with a guard") {
+  for (const char* library : {"libkiln.so", "libkiln_reference.so"}) {
+    INFO(library);
+    const std::string symbols =
+        output_of("nm -C '" + std::string(KILN_BINARY_DIR) + "/lib/" + library + "'");
+    REQUIRE(symbols.find("kiln::ir::") != std::string::npos);
+    std::istringstream lines(symbols);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(line.find("guard variable for ") == std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("libraries: exported symbols") {
   const std::string binary = KILN_BINARY_DIR;
   std::istringstream backends(KILN_BACKENDS);
