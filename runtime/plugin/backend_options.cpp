@@ -7,27 +7,29 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace kiln::runtime {
 namespace {
 
-/// Converts a name to capital letters, digits and underscores.
+/// Converts a name to capital letters, digits and underscores, in any locale.
 std::string variable_word(std::string_view name) {
   std::string word;
   for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    word += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+    const bool is_lower = c >= 'a' && c <= 'z';
+    const bool is_kept = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    word += is_lower ? static_cast<char>(c - 'a' + 'A') : is_kept ? c : '_';
   }
   return word;
 }
 
-bool is_set(const std::string& variable) {
+/// Returns the value of an environment variable; empty if it is not set.
+std::string variable_value(const std::string& variable) {
   const char* value = ::secure_getenv(variable.c_str());
-  return value != nullptr && *value != '\0';
+  return value == nullptr ? "" : value;
 }
 
 /// Whether a section of keras.json is for the plugin.
@@ -66,7 +68,8 @@ std::vector<GivenOption> given_options(const Plugin& plugin, const NamedOptions&
   for (const auto& [section, options] : json.backends) {
     if (!names_plugin(section, plugin)) continue;
     for (const auto& [name, value] : options) {
-      const bool is_overridden = is_given(name) || is_set(option_variable(plugin.name, name));
+      const bool is_overridden =
+          is_given(name) || !variable_value(option_variable(plugin.name, name)).empty();
       if (!value.empty() && !is_overridden) given.push_back({name, value, json.path});
     }
   }
@@ -76,12 +79,13 @@ std::vector<GivenOption> given_options(const Plugin& plugin, const NamedOptions&
 std::vector<GivenOption> option_variables(const Plugin& plugin) {
   const std::string beginning = option_variable(plugin.name, "");
   std::vector<GivenOption> set;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view entry = *variable;
-    const std::string name(entry.substr(0, entry.find('=')));
-    if (name.starts_with(beginning) && is_set(name) && !names_other_backend(name, beginning)) {
-      set.push_back({name, ::secure_getenv(name.c_str()), "environment"});
-    }
+  // clearenv() leaves no list at all.
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string name(text.substr(0, text.find('=')));
+    if (!name.starts_with(beginning) || names_other_backend(name, beginning)) continue;
+    std::string value = variable_value(name);
+    if (!value.empty()) set.push_back({name, std::move(value), "environment"});
   }
   std::sort(set.begin(), set.end(),
             [](const GivenOption& a, const GivenOption& b) { return a.name < b.name; });
