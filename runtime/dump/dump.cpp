@@ -117,7 +117,7 @@ std::optional<WantedDumps> wanted_dumps(const std::string& directory, Stage stag
   TextStream folder;
   folder << setting.substr(0, colon) << "/fn-" << std::setw(3) << std::setfill('0')
          << next.fetch_add(1) << '-' << file_name_of(name).substr(0, kMaxName);
-  return WantedDumps{folder.str(), stages, {"function", "KILN_DUMP"}};
+  return WantedDumps{folder.str(), stages, {"function", "KILN_DUMP", /*only_warns=*/true}};
 }
 
 }  // namespace kiln::runtime

@@ -2,6 +2,7 @@
 #include "runtime/dump/dump_folder.h"
 
 #include "core/types/text.h"
+#include "runtime/host/log.h"
 
 #include <kiln/error.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <iomanip>
+#include <mutex>
 #include <sstream>
 #include <utility>
 
@@ -87,7 +89,10 @@ Stage stage_named(const std::string& name, const StageSetting& setting) {
 
 std::string file_name_of(std::string_view name) {
   std::string safe;
-  for (const char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (const char c : name) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    safe += is_letter || (c >= '0' && c <= '9') ? c : '_';
+  }
   return safe;
 }
 
@@ -102,9 +107,13 @@ Stage stages_named(const std::string& list, const StageSetting& setting) {
 
 DumpFolder::DumpFolder(const std::string& directory, Stage stages, DumpRequest request)
     : path_(directory), stages_(stages), request_(std::move(request)) {
-  if (directory.empty()) fail("the name of the directory is empty");
+  create(directory);
+}
+
+void DumpFolder::create(const std::string& directory) const {
+  if (directory.empty()) return fail("the name of the directory is empty");
   if (directory.find('\0') != directory.npos) {
-    fail(text("the name of the directory, '", directory, "', contains a zero byte"));
+    return fail(text("the name of the directory, '", directory, "', contains a zero byte"));
   }
   std::error_code error;
   fs::create_directories(path_, error);
@@ -114,11 +123,16 @@ DumpFolder::DumpFolder(const std::string& directory, Stage stages, DumpRequest r
 
 void DumpFolder::fail(const std::string& message) const {
   const bool by_call = request_.setting.empty();
-  throw IoError(request_.function, by_call ? "directory" : request_.setting,
-                by_call ? message : text(message, " (requested by: ", request_.setting, ")"));
+  const std::string whole =
+      by_call ? message : text(message, " (requested by: ", request_.setting, ")");
+  if (!request_.only_warns) {
+    throw IoError(request_.function, by_call ? "directory" : request_.setting, whole);
+  }
+  if (!has_ended_.exchange(true)) log_line(LogLevel::Warning, "dump", whole);
 }
 
 bool DumpFolder::wants(Stage stage) const {
+  if (has_ended_) return false;
   return (static_cast<std::uint32_t>(stages_) & static_cast<std::uint32_t>(stage)) != 0;
 }
 

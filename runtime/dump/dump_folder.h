@@ -2,13 +2,14 @@
 // items on the threads that a ScopedDumpFolder covers.
 #pragma once
 
+#include "core/types/fork.h"
 #include "runtime/host/host_services.h"
 
 #include <kiln/stage.h>
 
+#include <atomic>
 #include <exception>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -18,17 +19,18 @@ namespace kiln::runtime {
 /// set the directory; empty if the call's own argument did.
 struct DumpRequest {
   std::string function, setting;
+  bool only_warns = false;  // a failure is logged once and ends the dump; else it is an IoError
 };
 
 class DumpFolder {
  public:
-  /// Creates the directory. IoError.
+  /// Creates the directory. IoError, here and below, unless the request only warns.
   DumpFolder(const std::string& directory, Stage stages, DumpRequest request);
 
   bool wants(Stage stage) const;
   /// Restricts the wanted stages.
   void narrow(Stage stages) { stages_ = stages; }
-  /// Writes a file named "12-name" for number 12. IoError.
+  /// Writes a file named "12-name" for number 12.
   void write(std::size_t number, std::string_view name, std::string_view contents) const;
   /// Writes an item of a backend under its stage's number, replacing an earlier one of that name.
   /// Stores the first exception for rethrow_failure(). Thread-safe.
@@ -37,13 +39,15 @@ class DumpFolder {
   void rethrow_failure();
 
  private:
-  [[noreturn]] void fail(const std::string& message) const;
+  void create(const std::string& directory) const;
+  void fail(const std::string& message) const;
 
   std::filesystem::path path_;
   Stage stages_;
   DumpRequest request_;
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::exception_ptr failure_;
+  mutable std::atomic<bool> has_ended_{false};  // after a failure that was logged
 };
 
 /// Directs the dumps of backends on this thread to `folder` in its scope; no effect for null.
@@ -73,7 +77,7 @@ struct StageSetting {
 Stage stages_named(const std::string& list, const StageSetting& setting);
 /// First file numbers of the host's stages.
 constexpr std::size_t kGraphNumber = 0, kPassesNumber = 10, kModuleNumber = 40, kTimingsNumber = 70;
-/// Replaces all but letters and digits by underscores.
+/// Replaces all but letters and digits of ASCII by underscores.
 std::string file_name_of(std::string_view name);
 
 }  // namespace kiln::runtime

@@ -4,6 +4,7 @@
 
 #include "core/k/base/sparse_impl.h"
 #include "core/types/at_line.h"
+#include "core/types/escaped_text.h"
 #include "core/types/fp_environment.h"
 #include "runtime/array/block_pool.h"
 #include "runtime/array/host_values.h"
@@ -236,7 +237,8 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   const Call call("function", where);
   const ir::Graph graph =
       runtime::build_graph(inputs, outputs, options.updates, options.outputs_after_updates);
-  const std::string name = options.name.empty() ? "function" : options.name;
+  const std::string given = options.name.empty() ? "function" : options.name;
+  const std::string name = is_utf8(given) ? given : escaped_text(given);
   auto impl = std::make_shared<Function::Impl>();
   for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
   const std::vector<bool>& sparse = impl->sparse;
