@@ -134,6 +134,18 @@ std::string describe_found(const std::vector<PluginFile>& files) {
                                         join_text(plugin_directories())));
 }
 
+/// Whether the text means a file: a backend's name has neither a slash nor a dot.
+bool is_file_name(const std::string& text) {
+  return text.find('/') != std::string::npos || text.find(".so") != std::string::npos;
+}
+
+[[noreturn]] void throw_relative(const std::string& path, const std::string& function) {
+  const std::string name = name_in(std::string_view(path).substr(path.rfind('/') + 1));
+  throw BackendError(function, "",
+                     text("backend path '", path, "' is relative; give an absolute path or a name",
+                          name.empty() ? "" : text(", '", name, "'")));
+}
+
 std::optional<FileId> file_id(const std::string& path) {
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0) return std::nullopt;
@@ -234,11 +246,7 @@ const Plugin& open_plugin(const std::string& name_or_path, const std::string& fu
     throw BackendError(function, "", "the name of a backend contains a zero byte");
   }
   if (name_or_path.front() == '/') return open_file(name_or_path, "", function);
-  if (name_or_path.find('/') != std::string::npos) {
-    throw BackendError(function, "",
-                       text("backend path '", name_or_path,
-                            "' is relative; give an absolute path or a name"));
-  }
+  if (is_file_name(name_or_path)) throw_relative(name_or_path, function);
   if (const Plugin* plugin = find_own(name_or_path)) return *plugin;
   const std::vector<PluginFile> files = list_plugin_files();
   for (const PluginFile& file : files) {
