@@ -23,6 +23,11 @@ std::vector<ir::Value> Module::written_roots() const {
   return roots;
 }
 
+const ir::Node* Module::node_numbered(std::uint64_t number) const {
+  const auto order = ir::topological_order(written_roots());
+  return number < order.size() ? order[number] : nullptr;
+}
+
 Module make_module(const ir::Graph& graph, std::vector<ir::Guard> guards, std::string name) {
   Module module{std::move(name), graph, {}, std::move(guards)};
   std::unordered_map<const ir::Node*, bool> seen;

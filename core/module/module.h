@@ -28,6 +28,8 @@ struct Module {
   void set_origin(const ir::Node& node, const ir::Origin& origin);
   /// The roots of everything that is written: inputs, variables, then outputs and updates.
   std::vector<ir::Value> written_roots() const;
+  /// Returns the node, outside of bodies, that the written module numbers so; null for none.
+  const ir::Node* node_numbered(std::uint64_t number) const;
 };
 
 /// Makes a module with the state of `graph`: updated variables in the order of the updates, then

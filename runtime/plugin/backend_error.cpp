@@ -11,6 +11,8 @@
 #include "runtime/plugin/plugin_call.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace kiln::runtime {
 namespace {
@@ -31,7 +33,8 @@ bool is_error_code(std::uint32_t code) {
 /// Formats an error field by field.
 class Description {
  public:
-  explicit Description(const Plugin& plugin) : plugin_(plugin) {}
+  Description(const Plugin& plugin, const NodeLocation& location_of)
+      : plugin_(plugin), location_of_(location_of) {}
 
   const std::string& text() const { return text_; }
   /// Returns the first violation of the ABI's rules; empty for none.
@@ -83,10 +86,9 @@ class Description {
   }
 
   void append_fields(const kiln_error_info& info) {
-    if (const std::string at = field(info.location, "location"); !at.empty()) {
-      text_ += "; at " + at;
-    }
-    append_nodes(info);
+    const std::string at = field(info.location, "location");
+    if (!at.empty()) text_ += "; at " + at;
+    append_nodes(info, at.empty());
     const std::string library = field(info.native_library, "native_library");
     technical_ = technical_ || !library.empty();
     if (!library.empty()) text_ += kiln::text("; ", library, " error ", info.native_code);
@@ -94,15 +96,21 @@ class Description {
     if (info.retryable != 0) text_ += "; the same call may succeed later";
   }
 
-  void append_nodes(const kiln_error_info& info) {
+  /// `has_lines`: also appends the nodes' source lines.
+  void append_nodes(const kiln_error_info& info, bool has_lines) {
     try {
       abi::require_range(info.nodes, info.node_count, KILN_MAX_COUNT, "elements", "nodes");
     } catch (const abi::BrokenStruct& broken) {
       return note(broken.what());
     }
     if (info.node_count == 0) return;
-    const std::span nodes(info.nodes, std::min(info.node_count, kMaxShown));
-    text_ += kiln::text("; node ", join_text(nodes));
+    const char* separator = "; node ";
+    for (const std::uint64_t node :
+         std::span(info.nodes, std::min(info.node_count, kMaxShown))) {
+      text_ += kiln::text(std::exchange(separator, ", "), node);
+      const std::string at = has_lines && location_of_ ? location_of_(node) : "";
+      if (!at.empty()) text_ += " at " + at;
+    }
     if (info.node_count > kMaxShown) text_ += kiln::text(" and ", info.node_count - kMaxShown);
     if (info.node_count > kMaxShown) text_ += " more";
   }
@@ -124,6 +132,7 @@ class Description {
   }
 
   const Plugin& plugin_;
+  const NodeLocation& location_of_;
   std::string text_, broken_;
   bool technical_ = false;
 };
@@ -142,10 +151,10 @@ bool is_value_error(std::uint32_t code) {
 
 [[noreturn]] void throw_described(const Plugin& plugin, kiln_error* error,
                                   std::string_view function, bool of_call,
-                                  std::string_view note) {
+                                  std::string_view note, const NodeLocation& location_of) {
   const ScopedError guard{plugin, error};
   const auto [name, where] = Caller::of(function);
-  Description description(plugin);
+  Description description(plugin, location_of);
   const kiln_error_info info = description.append(error);
   const kiln_error* cause = info.cause;
   for (int depth = 0; cause != nullptr && depth < kMaxChain; ++depth) {
@@ -172,12 +181,12 @@ bool is_value_error(std::uint32_t code) {
 }  // namespace
 
 void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function,
-                 std::string_view note) {
-  throw_described(plugin, error, function, /*of_call=*/false, note);
+                 std::string_view note, const NodeLocation& location_of) {
+  throw_described(plugin, error, function, /*of_call=*/false, note, location_of);
 }
 
 void throw_call_error(const Plugin& plugin, kiln_error* error, std::string_view function) {
-  throw_described(plugin, error, function, /*of_call=*/true, {});
+  throw_described(plugin, error, function, /*of_call=*/true, {}, {});
 }
 
 }  // namespace kiln::runtime

@@ -212,20 +212,23 @@ std::vector<Unsupported> Instance::check(Bytes module, const std::string& functi
   return std::move(reports.nodes);
 }
 
-void Instance::require_supported(Bytes module, const std::string& function) const {
+void Instance::require_supported(const CompileRequest& request) const {
   constexpr std::size_t kMaxListed = 5;
-  const std::vector<Unsupported> unsupported = check(module, function);
+  const std::vector<Unsupported> unsupported = check(request.module, request.function);
   if (unsupported.empty()) return;
   std::string list;
   for (std::size_t i = 0; i < unsupported.size() && i < kMaxListed; ++i) {
     const Unsupported& node = unsupported[i];
     list += text(i == 0 ? "" : "; ", node.op, " (", node.reason, ")");
-    if (!node.location.empty()) list += text(" at ", node.location);
+    const bool is_known = !node.location.empty() || !request.location_of;
+    const std::string location = is_known ? node.location : request.location_of(node.node);
+    if (!location.empty()) list += text(" at ", location);
   }
   if (unsupported.size() > kMaxListed) {
     list += text("; and ", unsupported.size() - kMaxListed, " more");
   }
-  throw NotImplementedError(function, "", text("backend ", name(), " cannot run ", list));
+  throw NotImplementedError(request.function, "",
+                            text("backend ", name(), " cannot run ", list));
 }
 
 std::vector<std::string> Instance::optional_passes() const {
@@ -243,7 +246,7 @@ std::vector<std::string> Instance::optional_passes() const {
 }
 
 Executable Instance::compile(const CompileRequest& request) {
-  require_supported(request.module, request.function);
+  require_supported(request);
   std::vector<kiln_constant> constants;
   for (const Bytes bytes : request.constants) {
     constants.push_back(abi::fresh<kiln_constant>());
@@ -260,7 +263,9 @@ Executable Instance::compile(const CompileRequest& request) {
   if ((plugin_.features & KILN_FEATURE_CONCURRENT_COMPILE) == 0) {
     lock = std::unique_lock(compile_mutex_);
   }
-  invoke(request.function, "compile", api().compile, handle_, &args, &handle);
+  kiln_error* error =
+      call_entry(plugin_, request.function, "compile", api().compile, handle_, &args, &handle);
+  if (error != nullptr) throw_error(plugin_, error, request.function, {}, request.location_of);
   require_handle(handle, request.function, "compile", "an executable");
   return Executable(shared_from_this(), handle);
 }

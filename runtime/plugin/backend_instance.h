@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <mutex>
@@ -26,10 +27,14 @@
 
 namespace kiln::runtime {
 
+/// Returns the user's source line of a module's node, "model.cpp:12"; empty if it is not known.
+using NodeLocation = std::function<std::string(std::uint64_t node)>;
+
 /// Throws the exception for an error object of the plugin and frees the object. The error's code
 /// selects ValueError, NotImplementedError, OutOfMemory or BackendError. `note` follows its text.
+/// `location_of`: for an error that names nodes but no line.
 [[noreturn]] void throw_error(const Plugin& plugin, kiln_error* error, std::string_view function,
-                              std::string_view note = {});
+                              std::string_view note = {}, const NodeLocation& location_of = {});
 /// As throw_error, for a call of a compiled function. The text of a ValueError without library,
 /// detail or cause is about the inputs and does not name the backend.
 [[noreturn]] void throw_call_error(const Plugin& plugin, kiln_error* error,
@@ -236,6 +241,7 @@ struct CompileRequest {
   BackendOptions options;
   std::string label;     // names the program in dumps and logs
   std::string function;  // the K function that errors start with
+  NodeLocation location_of = {};  // of the module's nodes, for a plugin that names no line
 };
 
 /// Throws the BackendError for a plugin that the process `user` was using when it forked.
@@ -259,9 +265,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
   std::vector<OpSupport> op_table() const;
   /// Returns the nodes that compile would reject, with reasons.
   std::vector<Unsupported> check(Bytes module, const std::string& function = {}) const;
-  /// NotImplementedError naming the first unsupported ops, with reasons.
-  void require_supported(Bytes module, const std::string& function) const;
-  /// Compiles a module. Throws as require_supported, and BackendError, OutOfMemory.
+  /// Compiles a module. NotImplementedError naming the first unsupported ops, with reasons and
+  /// lines; BackendError, OutOfMemory.
   Executable compile(const CompileRequest& request);
 
   /// Returns the names that the compile option "disable" accepts.
@@ -311,6 +316,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   bool is_usable() const {
     return forks_ == fork_count() || (plugin_.features & KILN_FEATURE_FORK_SAFE) != 0;
   }
+  void require_supported(const CompileRequest& request) const;
   Buffer import(const void* data, DType dtype, Dims dims, std::uint32_t semantics);
 
   const Plugin& plugin_;

@@ -161,6 +161,14 @@ std::string comma_separated(const std::vector<std::string>& names) {
   return list;
 }
 
+/// Returns the source line of a node of the written module; empty if it is not known.
+std::string location_of(const module::Module& compiled, std::uint64_t number) {
+  const ir::Node* node = compiled.node_numbered(number);
+  if (node == nullptr) return {};
+  const Where where = compiled.origin_of(*node).where;
+  return where.known() ? text(where.file, ":", where.line) : "";
+}
+
 void compile_module(CompiledProgram& program, const module::Module& compiled,
                     const DisabledPasses& disabled, CompileObserver* observer) {
   Clock::time_point start = Clock::now();
@@ -178,6 +186,7 @@ void compile_module(CompiledProgram& program, const module::Module& compiled,
   }
   request.label = program.name;
   request.function = "function";
+  request.location_of = [&](std::uint64_t node) { return location_of(compiled, node); };
   program.module_seconds = seconds_since(start);
   start = Clock::now();
   const auto compile = [&] { return program.instance->compile(request); };

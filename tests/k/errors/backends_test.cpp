@@ -99,6 +99,16 @@ TEST_CASE("backends: ops that one lacks are named with their lines") {
       {throws<BackendError>(), [&] { function({x}, {x * 2}, {.backend = kNoTanh}); },
        text("function: its compiler is not there (backend no_tanh, ", kNoTanh, ")")},
   });
+  const unsigned sine = __LINE__ + 1;
+  const Tensor circle = sin(x) + cos(x);
+  const Tensor cosine = cos(x + 1) * 2;
+  testing::run({
+      {throws<NotImplementedError>(), [&] { function({x}, {circle}, {.backend = kNoTanh}); },
+       text("function: backend no_tanh cannot run sin (no circles here) at ", at(sine))},
+      {throws<BackendError>(), [&] { function({x}, {cosine}, {.backend = kNoTanh}); },
+       text("function: its compiler is not there; node 3 at ", at(sine + 1), " (backend no_tanh, ",
+            kNoTanh, ")")},
+  });
   const std::string before = backend();
   set_backend(kNoTanh);
   testing::run({
