@@ -48,7 +48,7 @@ auto with_entry(const Plugin& plugin, const Work& work) {
 class PluginUse {
  public:
   /// BackendError in such a child, unless the plugin is fork-safe.
-  explicit PluginUse(const Plugin& plugin, const std::string& function = {}) : plugin_(plugin) {
+  explicit PluginUse(const Plugin& plugin) : plugin_(plugin) {
     const pid_t user = with_entry(plugin, [&](TableEntry& entry) {
       const bool is_safe = (plugin.features & KILN_FEATURE_FORK_SAFE) != 0;
       const bool is_other = entry.process != process_;
@@ -58,7 +58,7 @@ class PluginUse {
       ++entry.users;
       return process_;
     });
-    if (user != process_) reject_in_child(plugin, user, function);
+    if (user != process_) reject_in_child(plugin, user, "");
   }
   ~PluginUse() {
     with_entry(plugin_, [](TableEntry& entry) { return --entry.users; });
