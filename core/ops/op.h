@@ -8,8 +8,16 @@
 // Elementwise ops take operands of equal dtype and equal dims: broadcasting and conversion are the
 // explicit ops Broadcast and Cast.
 // Floats. float32 and float64 are computed at least in their own precision, rounded to nearest
-// even. float16 and bfloat16 are storage types: each op computes in float32 or wider and rounds
-// its result once.
+// even. float16 and bfloat16 are storage types: each op, a composite too, computes in float32 or
+// wider and rounds its result once.
+// Passes and backends may drop a rounding of a half: sums over steps, terms or parts stay in
+// float32 or wider. They add none: they round to a half only what the graph as written rounds, so
+// that nothing overflows on the way. Gradients are graphs of nodes that round as all others; they
+// add more than two cotangents of one half, and those of a loop's consts, in float32.
+// Sums. Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long
+// sums in parts. In order, in their dtype (halves in float32), add CumSum, CumProd, ScatterAdd and
+// Fold, the carries of a loop and, in a library's order, Conv's filter gradient: a float32 sum of
+// ones stops there at 2^24. Counts of elements are exact. `reference` adds in float64.
 // Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
 // counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
 // subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,
