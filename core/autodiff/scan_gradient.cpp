@@ -11,6 +11,7 @@
 #include "core/autodiff/residuals.h"
 #include "core/autodiff/vjp.h"
 #include "core/ops/build.h"
+#include "core/ops/halves.h"
 #include "core/ops/lambda_builder.h"
 
 #include <optional>
@@ -110,7 +111,8 @@ class ScanGradient {
     for (std::size_t c : active_) {
       carry.push_back(g_.dy[c] ? g_.dy[c] : ir::zeros_like(g_.y[c]));
     }
-    for (std::size_t i : wanted_consts_) carry.push_back(ir::zeros_like(g_.x[i]));
+    // In float32 for float16 and bfloat16, rounded once after the loop.
+    for (std::size_t i : wanted_consts_) carry.push_back(ir::zeros_like(ir::widened(g_.x[i])));
     stacked.insert(stacked.end(), g_.x.begin() + static_cast<std::ptrdiff_t>(consts_ + carry_),
                    g_.x.end());
     stacked.insert(stacked.end(), stored_.begin(), stored_.end());
@@ -165,7 +167,7 @@ class ScanGradient {
     std::vector<Value> results = ir::replace_values(step_, map);
     for (std::size_t i = 0; i < wanted_consts_.size(); ++i) {
       Value& sum = results[active_.size() + i];
-      sum = parameters[1 + active_.size() + i] + sum;
+      sum = parameters[1 + active_.size() + i] + ir::widened(sum);
     }
     return results;
   }
@@ -175,7 +177,9 @@ class ScanGradient {
     std::vector<Value> dx(g_.x.size());
     std::uint32_t next = 0;
     for (std::size_t c : active_) dx[consts_ + c] = {scan, next++};
-    for (std::size_t i : wanted_consts_) dx[i] = {scan, next++};
+    for (std::size_t i : wanted_consts_) {
+      dx[i] = ir::cast({scan, next++}, g_.x[i].dtype());
+    }
     for (std::size_t i : wanted_xs_) dx[i] = {scan, next++};
     return dx;
   }

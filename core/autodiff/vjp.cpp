@@ -5,6 +5,7 @@
 #include "core/autodiff/control_gradient.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/halves.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/types/text.h"
@@ -62,10 +63,17 @@ class Sweep {
 
   Value cotangent(const Value& x) const {
     const auto found = cotangents_.find(x);
-    return found == cotangents_.end() ? Value{} : found->second;
+    return found == cotangents_.end() ? Value{} : found->second.sum;
   }
 
  private:
+  /// The sum of the cotangents of a value. Of float16 and bfloat16, more than two are added in
+  /// float32 and rounded once: in bfloat16, 256 + 1 is 256.
+  struct Cotangent {
+    Value sum;
+    Value wide;  // in float32, of two or more; empty for other dtypes
+  };
+
   bool is_varied(const Value& value) const {
     return is_float(value.dtype()) &&
            (dependents_.count(value.node.get()) != 0 || targets_.count(value) != 0);
@@ -74,8 +82,16 @@ class Sweep {
   /// Adds `cotangent` to the sum for `value`, with the dims of `value`: a gradient rule may express
   /// an equal size by other symbols.
   void add(const Value& value, const Value& cotangent) {
-    Value& sum = cotangents_[value];
-    sum = ir::add_cotangents(sum, ir::with_dims(cotangent, value.dims()));
+    Cotangent& own = cotangents_[value];
+    const Value more = ir::with_dims(cotangent, value.dims());
+    if (own.sum && ir::is_half(value.dtype())) return add_half(own, more);
+    own.sum = ir::add_cotangents(own.sum, more);
+  }
+
+  static void add_half(Cotangent& own, const Value& more) {
+    const bool is_second = !own.wide;
+    own.wide = (is_second ? ir::widened(own.sum) : own.wide) + ir::widened(more);
+    own.sum = is_second ? own.sum + more : ir::cast(own.wide, more.dtype());
   }
 
   void visit(const Node& node) {
@@ -114,7 +130,7 @@ class Sweep {
   std::vector<const Node*> order_;
   std::unordered_set<Value, ValueHash> targets_;
   std::unordered_set<const Node*> dependents_;
-  std::unordered_map<Value, Value, ValueHash> cotangents_;
+  std::unordered_map<Value, Cotangent, ValueHash> cotangents_;
 };
 
 }  // namespace

@@ -1,0 +1,9 @@
+#include "core/ops/halves.h"
+
+#include "core/ops/build.h"
+
+namespace kiln::ir {
+
+Value widened(const Value& x) { return is_half(x.dtype()) ? cast(x, DType::Float32) : x; }
+
+}  // namespace kiln::ir
