@@ -6,6 +6,8 @@
 //   backward data      input  = slice(fold(dot(output, filter)))
 #include "core/ops/window.h"
 
+#include "core/ops/halves.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -149,8 +151,12 @@ Value with_grouped_filters(const Value& x, const ConvAttrs& a) {
 Value input_of(const Value& filter, const Value& output, const ConvAttrs& a, const ConvDims& dims,
                const Dims& channels, const Labels& labels) {
   const std::size_t n = a.sizes.size();
-  const Value windows = dot(with_grouped_filters(output, a), labels.output(),
-                            with_grouped_filters(filter, a), labels.filters(), labels.windowed());
+  // Windows of one element do not overlap: the Dot then rounds the result itself.
+  const bool overlaps = !product(spatial(dims.filter, 0, n)).is_one();
+  const auto summed = [&](const Value& x) { return overlaps ? widened(x) : x; };
+  const Value windows =
+      dot(with_grouped_filters(summed(output), a), labels.output(),
+          with_grouped_filters(summed(filter), a), labels.filters(), labels.windowed());
   Dims padded = spatial(dims.input, 1, n);
   Dims start(n + 1 + channels.size(), 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -163,7 +169,7 @@ Value input_of(const Value& filter, const Value& output, const ConvAttrs& a, con
                                       .dilations = a.dilations});
   Dims limit = around({dims.input[0]}, spatial(dims.input, 1, n), channels);
   for (std::size_t i = 0; i < n; ++i) limit[i + 1] = limit[i + 1] + a.low[i];
-  return reshape(slice(folded, start, limit), dims.input);
+  return cast(reshape(slice(folded, start, limit), dims.input), filter.dtype());
 }
 
 }  // namespace

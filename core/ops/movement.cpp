@@ -185,7 +185,10 @@ Grads grad_pad(const Grad& g) {
   const Value inner = reshape(slice(g.dy[0], attrs.low, limit, step), dims);
   dx[0] = inner;
   if (g.wanted[1]) {
-    dx[1] = reduce_sum(g.dy[0], all_axes(g.dy[0])) - reduce_sum(inner, all_axes(inner));
+    const Value zero = scalar_constant(DType::Bool, 0);
+    const Value is_x = pad(full(DType::Bool, dims, 1), zero, attrs.low, attrs.high, attrs.interior);
+    const Value outer = select(with_dims(is_x, g.dy[0].dims()), zeros_like(g.dy[0]), g.dy[0]);
+    dx[1] = reduce_sum(outer, all_axes(outer));
   }
   return dx;
 }

@@ -72,7 +72,7 @@ inline constexpr OpDef kMovement[] = {
      .doc = "`low` copies of the scalar value before, `high` after and `interior` between.",
      .infer = infer_pad,
      .grad = grad_pad,
-     .gradient = "dx = slice(dy); dvalue = sum(dy) - sum(dx)"},
+     .gradient = "dx = slice(dy); dvalue = the sum of the rest of dy"},
     {.op = Op::Reverse, .code = 49,
      .name = "reverse",
      .operands = {"x"},

@@ -1,6 +1,7 @@
 // Type rules and gradients of reductions.
 #include "core/ops/reduce.h"
 
+#include "core/ops/halves.h"
 #include "core/types/at.h"
 
 #include <numeric>
@@ -38,6 +39,16 @@ Value unflatten_axes(const Value& flat, const Dims& dims, const Ints& order) {
   Dims permuted;
   for (std::int64_t axis : order) permuted.push_back(dims[at(axis)]);
   return permute(reshape(flat, permuted), inverse_permutation(order));
+}
+
+/// A dtype that counts the elements along `axes` exactly: `dtype`, float32 or float64, if it holds
+/// every whole number up to their number.
+DType counter(DType dtype, const Dims& dims, const Ints& axes) {
+  constexpr std::int64_t kMaxCount = std::int64_t{1} << 24;  // of float32
+  Dim elements = 1;
+  for (const std::int64_t axis : axes) elements = elements * dims[at(axis)];
+  const bool is_exact = elements.is_static() && elements.value() <= kMaxCount;
+  return is_exact || dtype == DType::Float64 ? dtype : DType::Int64;
 }
 
 }  // namespace
@@ -92,8 +103,10 @@ Grads grad_minmax(const Grad& g) {
   const Value& x = g.x[0];
   const Value extreme = broadcast_over(g.y[0], x.dims(), axes);
   const Value is_extreme = equal_to(x, extreme);
-  const Value count = reduce_sum(cast(is_extreme, x.dtype()), axes);
-  const Value share = broadcast_over(g.dy[0] / count, x.dims(), axes);
+  const Value dy = widened(g.dy[0]);
+  const Value count = reduce_sum(cast(is_extreme, counter(dy.dtype(), x.dims(), axes)), axes);
+  const Value each = cast(dy / cast(count, dy.dtype()), x.dtype());
+  const Value share = broadcast_over(each, x.dims(), axes);
   return {select(is_extreme, share, zeros_like(x))};
 }
 

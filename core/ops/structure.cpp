@@ -2,6 +2,7 @@
 #include "core/ops/structure.h"
 
 #include "core/ir/lambda.h"
+#include "core/ops/halves.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -113,9 +114,10 @@ std::vector<Type> infer_scatter_sub(Inference& in) {
 }
 
 std::vector<Value> expand_scatter_sub(const Node&, std::span<const Value> operands) {
-  const Value& x = operands[0];
-  const Value sums = scatter_add(operands[2], operands[3], 0, x.dims()[0]);
-  return {x - broadcast_to(operands[1], x.dims()) * with_dims(sums, x.dims())};
+  const Value x = widened(operands[0]), rate = widened(operands[1]);
+  const Value sums = scatter_add(operands[2], widened(operands[3]), 0, x.dims()[0]);
+  const Value next = x - broadcast_to(rate, x.dims()) * with_dims(sums, x.dims());
+  return {cast(next, operands[0].dtype())};
 }
 
 std::vector<Type> infer_dot(Inference& in) {
@@ -238,11 +240,6 @@ Grads grad_host_call(const Grad& g) {
   Grads dx(g.x.size());
   if (g.y.size() == 1 && g.x.size() > 1 && g.y[0].type() == g.x[1].type()) dx[1] = g.dy[0];
   return dx;
-}
-
-/// x in the dtype in which composites compute: float32 for a narrower x, so that they round once.
-Value widened(const Value& x) {
-  return dtype_bytes(x.dtype()) < 4 ? cast(x, DType::Float32) : x;
 }
 
 std::vector<Value> expand_softmax(const Node& node, std::span<const Value> operands) {
