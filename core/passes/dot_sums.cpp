@@ -3,6 +3,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/halves.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -96,6 +97,10 @@ Value sum_with(const SumTree& tree, const MergedDots& dots) {
   std::vector<Value> operands(2);
   operands[dots.side] = dots.operand;
   operands[1 - dots.side] = ir::concat(std::move(others), static_cast<int>(dots.other_axis));
+  // The matmul of all terms rounds the sum itself; one of some rounds a value that was not rounded.
+  const bool widens = dots.terms.size() < tree.terms.size();
+  const auto summed = [&](const Value& x) { return widens ? ir::widened(x) : x; };
+  for (Value& operand : operands) operand = summed(operand);
   const Value dot = ir::make(Op::Dot, first.attrs, std::move(operands));
 
   const auto is_merged = [&](std::size_t term) {
@@ -105,11 +110,11 @@ Value sum_with(const SumTree& tree, const MergedDots& dots) {
   bool has_dot = false;
   for (std::size_t i = 0; i < tree.terms.size(); ++i) {
     if (is_merged(i) && has_dot) continue;
-    const Value& term = is_merged(i) ? dot : tree.terms[i];
+    const Value term = is_merged(i) ? dot : summed(tree.terms[i]);
     has_dot = has_dot || is_merged(i);
     sum = sum ? ir::binary(Op::Add, sum, term) : term;
   }
-  return sum;
+  return ir::cast(sum, tree.sum.dtype());
 }
 
 }  // namespace kiln::passes

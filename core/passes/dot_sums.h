@@ -42,7 +42,8 @@ struct MergedDots {
   std::size_t other_axis = 0;      // of the other operands: they are concatenated along it
   ir::Value operand;               // the concatenation of their operands on `side`
 };
-/// The sum with one matmul in place of those; it takes the position of the first one.
+/// The sum with one matmul in place of those; it takes the position of the first one. Halves are
+/// added in float32 where the sum has other terms, too, and rounded once.
 ir::Value sum_with(const SumTree& tree, const MergedDots& dots);
 
 }  // namespace kiln::passes

@@ -4,6 +4,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/halves.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/passes/dot_sums.h"
@@ -27,7 +28,13 @@ struct AxisSlice {
   std::int64_t start = 0, limit = 0;
 };
 
+/// A slice of a half that is cast counts as a slice of the cast half.
 std::optional<AxisSlice> axis_slice_of(const Value& value) {
+  if (value.node->op == Op::Cast && ir::is_half(value.node->operands[0].dtype())) {
+    std::optional<AxisSlice> inner = axis_slice_of(value.node->operands[0]);
+    if (inner) inner->source = ir::cast(inner->source, value.dtype());
+    return inner;
+  }
   if (value.node->op != Op::Slice) return std::nullopt;
   const auto& attrs = value.node->as<ir::SliceAttrs>();
   const Value& source = value.node->operands[0];

@@ -4,6 +4,7 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
+#include "core/ops/halves.h"
 #include "core/passes/batching.h"
 #include "core/passes/scan_parts.h"
 #include "core/passes/stacking_budget.h"
@@ -63,6 +64,14 @@ class OutputPusher {
     return operands[first ? 1 : 0];
   }
 
+  /// The node of f, or of the float16 or bfloat16 that f widens to float32.
+  static const Node& before_widening(const Value& f) {
+    const Node& node = *f.node;
+    const bool widens = node.op == ir::Op::Cast && f.dtype() == DType::Float32 &&
+                        ir::is_half(node.operands[0].dtype());
+    return widens ? *node.operands[0].node : node;
+  }
+
   void find_sums() {
     const std::vector<Value> roots = parts_.results();
     const ir::UseCounts uses = ir::count_uses(ir::topological_order(roots), roots);
@@ -70,24 +79,29 @@ class OutputPusher {
     for (const ir::Op op : {ir::Op::Dot, ir::Op::Sum}) {
       for (std::size_t i = 0; i < parts_.next.size(); ++i) {
         const auto f = summand(i, uses);
-        if (!f || f->node->op != op || !changes(*f) || is_pinned_(*f)) continue;
-        push_sum(i, *f->node);
+        if (!f || !changes(*f) || is_pinned_(*f)) continue;
+        const Node& node = before_widening(*f);
+        if (node.op == op) push_sum(i, node);
       }
     }
   }
 
-  /// Pushes the carry that accumulates `node`, if stacking its operands is within the budget.
+  /// Pushes the carry that accumulates `node`, if stacking its operands is within the budget. The
+  /// loop rounds a float16 or bfloat16 at each step; the total is in float32 and rounded once.
   void push_sum(std::size_t carry, const Node& node) {
     double bytes = 0;
     for (const Value& operand : node.operands) {
-      const bool is_new = changes(operand) && stacked_.count(operand) == 0;
-      if (is_new) bytes += nominal_bytes(operand.type());
+      if (!changes(operand)) continue;
+      if (stacked_.count(operand) == 0) bytes += nominal_bytes(operand.type());
+      if (ir::is_half(operand.dtype())) bytes += nominal_bytes({DType::Float32, operand.dims()});
     }
     if (!budget_.take(bytes, nominal_bytes(node.types[0]))) return;
     const ir::OriginScope scope(node.origin, /*replace=*/true);
     const bool is_dot = node.op == ir::Op::Dot;
     const Value total = is_dot ? total_of_dot(node) : total_of_sum(node);
-    pushed_carries_.push_back({carry, parts_.initial[carry] + total});
+    const Value& initial = parts_.initial[carry];
+    const Value sum = ir::widened(initial) + total;
+    pushed_carries_.push_back({carry, ir::cast(sum, initial.dtype())});
   }
 
   Value total_of_dot(const Node& node) {
@@ -98,9 +112,9 @@ class OutputPusher {
     bool both = true;
     for (std::size_t i = 0; i < 2; ++i) both = both && changes(node.operands[i]);
     for (std::size_t i = 0; i < 2; ++i) {
-      operands[i] = node.operands[i];
-      if (!changes(operands[i])) continue;
-      operands[i] = stacked(operands[i]);
+      const Value& operand = node.operands[i];
+      operands[i] = ir::widened(changes(operand) ? stacked(operand) : operand);
+      if (!changes(operand)) continue;
       if (both) {
         labels[i].insert(labels[i].begin(), time);
       } else {  // sum_t (a_t w) = (sum_t a_t) w
@@ -117,7 +131,7 @@ class OutputPusher {
   Value total_of_sum(const Node& node) {
     Ints axes{0};
     for (std::int64_t axis : node.as<ir::AxesAttrs>().axes) axes.push_back(axis + 1);
-    return ir::reduce_sum(stacked(node.operands[0]), axes);
+    return ir::reduce_sum(ir::widened(stacked(node.operands[0])), axes);
   }
 
   /// Pushes outputs that no carry depends on and that depend on a matmul.

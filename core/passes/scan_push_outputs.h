@@ -1,6 +1,7 @@
 // Moves sums and outputs after the loop. A carry that only accumulates matmuls or reductions of
 // each step becomes one matmul or reduction over all steps; so does an output that no later step
-// reads and that depends on a matmul. Weight gradients thus are one matmul. Sums are reassociated.
+// reads and that depends on a matmul. Weight gradients thus are one matmul. Sums are reassociated;
+// those of float16 and bfloat16 are added in float32 and rounded once.
 //
 //   Before: %s = scan(c0): { c + dot(a[t], b[t]) }
 //   After:  %a, %b = scan: { stack a, b }; %s = add %c0 (dot %a %b), contracted over steps, too
