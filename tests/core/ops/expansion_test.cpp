@@ -287,3 +287,24 @@ TEST_CASE("composites: expansions agree with plain loops") {
     row.check();
   }
 }
+
+TEST_CASE("composites of halves: round once where a part of a sum is no half") {
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    INFO(dtype_name(dtype));
+    const auto full = [&](const Ints& dims, double x) { return Array::full(dims, x, dtype); };
+    Array deviations = Array::full({2, 35000}, 100, DType::Float64);  // their squares add up to 7e8
+    for (std::size_t i = 0; i < 35000; ++i) deviations.as<double>()[i] = -100;
+    check_close(expanded(Op::Variance, ir::AxesAttrs{{0, 1}}, {deviations.astype(dtype)}), {1e4});
+
+    const Array indices = Array::zeros({20}, DType::Int32);
+    check_close(expanded(Op::ScatterSub, ir::NoAttrs{},
+                         {full({2, 1}, -60000), full({}, -1), indices, full({20, 1}, 4096)}),
+                {21920, -60000});
+
+    // Backward data: one position adds 80000 to an element, another takes 60000 away.
+    const Array filter = Array({0., 0., -1., 1., 1., 1.}, {3, 1, 2}).astype(dtype);
+    const Array dy = Array({40000., 40000., 30000., -30000., 0., 0.}, {1, 3, 2}).astype(dtype);
+    const ir::ConvAttrs attrs{ir::ConvRole::Input, {1}, {1}, {0}, {0}, {5}, 1};
+    check_close(expanded(Op::Conv, attrs, {filter, dy}), {0, 0, 20000, 0, 0});
+  }
+}
