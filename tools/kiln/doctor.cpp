@@ -1,85 +1,58 @@
-// Opens every plugin file of the search folders, asks its probe and starts an instance.
+// Has every plugin file of the search folders probed by a process of its own.
 #include "tools/kiln/doctor.h"
 
+#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/config/keras_json.h"
 #include "runtime/files/quoted_name.h"
-#include "runtime/plugin/instance_table.h"
 #include "runtime/plugin/plugin.h"
-#include "runtime/plugin/plugin_call.h"
+#include "tools/kiln/doctor_process.h"
 
-#include <kiln/backend.h>
 #include <kiln/error.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <map>
-#include <ostream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 namespace kiln::tool {
 namespace {
 
-struct Diagnosis {
-  std::string build;  // version, build id and compiler; empty where the plugin cannot be opened
-  std::string verdict;
-  std::vector<std::string> details;  // options in force, then the details of the plugin
-};
+/// "its process crashes with SIGSEGV (signal 11); the last library that it opened is /x/liby.so".
+std::string failure_text(const ProbeOutcome& outcome) {
+  const std::string& library = outcome.last_library;
+  return text("its process ", outcome.failure,
+              library.empty() ? "" : "; the last library that it opened is " + library);
+}
 
-void list_options(const runtime::Plugin& plugin, std::vector<std::string>& lines) {
-  for (const runtime::GivenOption& option : runtime::options_in_force(plugin)) {
-    lines.push_back(text("option: ", runtime::quoted_name(option.name), " = ",
-                         runtime::quoted_name(option.value), " (", option.origin, ")"));
-  }
-  const std::vector<runtime::GivenOption> unknown = runtime::unknown_variables(plugin);
-  for (const runtime::GivenOption& variable : runtime::option_variables(plugin)) {
-    const bool is_unknown = std::any_of(
-        unknown.begin(), unknown.end(),
-        [&](const runtime::GivenOption& one) { return one.name == variable.name; });
-    lines.push_back(text(is_unknown ? "unknown option, ignored: " : "option: ", variable.name,
-                         " = ", runtime::quoted_name(variable.value), " (", variable.origin, ")",
-                         is_unknown ? "; " + runtime::options_text(plugin) : ""));
+/// Adds the last lines that a process printed before it ended.
+void add_output(const std::string& output, std::vector<std::string>& lines) {
+  constexpr std::size_t kMaxLines = 5, kMaxBytes = 200;
+  std::vector<std::string> printed;
+  std::istringstream in(output);
+  for (std::string line; std::getline(in, line);) printed.push_back(line.substr(0, kMaxBytes));
+  for (std::size_t i = printed.size() - std::min(printed.size(), kMaxLines); i < printed.size();
+       ++i) {
+    lines.push_back("printed: " + escaped_text(printed[i]));
   }
 }
 
-/// The message without the plugin, which the lines of the doctor name.
-std::string message_of(const Error& error, const runtime::Plugin& plugin) {
-  std::string message = error.message();
-  const std::string end = runtime::named_plugin(plugin);
-  if (message.ends_with(end)) message.resize(message.size() - end.size());
-  return message;
-}
-
-/// Starts an instance, since a probe starts no device. A second probe while it lives reports its
-/// device, too.
-std::string judge(const runtime::Plugin& plugin, runtime::ProbeReport& report) {
-  report = runtime::probe_configured(plugin);
-  try {
-    const runtime::InstancePtr instance = runtime::create_configured(plugin);
-    report = runtime::probe_configured(plugin);
-    if (report.score != 0) return "usable";
-    return text("limited: ", report.reason.empty() ? "no reason" : report.reason);
-  } catch (const Error& error) {
-    const bool has_reason = report.score == 0 && !report.reason.empty();
-    return text("not usable: ", has_reason ? report.reason : message_of(error, plugin));
+/// The answer about a backend; its verdict is "not usable" where the process ended without one.
+ProbeAnswer diagnose(const runtime::PluginFile& file, std::chrono::milliseconds limit) {
+  ProbeOutcome outcome = run_backend_probe(file.name, file.path, limit);
+  if (!outcome.answer.empty()) {
+    std::cerr << outcome.output;
+    if (!outcome.failure.empty()) {
+      outcome.answer.push_back(text("after its answer, ", failure_text(outcome)));
+    }
+    return outcome.answer;
   }
-}
-
-Diagnosis diagnose(const runtime::PluginFile& file) {
-  Diagnosis found;
-  try {
-    const runtime::Plugin& plugin = runtime::open_plugin(file.name, "");
-    found.build = text(plugin.version, " (build ", plugin.build_id, ", compiler ",
-                       plugin.toolchain, ")");
-    list_options(plugin, found.details);
-    runtime::ProbeReport report;
-    found.verdict = judge(plugin, report);
-    found.details.insert(found.details.end(), report.details.begin(), report.details.end());
-  } catch (const Error& error) {
-    found.verdict = text("not usable: ", error.message());
-  }
-  return found;
+  ProbeAnswer answer{text("not usable: ", failure_text(outcome)), "path: " + file.path};
+  add_output(outcome.output, answer);
+  return answer;
 }
 
 /// Prints the sections of keras.json that are for none of the files, and for no plugin by its path.
@@ -100,48 +73,51 @@ void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::o
   return;
 }
 
-void print(const runtime::PluginFile& file, const Diagnosis& found, std::ostream& out) {
-  out << file.name << ": " << found.verdict << "\n"
-      << "  path: " << file.path << "\n";
-  if (!found.build.empty()) out << "  version: " << found.build << "\n";
-  for (const std::string& detail : found.details) out << "  " << detail << "\n";
+/// Prints what the process answers about the backend; returns the verdict.
+std::string print_backend(const runtime::PluginFile& file, std::chrono::milliseconds limit,
+                          std::ostream& out) {
+  const ProbeAnswer answer = diagnose(file, limit);
+  out << file.name << ": " << answer[0] << "\n";
+  for (std::size_t i = 1; i < answer.size(); ++i) out << "  " << answer[i] << "\n";
+  return answer[0];
+}
+
+bool print_no_selection(const std::string& reason, std::ostream& out) {
+  out << "selected backend cannot be used: " << reason << "\n";
+  return false;
 }
 
 /// Prints the selected backend and why it is selected, or why it cannot be used. `verdicts`: of the
 /// backends that were printed; a backend selected by its path is printed first.
-bool print_selection(std::map<std::string, std::string> verdicts, std::ostream& out) try {
-  const BackendChoice choice = backend_choice();
-  if (choice.name.starts_with('/') && verdicts.count(choice.name) == 0) {
-    const runtime::PluginFile file{.name = choice.name, .path = choice.name, .rejection = ""};
-    const Diagnosis found = diagnose(file);
-    print(file, found, out);
-    verdicts[choice.name] = found.verdict;
+bool print_selection(std::map<std::string, std::string> verdicts, std::chrono::milliseconds limit,
+                     std::ostream& out) {
+  const ProbeOutcome outcome = run_selection_probe(limit);
+  const ProbeAnswer& answer = outcome.answer;
+  if (answer.empty()) return print_no_selection(failure_text(outcome), out);
+  std::cerr << outcome.output;
+  if (answer.at(0) != "selected") return print_no_selection(answer.at(1), out);
+  const std::string &name = answer.at(1), &reason = answer.at(2);
+  if (name.starts_with('/') && verdicts.count(name) == 0) {
+    verdicts[name] = print_backend({.name = name, .path = name, .rejection = ""}, limit, out);
   }
-  const std::string verdict = verdicts[choice.name];
-  if (verdict.starts_with("not usable")) {
-    out << "selected backend cannot be used: " << choice.name << " (" << choice.reason << ")\n";
-    return false;
+  if (verdicts[name].starts_with("not usable")) {
+    return print_no_selection(text(name, " (", reason, ")"), out);
   }
-  out << "selected: " << choice.name << " (" << choice.reason << ")\n";
+  out << "selected: " << name << " (" << reason << ")\n";
   return true;
-} catch (const Error& error) {
-  out << "selected backend cannot be used: " << error.message() << "\n";
-  return false;
 }
 
 }  // namespace
 
-bool print_backends(std::ostream& out) {
+bool print_backends(std::ostream& out, std::chrono::milliseconds limit) {
   const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
   if (files.empty()) out << "no backend in " << join_text(runtime::plugin_directories()) << "\n";
   std::map<std::string, std::string> verdicts;
   for (const runtime::PluginFile& file : files) {
-    const Diagnosis found = diagnose(file);
-    print(file, found, out);
-    verdicts[file.name] = found.verdict;
+    verdicts[file.name] = print_backend(file, limit, out);
   }
   print_unused_sections(files, out);
-  return print_selection(std::move(verdicts), out);
+  return print_selection(std::move(verdicts), limit, out);
 }
 
 }  // namespace kiln::tool

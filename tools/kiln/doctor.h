@@ -1,6 +1,7 @@
 // kiln doctor: the backends that are found, and why one cannot be used.
 #pragma once
 
+#include <chrono>
 #include <iosfwd>
 
 namespace kiln::tool {
@@ -12,6 +13,10 @@ namespace kiln::tool {
 /// gives none, the error of the instance. Then prints the sections of keras.json for no backend,
 /// and the backend that KERAS_BACKEND, keras.json or the default selects. Returns whether that can
 /// be used.
-bool print_backends(std::ostream& out);
+///
+/// Opens each plugin in a process of its own (doctor_process.h), since the constructors of a plugin
+/// and of its libraries may end the process or never return. A backend whose process crashes, exits
+/// or takes longer than `limit` is "not usable", with the last library that was opened.
+bool print_backends(std::ostream& out, std::chrono::milliseconds limit);
 
 }  // namespace kiln::tool

@@ -6,6 +6,7 @@
 #include "tools/kiln/bench/bench.h"
 #include "tools/kiln/compare.h"
 #include "tools/kiln/doctor.h"
+#include "tools/kiln/doctor_process.h"
 #include "tools/kiln/functions.h"
 #include "tools/kiln/module_runner.h"
 #include "tools/kiln/ops.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <chrono>
 #include <climits>
 #include <iostream>
 #include <memory>
@@ -216,10 +218,20 @@ void add_bench(CLI::App& app) {
 
 /// `status`: 1 once the selected backend cannot be used.
 void add_doctor(CLI::App& app, int& status) {
+  const auto seconds = std::make_shared<double>(60);
+  const auto probe = std::make_shared<std::vector<std::string>>();
   CLI::App* command =
       add_command(app, "doctor", "Print each backend's state, libraries and options",
                   "KILN_CUDA_LIBRARIES=/opt/cuda/lib64 kiln doctor");
-  command->callback([&status] { status = kiln::tool::print_backends(std::cout) ? 0 : 1; });
+  command->add_option("--seconds", *seconds, "seconds until a backend that does not answer hangs")
+      ->check(in_range(0.01, 86400.0))->type_name("S");
+  // For this program itself.
+  command->add_option("--probe", *probe)->group("");
+  command->callback([seconds, probe, &status] {
+    if (!probe->empty()) return kiln::tool::answer_probe(*probe);
+    const auto limit = std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1e3));
+    status = kiln::tool::print_backends(std::cout, limit) ? 0 : 1;
+  });
 }
 
 /// Checks the first word, since CLI11's own errors do not name commands.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace fs = std::filesystem;
 using kiln::testing::Outcome;
@@ -19,6 +20,27 @@ const std::string kBuild = KILN_BINARY_DIR;
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+
+/// A folder with the program and plugins: a backend, or the stand-in of tests/backends/cuda_api.
+struct Folder {
+  explicit Folder(const std::vector<std::string>& plugins)
+      : real(fs::canonical(scratch.folder()).string()) {
+    fs::create_directories(scratch.path("bin"));
+    fs::create_directories(scratch.path("lib"));
+    fs::copy_file(kBuild + "/bin/kiln", scratch.path("bin/kiln"));
+    for (const std::string& name : plugins) {
+      const std::string file = "/lib/libkiln_" + name + ".so";
+      const bool is_backend = fs::exists(kBuild + file);
+      fs::copy_file(kBuild + (is_backend ? file : "/lib/cuda_fakes/" + name + ".so"), real + file);
+    }
+  }
+  Outcome doctor(const std::string& variables, const std::string& options = "") const {
+    return run_shell(variables + " '" + real + "/bin/kiln' doctor " + options);
+  }
+
+  Scratch scratch;
+  std::string real;
+};
 
 }  // namespace
 
@@ -53,6 +75,53 @@ TEST_CASE("kiln doctor tells why a plugin cannot be used, and where plugins were
   CHECK(broken.status == 1);
   CHECK(has(broken.text, "broken: not usable: "));
   CHECK(has(broken.text, "\n  path: " + real + "/lib/libkiln_broken.so\n"));
+}
+
+TEST_CASE("kiln doctor goes on after a plugin whose constructor crashes or exits") {
+  const Folder folder({"crashing", "exiting", "reference"});
+  const std::string last = "; the last library that it opened is " + folder.real + "/lib/libkiln_";
+  const std::string printed = "\n  printed: the constructor runs\n";
+  const std::string crash = "its process crashes with SIGSEGV (signal 11)" + last + "crashing.so\n";
+  const Outcome outcome = folder.doctor("KERAS_BACKEND=reference");
+  INFO(outcome.text);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.text, "crashing: not usable: " + crash + "  path: " + folder.real +
+                              "/lib/libkiln_crashing.so" + printed));
+  CHECK(has(outcome.text, "exiting: not usable: its process exits with status 3" + last +
+                              "exiting.so\n  path: " + folder.real + "/lib/libkiln_exiting.so" +
+                              printed));
+  CHECK(has(outcome.text, "\nreference: usable\n"));
+  CHECK(has(outcome.text, "\nselected: reference (KERAS_BACKEND=reference)\n"));
+  for (const std::string selected : {"crashing", "auto"}) {
+    const Outcome none = folder.doctor("KERAS_BACKEND=" + selected);
+    INFO(none.text);
+    CHECK(none.status == 1);
+    CHECK(has(none.text, "\nselected backend cannot be used: " + crash));
+  }
+}
+
+TEST_CASE("kiln doctor goes on after a plugin whose constructor hangs") {
+  const Folder folder({"hanging", "reference"});
+  const Outcome outcome = folder.doctor("KERAS_BACKEND=hanging", "--seconds 2.5");
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  const std::string hangs =
+      "its process hangs: it has not ended after 2.5 s; the last library that it opened is " +
+      folder.real + "/lib/libkiln_hanging.so\n";
+  CHECK(has(outcome.text, "hanging: not usable: " + hangs));
+  CHECK(has(outcome.text, "\nreference: "));
+  CHECK(has(outcome.text, "\nselected backend cannot be used: " + hangs));
+}
+
+TEST_CASE("kiln doctor: the option of its own processes is for nobody else") {
+  const std::string doctor = "'" + kBuild + "/bin/kiln' doctor ";
+  const Outcome words = run_shell(doctor + "--probe x y");
+  CHECK(words.status == 1);
+  CHECK(words.text == "kiln doctor: --probe is for this program itself\n");
+  const Outcome closed = run_shell(doctor + "--probe selection 3>&-");
+  CHECK(closed.status == 1);
+  CHECK(has(closed.text, "kiln doctor: the answer cannot be written: Bad file descriptor\n"));
+  CHECK_FALSE(has(run_shell(doctor + "--help").text, "--probe"));
 }
 
 TEST_CASE("kiln doctor: variables of a backend whose name continues another's") {

@@ -1,0 +1,33 @@
+// Runs a part of kiln doctor in a process of its own: this program again, with the hidden option
+// --probe. A process, and not a fork(), which would inherit the state of this one.
+#pragma once
+
+#include "tools/kiln/doctor_probe.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace kiln::tool {
+
+struct ProbeOutcome {
+  ProbeAnswer answer;  // empty: the process ended without one
+  /// How the process ended, unless it exited normally with an answer: "crashes with SIGSEGV (signal
+  /// 11)", "exits with status 3", "hangs: it has not ended after 60 s".
+  std::string failure;
+  std::string last_library;  // the path of the last library that it opened; empty: unknown
+  std::string output;        // its standard output and errors
+};
+
+/// Runs probe_backend() without standard input; kills the process after `limit`. Throws IoError if
+/// it cannot be started.
+ProbeOutcome run_backend_probe(const std::string& name_or_path, const std::string& path,
+                               std::chrono::milliseconds limit);
+/// The same with probe_selection().
+ProbeOutcome run_selection_probe(std::chrono::milliseconds limit);
+
+/// The work of these processes, given the words after --probe: writes the answer to the parent.
+/// Throws ValueError where the words are none of theirs, and IoError without a parent.
+void answer_probe(const std::vector<std::string>& probe);
+
+}  // namespace kiln::tool
