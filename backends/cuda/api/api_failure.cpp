@@ -2,10 +2,13 @@
 // state, and a destroyed context.
 #include "backends/cuda/api/api_failure.h"
 
+#include "backends/cuda/api/reported.h"
+#include "core/types/escaped_text.h"
+
 namespace kiln::cuda::api {
 namespace {
 
-const char* declared_name(Status status) {
+std::string declared_name(Status status) {
   switch (status) {
 #define KILN_CUDA_NAME(name, symbol, value) \
   case Status::name: return #symbol;
@@ -34,12 +37,19 @@ std::uint32_t code_of(Status status) {
   }
 }
 
-/// The name or description of a status from the driver; null where the driver has none.
+/// The name or description of a status from the driver; empty where the driver has none.
 template <class GetText>
-const char* driver_text(GetText get_text, Status status) {
+std::string driver_text(GetText get_text, Status status) {
   const char* text = nullptr;
-  if (get_text == nullptr || get_text(status, &text) != Status::Success) return nullptr;
-  return text;
+  if (get_text == nullptr || get_text(status, &text) != Status::Success) return "";
+  return reported_text(text);
+}
+
+/// The name of a status from a library, else "unknown `library` error".
+template <class GetText, class LibraryStatus>
+std::string name_of(GetText get_text, LibraryStatus status, const char* library) {
+  const std::string name = get_text == nullptr ? "" : reported_text(get_text(status));
+  return name.empty() ? "unknown " + std::string(library) + " error" : name;
 }
 
 std::uint32_t code_of(CublasStatus status) {
@@ -75,9 +85,9 @@ std::string last_error(const CudnnFunctions& cudnn) {
   char text[512] = "";
   if (cudnn.get_last_error != nullptr) cudnn.get_last_error(text, sizeof(text));
   text[sizeof(text) - 1] = 0;
-  std::string out = text;
-  while (!out.empty() && out.back() == '\n') out.pop_back();
-  return out;
+  std::string_view out = text;
+  while (out.ends_with('\n')) out.remove_suffix(1);
+  return escaped_text(out);
 }
 
 std::string number_of(auto status) {
@@ -130,10 +140,10 @@ bool may_lack_memory(CudnnStatus status) {
 }
 
 std::string text_of(const DriverFunctions& driver, Status status) {
-  const char* name = driver_text(driver.get_error_name, status);
-  const char* text = driver_text(driver.get_error_string, status);
-  return (name != nullptr ? name : declared_name(status)) + number_of(status) +
-         (text != nullptr ? std::string(": ") + text : "");
+  const std::string name = driver_text(driver.get_error_name, status);
+  const std::string text = driver_text(driver.get_error_string, status);
+  return (name.empty() ? declared_name(status) : name) + number_of(status) +
+         (text.empty() ? "" : ": " + text);
 }
 
 sdk::Failure failure(const DriverFunctions& driver, Status status, const std::string& action) {
@@ -143,8 +153,7 @@ sdk::Failure failure(const DriverFunctions& driver, Status status, const std::st
 }
 
 std::string text_of(const NvrtcFunctions& nvrtc, NvrtcStatus status) {
-  const char* name = nvrtc.get_error_string == nullptr ? nullptr : nvrtc.get_error_string(status);
-  return (name != nullptr ? name : "unknown NVRTC error") + number_of(status);
+  return name_of(nvrtc.get_error_string, status, "NVRTC") + number_of(status);
 }
 
 sdk::Failure failure(const NvrtcFunctions& nvrtc, NvrtcStatus status, const std::string& action) {
@@ -156,9 +165,7 @@ sdk::Failure failure(const NvrtcFunctions& nvrtc, NvrtcStatus status, const std:
 }
 
 std::string text_of(const CublasLtFunctions& cublaslt, CublasStatus status) {
-  const char* name =
-      cublaslt.get_status_name == nullptr ? nullptr : cublaslt.get_status_name(status);
-  return (name != nullptr ? name : "unknown cuBLASLt error") + number_of(status);
+  return name_of(cublaslt.get_status_name, status, "cuBLASLt") + number_of(status);
 }
 
 sdk::Failure failure(const CublasLtFunctions& cublaslt, CublasStatus status,
@@ -173,8 +180,7 @@ bool is_not_supported(CudnnStatus status) {
 }
 
 std::string text_of(const CudnnFunctions& cudnn, CudnnStatus status) {
-  const char* name = cudnn.get_error_string == nullptr ? nullptr : cudnn.get_error_string(status);
-  return (name != nullptr ? name : "unknown cuDNN error") + number_of(status);
+  return name_of(cudnn.get_error_string, status, "cuDNN") + number_of(status);
 }
 
 sdk::Failure failure(const CudnnFunctions& cudnn, CudnnStatus status, const std::string& action) {

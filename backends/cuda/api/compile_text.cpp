@@ -2,6 +2,7 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_compiler.h"
+#include "backends/cuda/api/reported.h"
 
 #include <locale.h>
 
@@ -52,29 +53,46 @@ class ScopedProgram {
     return functions_.compile_program(program_, static_cast<int>(options.size()), options.data());
   }
 
+  /// The machine code, never empty.
+  std::string cubin() const {
+    return bytes(functions_.get_cubin_size, functions_.get_cubin, "read a cubin of NVRTC",
+                 {"NVRTC", "nvrtcGetCUBINSize", "the bytes of a cubin"}, 1);
+  }
+  std::string ptx() const {
+    return text(functions_.get_ptx_size, functions_.get_ptx, "read PTX of NVRTC",
+                {"NVRTC", "nvrtcGetPTXSize", "the bytes of PTX"});
+  }
+  std::string log() const {
+    return text(functions_.get_log_size, functions_.get_log, "read the log of NVRTC",
+                {"NVRTC", "nvrtcGetProgramLogSize", "the bytes of a log"});
+  }
+
+ private:
   using GetSize = NvrtcStatus (*)(NvrtcProgram, std::size_t*);
   using GetBytes = NvrtcStatus (*)(NvrtcProgram, char*);
-  std::string bytes(GetSize get_size, GetBytes get_bytes, const char* action) const {
+
+  std::string bytes(GetSize get_size, GetBytes get_bytes, const char* action,
+                    const ReportedNumber& number, std::int64_t min) const {
+    constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
     std::size_t size = 0;
-    NvrtcStatus status = get_size(program_, &size);
-    std::string result(size, '\0');
-    if (status == NvrtcStatus::Success && size != 0) status = get_bytes(program_, result.data());
-    if (status != NvrtcStatus::Success) throw failure(functions_, status, action);
+    check(get_size(program_, &size), action);
+    std::string result(checked_number(size, number, min, kMaxBytes), '\0');
+    if (size != 0) check(get_bytes(program_, result.data()), action);
     return result;
   }
 
   /// As bytes(), without the terminating zero that NVRTC's sizes include.
-  std::string text(GetSize get_size, GetBytes get_bytes, const char* action) const {
-    std::string result = bytes(get_size, get_bytes, action);
+  std::string text(GetSize get_size, GetBytes get_bytes, const char* action,
+                   const ReportedNumber& number) const {
+    std::string result = bytes(get_size, get_bytes, action, number, 0);
     while (!result.empty() && result.back() == '\0') result.pop_back();
     return result;
   }
 
-  std::string log() const {
-    return text(functions_.get_log_size, functions_.get_log, "read the log of NVRTC");
+  void check(NvrtcStatus status, const char* action) const {
+    if (status != NvrtcStatus::Success) throw failure(functions_, status, action);
   }
 
- private:
   const NvrtcFunctions& functions_;
   NvrtcProgram program_ = nullptr;
 };
@@ -93,12 +111,18 @@ std::string first_error(const std::string& log) {
 std::vector<int> read_architectures(const NvrtcFunctions& functions) {
   int count = 0;
   NvrtcStatus status = functions.get_supported_arch_count(&count);
-  std::vector<int> architectures(static_cast<std::size_t>(std::max(count, 0)));
-  if (status == NvrtcStatus::Success && !architectures.empty()) {
+  std::vector<int> architectures;
+  if (status == NvrtcStatus::Success) {
+    checked_number(
+        count, {"NVRTC", "nvrtcGetNumSupportedArchs", "the number of architectures"}, 1, 4096);
+    architectures.resize(static_cast<std::size_t>(count));
     status = functions.get_supported_archs(architectures.data());
   }
   if (status != NvrtcStatus::Success) {
     throw failure(functions, status, "read the architectures of NVRTC");
+  }
+  for (const int one : architectures) {
+    checked_number(one, {"NVRTC", "nvrtcGetSupportedArchs", "an architecture"}, 1, 9999);
   }
   std::sort(architectures.begin(), architectures.end());
   return architectures;
@@ -141,9 +165,8 @@ CompiledText Compiler::compile(const std::string& text, int architecture,
         .native(error.native_library, error.native_code)
         .detail("log", result.log);
   }
-  const NvrtcFunctions& nvrtc = functions_;
-  result.cubin = program.bytes(nvrtc.get_cubin_size, nvrtc.get_cubin, "read a cubin of NVRTC");
-  result.ptx = program.text(nvrtc.get_ptx_size, nvrtc.get_ptx, "read PTX of NVRTC");
+  result.cubin = program.cubin();
+  result.ptx = program.ptx();
   return result;
 }
 

@@ -1,6 +1,8 @@
 // Compares the file's ELF header with the one of the running program.
 #include "backends/cuda/api/elf_file.h"
 
+#include "core/types/at.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,17 +17,22 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// The minimum file size for its PT_LOAD segments; 0 if its headers cannot be read.
+/// The minimum file size for its PT_LOAD segments, saturated; 0 if its headers cannot be read.
 std::uint64_t needed_bytes(int descriptor) {
   Elf64_Ehdr header;
   if (::pread(descriptor, &header, sizeof header, 0) != sizeof header) return 0;
   std::uint64_t end = 0;
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
-    const auto offset = static_cast<off_t>(header.e_phoff) + i * header.e_phentsize;
-    if (::pread(descriptor, &segment, sizeof segment, offset) != sizeof segment) return 0;
+    const std::uint64_t offset = header.e_phoff + std::uint64_t{header.e_phentsize} * at(i);
+    if (::pread(descriptor, &segment, sizeof segment, static_cast<off_t>(offset)) !=
+        sizeof segment) {
+      return 0;
+    }
     if (segment.p_type != PT_LOAD) continue;
-    end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+    std::uint64_t segment_end = 0;
+    if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &segment_end)) return UINT64_MAX;
+    end = std::max(end, segment_end);
   }
   return end;
 }
@@ -76,7 +83,10 @@ std::string bits_of(const ElfStart& start) {
 
 std::string reason_not_loadable(const std::string& path) {
   const ScopedDescriptor file(path);
-  if (file.get() < 0 && errno == ENOENT) return "no such file";
+  if (file.get() < 0 && errno == ENOENT) {
+    struct stat link;
+    return ::lstat(path.c_str(), &link) == 0 ? "a symbolic link to no file" : kNoSuchFile;
+  }
   if (file.get() < 0) return "cannot be read: " + text_of_errno(errno);
   struct stat status;
   if (::fstat(file.get(), &status) != 0) return "cannot be read: " + text_of_errno(errno);

@@ -5,7 +5,10 @@
 
 namespace kiln::cuda::api {
 
-/// Returns the reason why the dynamic loader cannot load the file: no such file, unreadable, not an
+/// The reason for a file that does not exist.
+inline constexpr const char* kNoSuchFile = "no such file";
+
+/// Returns the reason why the dynamic loader cannot load the file: kNoSuchFile, unreadable, not an
 /// ELF file, another architecture, truncated. Empty: found none.
 std::string reason_not_loadable(const std::string& path);
 

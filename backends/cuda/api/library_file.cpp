@@ -64,16 +64,16 @@ class Search {
  public:
   explicit Search(const std::vector<std::string>& names) : names_(names) {}
 
+  /// Whether the search is over: a library is open, or a file in the folder cannot be loaded.
   bool in_configured(const std::string& folder) {
     if (!fs::path(folder).is_absolute()) {
       file_.attempts.push_back(folder + ": skipped, as the folder is not an absolute path");
       return false;
     }
-    if (in_known(folder)) return true;
-    const std::vector<std::string> inner{"/lib64", "/lib", "/nvidia/*/lib"};
-    return std::any_of(inner.begin(), inner.end(), [&](const std::string& pattern) {
-      return in_folders(matches_of(folder + pattern));
-    });
+    ends_at_damage_ = true;
+    const bool is_over = in_configured_parts(folder);
+    ends_at_damage_ = false;
+    return is_over;
   }
 
   /// Reports a pattern that matches no folder as a failed attempt.
@@ -83,12 +83,17 @@ class Search {
     return in_folders(folders);
   }
 
+  /// Whether the search is over.
   bool at_path(const std::string& path) {
     std::string reason = reason_not_loadable(path);
-    if (reason.empty() && is_linker_stub(real_path(path))) reason = "a linker stub of the toolkit";
-    if (reason.empty()) return open(path, path + ": ");
-    file_.attempts.push_back(path + ": " + reason);
-    return false;
+    const bool is_stub = reason.empty() && is_linker_stub(real_path(path));
+    if (is_stub) reason = "a linker stub of the toolkit";
+    if (reason.empty() && open(path, path + ": ")) return true;
+    if (!reason.empty()) file_.attempts.push_back(path + ": " + reason);
+    if (is_stub || reason == kNoSuchFile || !ends_at_damage_) return false;
+    file_.attempts.back() += " (no other folder is searched, since this one was named)";
+    file_.is_damaged = true;
+    return true;
   }
 
   bool in_folders(const std::vector<std::string>& folders) {
@@ -105,6 +110,14 @@ class Search {
   LibraryFile result() && { return std::move(file_); }
 
  private:
+  bool in_configured_parts(const std::string& folder) {
+    if (in_known(folder)) return true;
+    const std::vector<std::string> inner{"/lib64", "/lib", "/nvidia/*/lib"};
+    return std::any_of(inner.begin(), inner.end(), [&](const std::string& pattern) {
+      return in_folders(matches_of(folder + pattern));
+    });
+  }
+
   bool in_folder(const std::string& folder) {
     if (!searched_.insert(real_path(folder)).second) return false;
     return std::any_of(names_.begin(), names_.end(),
@@ -131,6 +144,7 @@ class Search {
 
   const std::vector<std::string>& names_;
   std::set<std::string> searched_;  // real paths of folders
+  bool ends_at_damage_ = false;     // the folder is a configured one
   LibraryFile file_;
 };
 
@@ -186,6 +200,15 @@ std::string attempts_text(const LibraryFile& file) {
   std::string text;
   for (const std::string& attempt : file.attempts) text += (text.empty() ? "" : "; ") + attempt;
   return text;
+}
+
+void throw_not_opened(const LibraryFile& file, const std::string& library,
+                      const std::string& absent, const std::string& end) {
+  const std::string attempts = ": " + attempts_text(file) + end;
+  if (file.is_damaged) {
+    throw DamagedLibrary(KILN_CODE_FAILED_PRECONDITION, library + " cannot be loaded" + attempts);
+  }
+  throw sdk::Failure(KILN_CODE_NOT_FOUND, library + " " + absent + attempts);
 }
 
 }  // namespace kiln::cuda::api

@@ -1,6 +1,8 @@
 // Searches folders for a shared library, opens it, and records each failed attempt.
 #pragma once
 
+#include "backends/abi/kiln_backend_sdk.h"
+
 #include <string>
 #include <vector>
 
@@ -20,19 +22,28 @@ struct LibrarySearchPath {
 /// The default folders of toolkits, as patterns of glob(3).
 std::vector<std::string> toolkit_folders();
 
+/// The failure for a library that exists and cannot be loaded, in a folder that the user named.
+struct DamagedLibrary : sdk::Failure {
+  using sdk::Failure::Failure;
+};
+
 struct LibraryFile {
   void* handle = nullptr;  // null: not found; else open until the process ends
   std::string path;        // absolute, without symbolic links
   /// Each candidate that failed, with the reason: "PATH: no such file".
   std::vector<std::string> attempts;
+  /// The last attempt found a file in a configured folder that cannot be loaded, so that the search
+  /// ended there.
+  bool is_damaged = false;
 
   /// Null where the library has no such symbol.
   void* symbol(const char* name) const;
 };
 
 /// Opens the first loadable library with one of these file names; tries the names in order in each
-/// folder. Skips and records files that cannot be loaded (unreadable, not an ELF file, another
-/// architecture, a linker stub of a toolkit).
+/// folder. Skips and records linker stubs of a toolkit, and files that cannot be loaded
+/// (unreadable, not an ELF file, another architecture, cut off). Such a file in a configured folder
+/// ends the search: the user meant that library, not one of another folder.
 LibraryFile open_library(const std::vector<std::string>& names,
                          const LibrarySearchPath& search_path);
 
@@ -41,6 +52,12 @@ LibraryFile open_library_at(const std::string& path);
 
 /// The attempts as one text, separated by semicolons.
 std::string attempts_text(const LibraryFile& file);
+
+/// Throws the failure for a library that was not opened: sdk::Failure NOT_FOUND with the text
+/// "LIBRARY ABSENT: ATTEMPTS END", or DamagedLibrary FAILED_PRECONDITION with "LIBRARY cannot be
+/// loaded: ATTEMPTS END".
+[[noreturn]] void throw_not_opened(const LibraryFile& file, const std::string& library,
+                                   const std::string& absent, const std::string& end = "");
 
 /// Paths that match a pattern of glob(3), the highest version number first.
 std::vector<std::string> matches_of(const std::string& pattern);

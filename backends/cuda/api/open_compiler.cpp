@@ -3,6 +3,7 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/reported.h"
 
 #include <algorithm>
 
@@ -28,8 +29,7 @@ LibraryFile open_library_of(const CompilerSettings& settings) {
   }
   LibraryFile file = open_library(names, settings.search_path);
   if (file.handle == nullptr) {
-    throw sdk::Failure(KILN_CODE_NOT_FOUND, "NVRTC, the compiler of CUDA, was not found: " +
-                                                attempts_text(file) + driver_limit(settings));
+    throw_not_opened(file, "NVRTC, the compiler of CUDA,", "was not found", driver_limit(settings));
   }
   return file;
 }
@@ -58,6 +58,7 @@ void check_version(const LibraryFile& file, const NvrtcFunctions& functions,
   int major = 0, minor = 0;
   const NvrtcStatus status = functions.version(&major, &minor);
   if (status != NvrtcStatus::Success) throw failure(functions, status, "read NVRTC's version");
+  checked_number(minor, {"NVRTC", "nvrtcVersion", "its minor version"}, 0, 999);
   if (major >= kMinCompilerMajor && major <= max_major(settings)) return;
   throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
                      "NVRTC " + file.path + " has version " + std::to_string(major) + "." +

@@ -2,6 +2,7 @@
 #include "backends/cuda/api/open_cublaslt.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cuda/api/reported.h"
 
 #include <algorithm>
 
@@ -27,9 +28,8 @@ LibraryFile open_library_of(const CublasLtSettings& settings) {
   }
   LibraryFile file = open_library(names, settings.search_path);
   if (file.handle == nullptr) {
-    throw sdk::Failure(KILN_CODE_NOT_FOUND,
-                       "cuBLASLt, NVIDIA's library of matmuls, was not found: " +
-                           attempts_text(file) + driver_limit(settings));
+    throw_not_opened(file, "cuBLASLt, NVIDIA's library of matmuls,", "was not found",
+                     driver_limit(settings));
   }
   return file;
 }
@@ -79,7 +79,8 @@ std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings,
   const auto library = std::make_shared<CublasLt>();
   library->path = file.path;
   resolve_functions(file, *library);
-  library->version = library->get_version();
+  library->version = checked_number(library->get_version(),
+                                    {"cuBLASLt", "cublasLtGetVersion", "its version"}, 0, 9999999);
   check_version(*library, settings);
   messages.push_back("matmuls: cuBLASLt " + library->version_text() + ", " + file.path);
   return library;

@@ -4,6 +4,7 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/elf_file.h"
+#include "backends/cuda/api/reported.h"
 
 namespace kiln::cuda::api {
 namespace {
@@ -24,12 +25,14 @@ std::string text_of_version(std::size_t version) {
          std::to_string(version % 100);
 }
 
+std::size_t checked_version(std::size_t version, const char* function, const char* quantity) {
+  return checked_number(version, {"cuDNN", function, quantity}, 0, 9999999);
+}
+
 LibraryFile open_main(const CudnnSettings& settings) {
   LibraryFile file = open_library({kLibrary}, settings.search_path);
   if (file.handle == nullptr) {
-    throw sdk::Failure(
-        KILN_CODE_NOT_FOUND,
-        "cuDNN, NVIDIA's library of convolutions, was not found: " + attempts_text(file));
+    throw_not_opened(file, "cuDNN, NVIDIA's library of convolutions,", "was not found");
   }
   return file;
 }
@@ -38,20 +41,26 @@ std::string path_of_part(const LibraryFile& file, const char* part) {
   return file.path.substr(0, file.path.rfind('/') + 1) + part;
 }
 
-sdk::Failure missing_part(const LibraryFile& file, const std::string& reason) {
-  return {KILN_CODE_NOT_FOUND, "a part of cuDNN " + file.path + " cannot be used: " + reason};
+/// `part`: the failed attempt. A part that exists is damaged, whatever folder it is in: it is
+/// searched for beside the main library alone.
+[[noreturn]] void throw_missing_part(const LibraryFile& file, LibraryFile part) {
+  part.is_damaged = !attempts_text(part).ends_with(kNoSuchFile);
+  throw_not_opened(part, "a part of cuDNN " + file.path, "cannot be used");
 }
 
 LibraryFile open_part(const LibraryFile& file, const char* name) {
   LibraryFile part = open_library_at(path_of_part(file, name));
-  if (part.handle == nullptr) throw missing_part(file, attempts_text(part));
+  if (part.handle == nullptr) throw_missing_part(file, std::move(part));
   return part;
 }
 
 void check_files(const LibraryFile& file) {
   for (const char* name : kOtherParts) {
     const std::string path = path_of_part(file, name), reason = reason_not_loadable(path);
-    if (!reason.empty()) throw missing_part(file, path + ": " + reason);
+    if (reason.empty()) continue;
+    LibraryFile part;
+    part.attempts.push_back(path + ": " + reason);
+    throw_missing_part(file, std::move(part));
   }
 }
 
@@ -83,11 +92,13 @@ void check_versions(const Cudnn& library, const LibraryFile& graph, const CudnnS
                    std::to_string(kCudnnMajor));
   }
   const auto own = reinterpret_cast<std::size_t (*)()>(graph.symbol("cudnnGetVersion"));
-  if (own != nullptr && own() != library.version) {
+  const std::size_t of_graph = own == nullptr ? library.version : own();
+  if (of_graph != library.version) {
     throw mismatch(" has version " + library.version_text() + ", but its part " + graph.path +
-                   " has " + text_of_version(own()));
+                   " has " + text_of_version(of_graph));
   }
-  const int cuda = static_cast<int>(library.get_cudart_version());
+  const auto cuda = static_cast<int>(
+      checked_version(library.get_cudart_version(), "cudnnGetCudartVersion", "its CUDA version"));
   if (settings.driver_version == 0 || cuda / 1000 <= settings.driver_version / 1000) return;
   throw mismatch(" is for CUDA " + version_text(cuda) + "; a driver for CUDA " +
                  version_text(settings.driver_version) +
@@ -119,7 +130,7 @@ std::shared_ptr<Cudnn> open_first(const CudnnSettings& settings, LibraryFile& fi
   auto library = std::make_shared<Cudnn>();
   library->path = file.path;
   resolve_functions(file, *library);
-  library->version = library->get_version();
+  library->version = checked_version(library->get_version(), "cudnnGetVersion", "its version");
   check_versions(*library, graph, settings);
   return library;
 }

@@ -2,12 +2,16 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_driver.h"
+#include "backends/cuda/api/reported.h"
+#include "core/types/escaped_text.h"
 
 #include <array>
 #include <cstdlib>
 
 namespace kiln::cuda::api {
 namespace {
+
+constexpr int kMaxDevices = 4096;
 
 std::string visible_devices() {
   const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -36,6 +40,8 @@ int initialize(const Driver& driver, Messages& messages) {
   require(driver, started, "initialize the NVIDIA driver " + driver.path);
   int count = 0;
   require(driver, driver.device_get_count(&count), "count devices");
+  checked_number(count, {"the NVIDIA driver", "cuDeviceGetCount", "the number of devices"}, 0,
+                 kMaxDevices);
   if (count == 0) throw no_device();
   messages.push_back("devices: " + std::to_string(count) + ", " + visible_devices());
   return count;
@@ -74,10 +80,12 @@ DeviceIdentity identify(const Driver& driver, int ordinal) {
   require(driver,
           driver.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device.handle),
           "read a device name");
-  device.name = name.data();
-  device.compute_capability =
-      10 * attribute(driver, DeviceAttribute::ComputeCapabilityMajor, device.handle) +
-      attribute(driver, DeviceAttribute::ComputeCapabilityMinor, device.handle);
+  device.name = escaped_text(name.data());
+  const auto number = [&](DeviceAttribute which, int max) {
+    return checked_attribute(attribute(driver, which, device.handle), which, 0, max);
+  };
+  device.compute_capability = 10 * number(DeviceAttribute::ComputeCapabilityMajor, 999) +
+                              number(DeviceAttribute::ComputeCapabilityMinor, 9);
   return device;
 }
 

@@ -3,11 +3,14 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/reported.h"
 
 namespace kiln::cuda::api {
 namespace {
 
 using DriverGetVersion = Status (*)(int*);
+
+constexpr int kMaxVersion = 1000000;  // CUDA 1000
 
 std::string joined(const std::vector<std::string>& words, const std::string& separator) {
   std::string text;
@@ -36,12 +39,12 @@ void find_device_node(const DriverSettings& settings, Messages& messages) {
 LibraryFile open_library_of(const DriverSettings& settings, Messages& messages) {
   LibraryFile file = open_library(settings.library_names, settings.search_path);
   if (file.handle == nullptr) {
-    std::string text = "the NVIDIA driver is not installed: " + attempts_text(file);
     const std::vector<std::string> stubs = all_matches(settings.stubs);
-    if (!stubs.empty()) {
-      text += "; " + stubs.front() + " is a linker stub of the toolkit, which holds no driver";
-    }
-    throw sdk::Failure(KILN_CODE_NOT_FOUND, text);
+    const std::string stub =
+        stubs.empty() ? ""
+                      : "; " + stubs.front() +
+                            " is a linker stub of the toolkit, which holds no driver";
+    throw_not_opened(file, "the NVIDIA driver", "is not installed", stub);
   }
   messages.push_back("driver library: " + file.path);
   return file;
@@ -77,6 +80,8 @@ void read_version(const LibraryFile& file, const DriverSettings& settings, Drive
                            text_of(driver, status))
         .native("CUDA", static_cast<std::int64_t>(status));
   }
+  checked_number(driver.version, {"the NVIDIA driver", "cuDriverGetVersion", "its version"}, 0,
+                 kMaxVersion);
   const std::string found = version_text(driver.version);
   const std::string wanted = version_text(settings.min_version);
   if (driver.version < settings.min_version) {

@@ -2,25 +2,29 @@
 #include "backends/cuda/device/device.h"
 
 #include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/reported.h"
 
 #include <unistd.h>
 
 namespace kiln::cuda {
 namespace {
 
-int attribute(const api::Driver& driver, api::DeviceAttribute which, api::DeviceHandle device) {
+int attribute(const api::Driver& driver, api::DeviceAttribute which, api::DeviceHandle device,
+              int min, int max) {
   int value = 0;
   api::check(driver, driver.device_get_attribute(&value, which, device), "read a device attribute");
-  return value;
+  return api::checked_attribute(value, which, min, max);
 }
 
 codegen::GridDescription read_limits(const api::Driver& driver, api::DeviceHandle device) {
   using Attribute = api::DeviceAttribute;
   codegen::GridDescription grid;
-  grid.max_threads = attribute(driver, Attribute::MaxThreadsPerBlock, device);
-  grid.max_blocks = attribute(driver, Attribute::MaxGridDimX, device);
-  grid.multiprocessors = attribute(driver, Attribute::MultiprocessorCount, device);
-  grid.resident_threads = attribute(driver, Attribute::MaxThreadsPerMultiprocessor, device);
+  constexpr int kMin = 2 * codegen::kWarpLanes, kMax = 1 << 16;
+  grid.max_threads = attribute(driver, Attribute::MaxThreadsPerBlock, device, kMin, kMax);
+  grid.max_blocks = attribute(driver, Attribute::MaxGridDimX, device, kMax - 1, INT32_MAX);
+  grid.multiprocessors = attribute(driver, Attribute::MultiprocessorCount, device, 1, kMax);
+  grid.resident_threads =
+      attribute(driver, Attribute::MaxThreadsPerMultiprocessor, device, kMin, kMax);
   return grid;
 }
 

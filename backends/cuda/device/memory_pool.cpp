@@ -1,6 +1,7 @@
 // Retries allocations after returning cached and idle memory to the device.
 #include "backends/cuda/device/memory_pool.h"
 
+#include "backends/cuda/api/reported.h"
 #include "core/types/text.h"
 
 #include <utility>
@@ -50,6 +51,10 @@ DeviceMemory MemoryPool::allocate(std::int64_t bytes, const std::string& purpose
   if (bytes == 0) return memory;
   allocate_within_limit({.bytes = bytes, .needed_bytes = bytes, .purpose = purpose},
                         [&] { return try_allocate(bytes, memory.address_); });
+  if (!api::is_valid_address(memory.address_, bytes)) {
+    uncharge(bytes);
+    throw api::wrong_address(memory.address_, bytes, "cuMemAllocFromPoolAsync");
+  }
   allocated_.fetch_add(bytes);
   memory.pool_ = shared_from_this();
   memory.bytes_ = bytes;
@@ -137,12 +142,14 @@ void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
 }
 
 /// The bytes of the device that the instance holds: memory in use, rounded up to the driver's
-/// granularity, and freed memory that the driver's pool caches. used_ if the driver cannot tell.
+/// granularity, and freed memory that the driver's pool caches. used_ if the driver cannot tell, or
+/// reports more bytes than a device has.
 std::int64_t MemoryPool::held_bytes() const {
   std::uint64_t reserved = 0;
   const api::Status status = device_->driver().mem_pool_get_attribute(
       pool_, api::PoolAttribute::ReservedBytes, &reserved);
-  if (status != api::Status::Success) return used_.load();
+  const bool is_plausible = std::cmp_less_equal(reserved, api::kMaxReportedBytes);
+  if (status != api::Status::Success || !is_plausible) return used_.load();
   return used_.load() - allocated_.load() + static_cast<std::int64_t>(reserved);
 }
 

@@ -35,6 +35,10 @@ std::byte* Staging::reserve(std::int64_t bytes) {
     device.check(
         device.driver().mem_host_alloc(&block, size(kBlockBytes), api::HostMemoryFlags::Portable),
         "allocate page-locked host memory");
+    if (block == nullptr) {
+      throw sdk::Failure(KILN_CODE_INTERNAL,
+                         "the NVIDIA driver reports no address for host memory (cuMemHostAlloc)");
+    }
     block_ = static_cast<std::byte*>(block);
   }
   if (bytes > kBlockBytes - used_) finish();

@@ -2,6 +2,7 @@
 // alive, and cuMemUnmap frees it.
 #include "backends/cuda/device/stream_arena.h"
 
+#include "backends/cuda/api/reported.h"
 #include "backends/cuda/device/device_address.h"
 
 #include <algorithm>
@@ -11,6 +12,8 @@ namespace {
 
 /// The size of one physical allocation, the unit of release_unused().
 constexpr std::int64_t kMaxChunk = std::int64_t{64} << 20;
+constexpr std::int64_t kMaxGranularity = std::int64_t{1} << 40;
+constexpr const char* kDriver = "the NVIDIA driver";
 
 std::size_t size(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
@@ -49,10 +52,19 @@ void StreamArena::reserve() {
                "read the granularity of memory");
   device.check(driver.device_total_mem(&total, device.identity().handle),
                "read the size of the device's memory");
-  granularity_ = static_cast<std::int64_t>(unit);
-  reserved_bytes_ = rounded_up(static_cast<std::int64_t>(total), granularity_);
-  device.check(driver.mem_address_reserve(&address_, size(reserved_bytes_), 0, 0, 0),
+  granularity_ = api::checked_bytes(
+      unit, {kDriver, "cuMemGetAllocationGranularity", "the granularity of memory"}, 1,
+      kMaxGranularity);
+  reserved_bytes_ = rounded_up(
+      api::checked_bytes(total, {kDriver, "cuDeviceTotalMem", "the bytes of the device"}, 1),
+      granularity_);
+  api::DeviceAddress address = 0;
+  device.check(driver.mem_address_reserve(&address, size(reserved_bytes_), 0, 0, 0),
                "reserve addresses");
+  if (!api::is_valid_address(address, reserved_bytes_)) {
+    throw api::wrong_address(address, reserved_bytes_, "cuMemAddressReserve");
+  }
+  address_ = address;
 }
 
 /// Sets needed_bytes_. Returns the bytes to map for them, a multiple of the granularity.

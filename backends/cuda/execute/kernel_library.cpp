@@ -2,6 +2,8 @@
 // first call that launches it.
 #include "backends/cuda/execute/kernel_library.h"
 
+#include "backends/cuda/api/reported.h"
+
 #include <algorithm>
 
 namespace kiln::cuda {
@@ -11,6 +13,9 @@ std::int64_t resident_blocks(const Device& device, api::FunctionHandle function,
   int blocks = 0;
   device.check(device.driver().max_active_blocks(&blocks, function, threads, 0),
                "count the resident blocks of a kernel");
+  constexpr const char* kFunction = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
+  api::checked_number(blocks, {"the NVIDIA driver", kFunction, "the resident blocks of a kernel"},
+                      0, device.grid().resident_threads);
   return std::max(1, blocks) * device.grid().multiprocessors;
 }
 

@@ -5,6 +5,7 @@
 #include "core/types/fp_environment.h"
 #include "core/types/text.h"
 
+#include <cmath>
 #include <new>
 
 namespace kiln::cuda {
@@ -91,6 +92,11 @@ void StepTimer::collect() {
     float milliseconds = 0;
     device.check(device.driver().event_elapsed_time(&milliseconds, one.begin, one.end),
                  "read the time between two events");
+    if (!(milliseconds >= 0) || std::isinf(milliseconds)) {
+      throw sdk::Failure(KILN_CODE_INTERNAL,
+                         text("the NVIDIA driver reports ", milliseconds,
+                              " as the milliseconds between two events (cuEventElapsedTime)"));
+    }
     std::vector<StepTime>& steps = call_.times.plans[one.plan];
     steps.resize(one.plan->steps.size());
     steps[one.step].add(static_cast<double>(milliseconds) * 1e-3);

@@ -2,12 +2,25 @@
 #include "backends/cuda/libraries/backend_descriptor.h"
 
 #include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/reported.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 namespace kiln::cuda {
+namespace {
+
+const char* name_of(api::CudnnAttribute attribute) {
+  switch (attribute) {
+#define KILN_CUDNN_NAME(name, symbol, value) \
+  case api::CudnnAttribute::name: return #symbol;
+    KILN_CUDNN_ATTRIBUTE(KILN_CUDNN_NAME)
+#undef KILN_CUDNN_NAME
+  }
+  return "an attribute";
+}
+
+}  // namespace
 
 BackendDescriptor::BackendDescriptor(const api::Cudnn& library, const Device* device,
                                      api::DescriptorType type, const char* action)
@@ -45,7 +58,7 @@ api::CudnnStatus BackendDescriptor::try_finalize() const {
 
 void BackendDescriptor::get(api::CudnnAttribute attribute, const BackendDescriptor& into) const {
   api::DescriptorHandle handle = into.handle_;
-  get(attribute, std::span<api::DescriptorHandle>(&handle, 1));
+  get_raw(attribute, kAttributeType<api::DescriptorHandle>, 1, &handle, 1, 1);
 }
 
 void BackendDescriptor::set_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type,
@@ -54,11 +67,15 @@ void BackendDescriptor::set_raw(api::CudnnAttribute attribute, api::CudnnAttribu
 }
 
 std::size_t BackendDescriptor::get_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type,
-                                       std::size_t count, void* values) const {
+                                       std::size_t count, void* values, std::size_t min,
+                                       std::size_t max) const {
   std::int64_t found = 0;
   check(library_.descriptor_get(handle_, attribute, type, static_cast<std::int64_t>(count), &found,
                                 values));
-  return static_cast<std::size_t>(std::max(found, std::int64_t{0}));
+  const std::string quantity = text("the number of values of ", name_of(attribute));
+  api::checked_number(found, {"cuDNN", "cudnnBackendGetAttribute", quantity.c_str()},
+                      static_cast<std::int64_t>(min), static_cast<std::int64_t>(max));
+  return static_cast<std::size_t>(found);
 }
 
 }  // namespace kiln::cuda

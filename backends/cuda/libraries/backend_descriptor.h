@@ -67,15 +67,22 @@ class BackendDescriptor {
   /// Finalizes by Device::allocate and returns the status instead of throwing.
   api::CudnnStatus try_finalize() const;
 
-  /// Reads at most values.size() values; returns the number that the attribute has.
+  /// The number of values that the attribute has, at most `max`.
+  template <class Value>
+  std::size_t count(api::CudnnAttribute attribute, std::size_t max) const {
+    return get_raw(attribute, kAttributeType<Value>, 0, nullptr, 0, max);
+  }
+  /// Reads the values of an attribute that has at most values.size(); returns their number.
   template <class Value>
   std::size_t get(api::CudnnAttribute attribute, std::span<Value> values) const {
-    return get_raw(attribute, kAttributeType<Value>, values.size(), values.data());
+    return get_raw(attribute, kAttributeType<Value>, values.size(), values.data(), 0,
+                   values.size());
   }
+  /// Reads an attribute of one value.
   template <class Value>
   Value get(api::CudnnAttribute attribute) const {
     Value value{};
-    get(attribute, std::span<Value>(&value, 1));
+    get_raw(attribute, kAttributeType<Value>, 1, &value, 1, 1);
     return value;
   }
   /// Copies the descriptor that the attribute holds to `into`. REQUIRES: `into` is not finalized.
@@ -85,8 +92,9 @@ class BackendDescriptor {
   void check(api::CudnnStatus status) const;
   void set_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type, std::int64_t count,
                const void* values) const;
+  /// Returns the number of values that the attribute has, from `min` to `max`.
   std::size_t get_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type,
-                      std::size_t count, void* values) const;
+                      std::size_t count, void* values, std::size_t min, std::size_t max) const;
 
   const api::Cudnn& library_;
   const Device* device_;

@@ -2,6 +2,7 @@
 #include "backends/cuda/libraries/convolution_plan.h"
 
 #include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/reported.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -168,8 +169,9 @@ class ConvolutionPlan::Search {
   }
 
   std::vector<BackendDescriptor> results_of(const BackendDescriptor& heuristic) const {
-    const std::span<api::DescriptorHandle> none;
-    const std::size_t count = heuristic.get(A::HeuristicResults, none);
+    constexpr std::size_t kMaxEngines = 4096;
+    const auto count =
+        heuristic.count<api::DescriptorHandle>(A::HeuristicResults, kMaxEngines);
     std::vector<BackendDescriptor> configs;
     std::vector<api::DescriptorHandle> handles;
     configs.reserve(count);
@@ -188,8 +190,7 @@ class ConvolutionPlan::Search {
     BackendDescriptor engine = make(DescriptorType::Engine);
     config.get(A::EngineOfConfig, engine);
     api::NumericalNote notes[32];
-    const std::size_t count = std::min(
-        engine.get(A::EngineNotes, std::span<api::NumericalNote>(notes)), std::size(notes));
+    const std::size_t count = engine.get(A::EngineNotes, std::span<api::NumericalNote>(notes));
     if (const char* reason = rejection_of_engine({notes, count}, convolution_)) {
       ++rejections_[reason];
       return false;
@@ -199,7 +200,9 @@ class ConvolutionPlan::Search {
     if (device_.properties != nullptr) plan.set(A::PlanDevice, *device_.properties);
     plan.set(A::PlanConfig, config);
     if (is_rejected(plan.try_finalize(), "does not support it")) return false;
-    const auto workspace = plan.get<std::int64_t>(A::PlanWorkspace);
+    const std::int64_t workspace = api::checked_bytes(
+        plan.get<std::int64_t>(A::PlanWorkspace),
+        {"cuDNN", "cudnnBackendGetAttribute", "the bytes of a workspace"});
     if (best_ == nullptr || workspace < best_->workspace_bytes) {
       best_ = std::make_unique<const Choice>(
           Choice{std::move(config), std::move(engine), std::move(plan), workspace});

@@ -2,6 +2,7 @@
 #include "backends/cuda/libraries/cublaslt.h"
 
 #include "backends/cuda/api/api_failure.h"
+#include "backends/cuda/api/reported.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 using api::CublasStatus;
 
 /// The size that NVIDIA recommends for devices of compute capability 9.0.
-constexpr std::uint64_t kMaxWorkspaceBytes = std::uint64_t{32} << 20;
+constexpr std::int64_t kMaxWorkspaceBytes = std::int64_t{32} << 20;
 constexpr std::uint64_t kWorkspaceAlignment = 256;
 /// In bytes: the widest vector loads of kernels.
 constexpr std::uint32_t kAlignment = 16;
@@ -74,7 +75,7 @@ class Preference {
     using Attribute = api::PreferenceAttribute;
     check(library_, library_.preference_create(&handle_), "search an algorithm");
     try {
-      set(Attribute::MaxWorkspaceBytes, kMaxWorkspaceBytes);
+      set(Attribute::MaxWorkspaceBytes, static_cast<std::uint64_t>(kMaxWorkspaceBytes));
       set(Attribute::ReductionSchemes,
           static_cast<std::uint32_t>(api::ReductionScheme::ComputeType));
       for (const Attribute one : {Attribute::AlignmentA, Attribute::AlignmentB,
@@ -172,7 +173,11 @@ api::MatmulHeuristic PreparedMatmul::choose(std::uint32_t alignment) const {
                                descriptors_.d, descriptors_.d, preference.handle(), 1, &chosen,
                                &count),
         action);
+  constexpr const char* kFunction = "cublasLtMatmulAlgoGetHeuristic";
+  api::checked_number(count, {"cuBLASLt", kFunction, "the number of algorithms"}, 0, 1);
   check(library_, count == 0 ? CublasStatus::NotSupported : chosen.status, action);
+  api::checked_number(chosen.workspace_bytes, {"cuBLASLt", kFunction, "the bytes of a workspace"},
+                      0, kMaxWorkspaceBytes);
   return chosen;
 }
 

@@ -22,13 +22,17 @@ const ConvolutionLibrary* DeviceConvolutions::library() const {
 void DeviceConvolutions::open() const {
   api::Messages messages;
   std::shared_ptr<const api::Cudnn> library;
+  std::uint32_t level = KILN_LOG_INFO;
   try {
     library = api::open_cudnn(settings_, messages);
+  } catch (const api::DamagedLibrary& failure) {
+    missing_ = failure.what();
+    level = KILN_LOG_WARNING;
   } catch (const sdk::Failure& failure) {
     missing_ = failure.what();
-    messages.push_back("convolutions: kernels; " + *missing_);
   }
-  for (const std::string& message : messages) host_.log(KILN_LOG_INFO, "cuda", message);
+  if (missing_) messages.push_back("convolutions: kernels; " + *missing_);
+  for (const std::string& message : messages) host_.log(level, "cuda", message);
   if (!library) return;
   const ScopedContext context(*device_);
   library_ = std::make_shared<const ConvolutionLibrary>(std::move(library), device_, options_);

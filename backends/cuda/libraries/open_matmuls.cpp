@@ -5,10 +5,13 @@ namespace kiln::cuda {
 
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
                      const std::shared_ptr<const Device>& device, bool tf32,
-                     api::Messages& messages) {
+                     const sdk::Host& host, api::Messages& messages) {
   std::shared_ptr<const api::CublasLt> library;
   try {
     library = api::open_cublaslt(settings, messages);
+  } catch (const api::DamagedLibrary& failure) {
+    host.log(KILN_LOG_WARNING, "cuda", std::string("matmuls: kernels; ") + failure.what());
+    return {nullptr, std::make_shared<MissingMatmuls>(failure.what())};
   } catch (const sdk::Failure& failure) {
     messages.push_back(std::string("matmuls: kernels; ") + failure.what());
     return {nullptr, std::make_shared<MissingMatmuls>(failure.what())};

@@ -12,10 +12,11 @@ struct Matmuls {
 };
 
 /// Adds one line to `messages`: the library, or the reason why it is missing; the claims then
-/// reject every matmul with that reason. Throws sdk::Failure if the library opens but cannot use
-/// the device. REQUIRES: a ScopedContext of the thread.
+/// reject every matmul with that reason. A damaged library is a warning to the host. Throws
+/// sdk::Failure if the library opens but cannot use the device. REQUIRES: a ScopedContext of the
+/// thread.
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
                      const std::shared_ptr<const Device>& device, bool tf32,
-                     api::Messages& messages);
+                     const sdk::Host& host, api::Messages& messages);
 
 }  // namespace kiln::cuda

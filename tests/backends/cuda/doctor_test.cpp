@@ -178,3 +178,55 @@ TEST_CASE("doctor: a stage that fails is the reason, and NVRTC is opened without
     CHECK(has(outcome.text, row.detail));
   }
 }
+
+TEST_CASE("doctor: a library whose constructor does not return is named") {
+  const struct {
+    const char *file, *fake, *how;
+  } rows[] = {{"libnvrtc.so.12", "crashing", "crashes with SIGSEGV (signal 11)"},
+              {"libcudnn.so.9", "exiting", "exits with status 3"},
+              {"libcublasLt.so.12", "hanging", "hangs: it has not ended after 5 s"}};
+  for (const auto& row : rows) {
+    const Scratch libraries;
+    for (const char* name : {"libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12"}) {
+      if (name != std::string(row.file)) {
+        fs::create_symlink(kFolder + "/" + name, libraries.path(name));
+      }
+    }
+    fs::copy_file(KILN_BINARY_DIR "/lib/cuda_fakes/" + std::string(row.fake) + ".so",
+                  libraries.path(row.file));
+    const Outcome outcome = run_shell(
+        "KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" + libraries.folder() +
+        "' KERAS_BACKEND=reference '" KILN_BINARY_DIR "/bin/kiln' doctor --seconds 5");
+    INFO(outcome.text);
+    CHECK(has(outcome.text, "cuda: not usable: its process " + std::string(row.how) +
+                                "; the last library that it opened is " +
+                                libraries.path(row.file) + "\n  path: "));
+    CHECK(has(outcome.text, "\nreference: "));
+  }
+}
+
+TEST_CASE("doctor: a damaged library in a folder that is named is reported") {
+  const std::string named = " (no other folder is searched, since this one was named)";
+  const struct {
+    const char *file, *text;
+  } rows[] = {
+      {"libcuda.so.1", "\ncuda: not usable: the NVIDIA driver cannot be loaded: "},
+      {"libnvrtc.so.12", "\ncuda: not usable: NVRTC, the compiler of CUDA, cannot be loaded: "},
+      {"libcublasLt.so.12",
+       "\n  matmuls: kernels; cuBLASLt, NVIDIA's library of matmuls, cannot be loaded: "},
+      {"libcudnn.so.9",
+       "\n  convolutions: kernels; cuDNN, NVIDIA's library of convolutions, cannot be loaded: "}};
+  for (const auto& row : rows) {
+    const Scratch damaged;
+    const std::string path = damaged.path(row.file);
+    fs::copy_file(kFolder + "/" + row.file, path);
+    fs::resize_file(path, 3000);
+    const std::string folders = damaged.folder() + ":" + kFolder;
+    const Outcome outcome =
+        doctor_with("KILN_CUDA_DRIVER='" + folders + "' KILN_CUDA_LIBRARIES='" + folders + "'");
+    INFO(outcome.text);
+    CHECK(has(outcome.text, row.text));
+    CHECK(has(outcome.text, path + ": cut off: it has 3000 bytes and needs "));
+    CHECK(has(outcome.text, named));
+  }
+}

@@ -26,6 +26,8 @@ DriverSettings settings_of(const StandIns& files) {
 }
 
 const std::string kNotInstalled = "the NVIDIA driver is not installed: ";
+const std::string kNotLoaded = "the NVIDIA driver cannot be loaded: ";
+const std::string kNamed = " (no other folder is searched, since this one was named)";
 
 }  // namespace
 
@@ -59,20 +61,20 @@ TEST_CASE("driver: a stage that fails names what was looked for and found") {
        1},
       {{node, {"libcuda.so.1", "/* GNU ld script */ INPUT(libcuda.so)"}},
        {},
-       KILN_CODE_NOT_FOUND,
-       kNotInstalled + library + ": not an ELF file",
+       KILN_CODE_FAILED_PRECONDITION,
+       kNotLoaded + library + ": not an ELF file" + kNamed,
        0,
        1},
       {{node, {"libcuda.so.1", ""}},
        {},
-       KILN_CODE_NOT_FOUND,
-       kNotInstalled + library + ": not an ELF file",
+       KILN_CODE_FAILED_PRECONDITION,
+       kNotLoaded + library + ": not an ELF file" + kNamed,
        0,
        1},
       {{node, {"libcuda.so.1/", ""}},
        {},
-       KILN_CODE_NOT_FOUND,
-       kNotInstalled + library + ": not a regular file",
+       KILN_CODE_FAILED_PRECONDITION,
+       kNotLoaded + library + ": not a regular file" + kNamed,
        0,
        1},
       {{node},

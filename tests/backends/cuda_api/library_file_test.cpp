@@ -11,9 +11,12 @@
 #include <algorithm>
 #include <cstring>
 #include <iostream>
+#include <map>
+#include <utility>
 
 using namespace cuda_api_test;
 using namespace kiln::cuda::api;
+using kiln::testing::contents_of;
 
 namespace {
 
@@ -27,7 +30,7 @@ LibrarySearchPath configured(const std::vector<std::string>& folders) {
 std::string program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 Elf64_Ehdr own_header() {
-  const std::string bytes = kiln::testing::contents_of("/proc/self/exe");
+  const std::string bytes = contents_of("/proc/self/exe");
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
   return header;
@@ -40,6 +43,45 @@ std::string changed_header(void (*change)(Elf64_Ehdr&)) {
   std::string bytes(sizeof header, '\0');
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
+}
+
+/// A folder for each kind of a file libx.so.1 that cannot be loaded, and "good". Returns the kinds.
+std::vector<std::string> add_damaged(const StandIns& files) {
+  files.write("text/libx.so.1", "no library");
+  files.write("short/libx.so.1",
+              "\x7f"
+              "ELF");
+  files.write("folder/libx.so.1/", "");
+  files.write("bits/libx.so.1",
+              changed_header([](Elf64_Ehdr& header) { header.e_ident[EI_CLASS] = ELFCLASS32; }));
+  files.write("machine/libx.so.1",
+              changed_header([](Elf64_Ehdr& header) { header.e_machine = 0x1234; }));
+  for (const auto& [kind, target] : {std::pair("loop", "libx.so.1"), {"dangling", "absent.so"}}) {
+    files.write(std::string(kind) + "/", "");
+    std::filesystem::create_symlink(target, files.path(std::string(kind) + "/libx.so.1"));
+  }
+  files.write("pipe/", "");
+  REQUIRE(::mkfifo(files.path("pipe/libx.so.1").c_str(), 0600) == 0);
+  files.add("cut/libx.so.1", "compiler");
+  std::filesystem::resize_file(files.path("cut/libx.so.1"), 5000);
+  files.add("good/libx.so.1", "compiler");
+  return {"text", "short", "folder", "bits", "machine", "loop", "dangling", "pipe", "cut"};
+}
+
+/// The beginning of the attempt for a file of add_damaged().
+std::string damage_of(const std::string& kind) {
+  static const std::map<std::string, std::string> reasons{
+      {"text", "not an ELF file"},
+      {"short", "not an ELF file"},
+      {"folder", "not a regular file"},
+      {"bits", "a 32-bit library, but this process is 64-bit"},
+      {"machine", "a library of another architecture (ELF machine 4660, but this process is " +
+                      std::to_string(own_header().e_machine) + ")"},
+      {"loop", "cannot be read: Too many levels of symbolic links"},
+      {"dangling", "a symbolic link to no file"},
+      {"pipe", "not a regular file"},
+      {"cut", "cut off: it has 5000 bytes and needs "}};
+  return "DIR/" + kind + "/libx.so.1: " + reasons.at(kind);
 }
 
 }  // namespace
@@ -121,53 +163,75 @@ TEST_CASE("child: prints the attempts to find a stub", "[.system_search]") {
   std::cout << attempts_text(open_library({"libkiln_stub.so.1"}, search_path)) << "\n";
 }
 
-TEST_CASE("library search: files that cannot be loaded are passed over with the reason") {
+TEST_CASE("library search: files that cannot be loaded are passed over in known folders") {
   const StandIns files(kBuild);
-  const std::string machine = std::to_string(own_header().e_machine);
-  files.write("text/libx.so.1", "no library");
-  files.write("short/libx.so.1",
-              "\x7f"
-              "ELF");
-  files.write("folder/libx.so.1/", "");
-  files.write("bits/libx.so.1",
-              changed_header([](Elf64_Ehdr& header) { header.e_ident[EI_CLASS] = ELFCLASS32; }));
-  files.write("machine/libx.so.1",
-              changed_header([](Elf64_Ehdr& header) { header.e_machine = 0x1234; }));
-  files.write("loop/", "");
-  std::filesystem::create_symlink("libx.so.1", files.path("loop/libx.so.1"));
-  files.write("pipe/", "");
-  REQUIRE(::mkfifo(files.path("pipe/libx.so.1").c_str(), 0600) == 0);
-  files.add("cut/libx.so.1", "compiler");
-  const auto whole = std::filesystem::file_size(files.path("cut/libx.so.1"));
-  std::filesystem::resize_file(files.path("cut/libx.so.1"), 5000);
+  for (const std::string& kind : add_damaged(files)) {
+    INFO(kind);
+    LibrarySearchPath search_path = configured({});
+    search_path.known_folders = {files.path(kind), files.path("good")};
+    const LibraryFile file = open_library({"libx.so.1"}, search_path);
+    CHECK(file.path == files.path("good/libx.so.1"));
+    REQUIRE(file.attempts.size() == 1);
+    CHECK(with_dir(file.attempts[0], files.folder()).starts_with(damage_of(kind)));
+  }
+}
+
+TEST_CASE("library search: a file that cannot be loaded ends the search in a configured folder") {
+  const StandIns files(kBuild);
+  const std::string end = " (no other folder is searched, since this one was named)";
+  for (const std::string& kind : add_damaged(files)) {
+    INFO(kind);
+    LibrarySearchPath search_path = configured({files.path(kind), files.path("good")});
+    search_path.known_folders = {files.path("good")};
+    const LibraryFile file = open_library({"libx.so.2", "libx.so.1"}, search_path);
+    CHECK(file.handle == nullptr);
+    CHECK(file.is_damaged);
+    REQUIRE(file.attempts.size() == 2);
+    CHECK(with_dir(file.attempts[1], files.folder()).starts_with(damage_of(kind)));
+    CHECK(file.attempts[1].ends_with(end));
+    const Caught caught =
+        failure_of([&] { throw_not_opened(file, "cuX", "was not found", "; the end"); });
+    CHECK(caught.code == KILN_CODE_FAILED_PRECONDITION);
+    CHECK(caught.text == "cuX cannot be loaded: " + attempts_text(file) + "; the end");
+  }
+}
+
+TEST_CASE("library search: stubs, and folders that are none, are passed over") {
+  const StandIns files(kBuild);
   files.add("stubs/libx.so.1", "compiler");
   files.add("good/libx.so.1", "compiler");
-  LibrarySearchPath search_path = configured({"relative"});
-  for (const char* name : {"text", "short", "folder", "bits", "machine", "loop", "pipe", "cut",
-                           "stubs", "good"}) {
-    search_path.configured.push_back(files.path(name));
-  }
-  const LibraryFile file = open_library({"libx.so.1"}, search_path);
+  const LibraryFile file = open_library(
+      {"libx.so.1"}, configured({"relative", files.path("stubs"), files.path("good")}));
   CHECK(file.path == files.path("good/libx.so.1"));
-  std::vector<std::string> attempts = with_dir(file.attempts, files.folder());
-  const auto cut = std::find_if(attempts.begin(), attempts.end(), [](const std::string& one) {
-    return one.starts_with("DIR/cut/libx.so.1: cut off: it has 5000 bytes and needs ");
-  });
-  REQUIRE(cut != attempts.end());
-  CHECK(std::stoull(cut->substr(cut->rfind(' ') + 1)) <= whole);
-  attempts.erase(cut);
-  CHECK(attempts ==
-        std::vector<std::string>{
-            "relative: skipped, as the folder is not an absolute path",
-            "DIR/text/libx.so.1: not an ELF file", "DIR/short/libx.so.1: not an ELF file",
-            "DIR/folder/libx.so.1: not a regular file",
-            "DIR/bits/libx.so.1: a 32-bit library, but this process is 64-bit",
-            "DIR/machine/libx.so.1: a library of another architecture (ELF machine 4660, but this "
-            "process is " +
-                machine + ")",
-            "DIR/loop/libx.so.1: cannot be read: Too many levels of symbolic links",
-            "DIR/pipe/libx.so.1: not a regular file",
-            "DIR/stubs/libx.so.1: a linker stub of the toolkit"});
+  CHECK(with_dir(file.attempts, files.folder()) ==
+        std::vector<std::string>{"relative: skipped, as the folder is not an absolute path",
+                                 "DIR/stubs/libx.so.1: a linker stub of the toolkit"});
+}
+
+TEST_CASE("library search: sizes in a file's headers that overflow") {
+  const StandIns files(kBuild);
+  const auto attempt_of = [&](const std::string& bytes) {
+    files.write("libx.so.1", bytes);
+    return with_dir(open_library_at(files.path("libx.so.1")).attempts.at(0), files.folder());
+  };
+  const std::string at = "DIR/libx.so.1: ";
+  for (const Elf64_Off offset : {~Elf64_Off{0}, Elf64_Off{1} << 63, Elf64_Off{1} << 40}) {
+    std::string bytes = contents_of("/proc/self/exe");
+    Elf64_Ehdr header = own_header();
+    header.e_phoff = offset;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    CHECK(attempt_of(bytes) == at + "cut off: its program headers are missing");
+  }
+  std::string bytes(sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), '\0');
+  Elf64_Ehdr header = own_header();
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_offset = segment.p_filesz = Elf64_Off{1} << 63;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, &segment, sizeof segment);
+  CHECK(attempt_of(bytes) == at + "cut off: it has 120 bytes and needs 18446744073709551615");
 }
 
 TEST_CASE("library search: the dynamic loader's reason for a damaged library") {
@@ -191,5 +255,6 @@ TEST_CASE("library search: an unreadable library") {
   REQUIRE(::chmod(files.path("libx.so.1").c_str(), 0) == 0);
   const LibraryFile file = open_library({"libx.so.1"}, configured({files.folder()}));
   CHECK(with_dir(attempts_text(file), files.folder()) ==
-        "DIR/libx.so.1: cannot be read: Permission denied");
+        "DIR/libx.so.1: cannot be read: Permission denied (no other folder is searched, since this "
+        "one was named)");
 }

@@ -3,6 +3,7 @@
 #include "backends/cuda/api/nvrtc_api.h"
 #include "tests/backends/codegen/kernel_record.h"
 #include "tests/backends/cuda_fakes/fake_cubin.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 #include <locale.h>
 
@@ -15,6 +16,7 @@
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace kiln::cuda::api;
+using kiln::fake_cuda::reported;
 
 struct kiln::cuda::api::NvrtcProgramTarget {
   std::string text, name, log, cubin, ptx;
@@ -80,8 +82,10 @@ NvrtcStatus compile(NvrtcProgramTarget& program, int architecture) try {
   return fail(program, NvrtcStatus::Compilation, error.what());
 }
 
-NvrtcStatus give_size(const std::string& text, std::size_t* size, std::size_t zeros) {
-  *size = text.size() + zeros;
+/// `function`: the name of the function that reports the size.
+NvrtcStatus give_size(const char* function, const std::string& text, std::size_t* size,
+                      std::size_t zeros) {
+  *size = reported(function, text.size() + zeros);
   return NvrtcStatus::Success;
 }
 
@@ -104,17 +108,18 @@ FAKE_EXPORT const char* nvrtcGetErrorString(NvrtcStatus status) {
 
 FAKE_EXPORT NvrtcStatus nvrtcVersion(int* major, int* minor) {
   *major = 12;
-  *minor = 4;
+  *minor = reported("nvrtcVersion", 4);
   return NvrtcStatus::Success;
 }
 
 FAKE_EXPORT NvrtcStatus nvrtcGetNumSupportedArchs(int* count) {
-  *count = static_cast<int>(std::size(kArchitectures));
+  *count = reported("nvrtcGetNumSupportedArchs", static_cast<int>(std::size(kArchitectures)));
   return NvrtcStatus::Success;
 }
 
 FAKE_EXPORT NvrtcStatus nvrtcGetSupportedArchs(int* architectures) {
   std::copy(std::begin(kArchitectures), std::end(kArchitectures), architectures);
+  architectures[0] = reported("nvrtcGetSupportedArchs", architectures[0]);
   return NvrtcStatus::Success;
 }
 
@@ -147,19 +152,19 @@ FAKE_EXPORT NvrtcStatus nvrtcCompileProgram(NvrtcProgram program, int count,
 }
 
 FAKE_EXPORT NvrtcStatus nvrtcGetProgramLogSize(NvrtcProgram program, std::size_t* size) {
-  return give_size(program->log, size, 1);
+  return give_size("nvrtcGetProgramLogSize", program->log, size, 1);
 }
 FAKE_EXPORT NvrtcStatus nvrtcGetProgramLog(NvrtcProgram program, char* log) {
   return give(program->log, log, 1);
 }
 FAKE_EXPORT NvrtcStatus nvrtcGetPTXSize(NvrtcProgram program, std::size_t* size) {
-  return give_size(program->ptx, size, 1);
+  return give_size("nvrtcGetPTXSize", program->ptx, size, 1);
 }
 FAKE_EXPORT NvrtcStatus nvrtcGetPTX(NvrtcProgram program, char* ptx) {
   return give(program->ptx, ptx, 1);
 }
 FAKE_EXPORT NvrtcStatus nvrtcGetCUBINSize(NvrtcProgram program, std::size_t* size) {
-  return give_size(program->cubin, size, 0);
+  return give_size("nvrtcGetCUBINSize", program->cubin, size, 0);
 }
 FAKE_EXPORT NvrtcStatus nvrtcGetCUBIN(NvrtcProgram program, char* cubin) {
   return give(program->cubin, cubin, 0);

@@ -4,6 +4,7 @@
 #include "tests/backends/cuda_fakes/call_counts.h"
 #include "tests/backends/cuda_fakes/cublaslt/queued_matmul.h"
 #include "tests/backends/cuda_fakes/cublaslt_control.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 #include <cstdio>
 #include <cstring>
@@ -17,6 +18,8 @@ using namespace kiln::fake_cublaslt;
 using kiln::fake_cuda::CallCounts;
 using kiln::fake_cuda::driver_calls;
 using kiln::fake_cuda::has_context;
+using kiln::fake_cuda::lie;
+using kiln::fake_cuda::reported;
 
 namespace {
 
@@ -121,9 +124,12 @@ CublasStatus enqueue(std::unique_ptr<QueuedMatmul> queued, StreamHandle stream) 
 
 }  // namespace
 
-FAKE_EXPORT std::size_t cublasLtGetVersion() { return 120400; }
+FAKE_EXPORT std::size_t cublasLtGetVersion() {
+  return reported("cublasLtGetVersion", std::size_t{120400});
+}
 
 FAKE_EXPORT const char* cublasLtGetStatusName(CublasStatus status) {
+  if (lie("cublasLtGetStatusName")) return nullptr;
   switch (status) {
 #define FAKE_NAME(name, symbol, value) \
   case CublasStatus::name: return #symbol;
@@ -238,7 +244,8 @@ FAKE_EXPORT CublasStatus cublasLtMatmulAlgoGetHeuristic(CublasHandle handle, Mat
     const std::string reason = reason_to_reject(problem);
     if (!reason.empty()) return reject(reason);
     results[0] = choose(problem, *preference);
-    *count = 1;
+    results[0].workspace_bytes = reported("a workspace of cuBLASLt", results[0].workspace_bytes);
+    *count = reported("cublasLtMatmulAlgoGetHeuristic", 1);
     return CublasStatus::Success;
   });
 }

@@ -4,6 +4,7 @@
 #include "tests/backends/cuda_fakes/call_counts.h"
 #include "tests/backends/cuda_fakes/cudnn/queued_convolution.h"
 #include "tests/backends/cuda_fakes/cudnn_control.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 #include <cstdio>
 #include <memory>
@@ -15,6 +16,7 @@
 using namespace kiln::fake_cudnn;
 using kiln::fake_cuda::driver_calls;
 using kiln::fake_cuda::has_context;
+using kiln::fake_cuda::reported;
 using A = kiln::cuda::api::CudnnAttribute;
 
 struct kiln::cuda::api::CudnnHandleTarget {
@@ -174,8 +176,9 @@ CudnnStatus make_engine(DescriptorHandle handle, DescriptorType type, const Prob
 CudnnStatus get_engines(const Descriptor& heuristic, std::int64_t count, std::int64_t* found,
                         DescriptorHandle* into) {
   const auto engines = engines_of(heuristic.one<HeuristicMode>(A::HeuristicModeOf));
-  *found = static_cast<std::int64_t>(engines.size());
-  for (std::int64_t i = 0; i < std::min(count, *found); ++i) {
+  const auto all = static_cast<std::int64_t>(engines.size());
+  *found = reported("CUDNN_ATTR_ENGINEHEUR_RESULTS", all);
+  for (std::int64_t i = 0; i < std::min(count, all); ++i) {
     const CudnnStatus status = make_engine(into[i], DescriptorType::EngineConfig, heuristic.problem,
                                            engines[static_cast<std::size_t>(i)]);
     if (status != CudnnStatus::Success) return status;
@@ -197,14 +200,18 @@ CudnnStatus get(const Descriptor& from, A name, CudnnAttributeType type, std::in
   *found = 1;
   if (count < 1) return reject_misuse("no room for a value");
   if (asks(DescriptorType::EngineConfig, A::EngineOfConfig, T::Descriptor)) {
+    *found = reported("CUDNN_ATTR_ENGINECFG_ENGINE", *found);
     return make_engine(handles[0], DescriptorType::Engine, from.problem, from.engine);
   }
   if (asks(DescriptorType::Engine, A::EngineNotes, T::NumericalNote)) {
+    *found = reported("CUDNN_ATTR_ENGINE_NUMERICAL_NOTE", *found);
     std::memcpy(values, notes_of(from.engine).data(), sizeof(NumericalNote));
     return CudnnStatus::Success;
   }
   if (asks(DescriptorType::Plan, A::PlanWorkspace, T::Int64)) {
-    std::memcpy(values, &from.workspace, sizeof(from.workspace));
+    *found = reported("CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE", *found);
+    const std::int64_t workspace = reported("a workspace of cuDNN", from.workspace);
+    std::memcpy(values, &workspace, sizeof(workspace));
     return CudnnStatus::Success;
   }
   return reject_misuse("an attribute that cannot be read");
@@ -247,8 +254,12 @@ CudnnStatus execute(const CudnnHandleTarget& handle, const Descriptor& plan,
 
 }  // namespace
 
-FAKE_EXPORT std::size_t cudnnGetVersion() { return 90300; }
-FAKE_EXPORT std::size_t cudnnGetCudartVersion() { return 12040; }
+FAKE_EXPORT std::size_t cudnnGetVersion() {
+  return reported("cudnnGetVersion", std::size_t{90300});
+}
+FAKE_EXPORT std::size_t cudnnGetCudartVersion() {
+  return reported("cudnnGetCudartVersion", std::size_t{12040});
+}
 FAKE_EXPORT const char* cudnnGetErrorString(CudnnStatus status) {
   switch (status) {
 #define FAKE_NAME(name, symbol, value) \

@@ -1,6 +1,7 @@
 // Page-locked memory, copies and fills. Host memory is read and written when the operation runs.
 #include "tests/backends/cuda_fakes/driver/entries.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 #include <cstring>
 
@@ -51,6 +52,7 @@ Status mem_host_alloc(void** address, std::size_t bytes, HostMemoryFlags flags) 
   if (address == nullptr || bytes == 0 || !has_flags) return Status::InvalidValue;
   const Status status = reject_in_capture();
   if (status == Status::Success) *address = state().host.allocate(bytes);
+  if (lie("cuMemHostAlloc")) *address = nullptr;
   return status;
 }
 

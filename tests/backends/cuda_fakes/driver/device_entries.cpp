@@ -2,6 +2,7 @@
 #include "tests/backends/cuda_fakes/driver/device.h"
 #include "tests/backends/cuda_fakes/driver/entries.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 #include <unistd.h>
 
@@ -9,6 +10,16 @@
 
 namespace kiln::fake_cuda {
 namespace {
+
+std::string_view name_of(DeviceAttribute attribute) {
+  switch (attribute) {
+#define FAKE_NAME(name, symbol, value) \
+  case DeviceAttribute::name: return #symbol;
+    KILN_CUDA_DEVICE_ATTRIBUTE(FAKE_NAME)
+#undef FAKE_NAME
+  }
+  return "";
+}
 
 Status check_device(DeviceHandle device) {
   return device == 0 ? Status::Success : Status::InvalidDevice;
@@ -32,6 +43,11 @@ Status get_error_name(Status status, const char** text) {
 
 Status get_error_string(Status status, const char** text) {
   const Status known = get_error_name(status, text);
+  if (const auto wrong = lie("cuGetErrorString")) {
+    static const std::string endless(1 << 20, wrong->front());
+    *text = endless.c_str();
+    return Status::Success;
+  }
   if (known == Status::Success) *text = "an error of the fake driver";
   return known;
 }
@@ -46,14 +62,14 @@ Status init(unsigned flags) {
 
 Status driver_get_version(int* version) {
   if (version == nullptr) return Status::InvalidValue;
-  *version = kDriverVersion;
+  *version = reported("cuDriverGetVersion", kDriverVersion);
   return Status::Success;
 }
 
 Status device_get_count(int* count) {
   if (count == nullptr) return Status::InvalidValue;
   if (state().process != ::getpid()) return Status::NotInitialized;
-  *count = 1;
+  *count = reported("cuDeviceGetCount", 1);
   return Status::Success;
 }
 
@@ -68,13 +84,18 @@ Status device_get_name(char* name, int size, DeviceHandle device) {
   if (name == nullptr || size <= 0) return Status::InvalidValue;
   std::strncpy(name, "Fake GPU", static_cast<std::size_t>(size) - 1);
   name[size - 1] = '\0';
+  if (const auto wrong = lie("cuDeviceGetName")) {
+    std::memset(name, wrong->front(), static_cast<std::size_t>(size));
+  }
   return check_device(device);
 }
 
 Status device_get_attribute(int* value, DeviceAttribute attribute, DeviceHandle device) {
   if (value == nullptr) return Status::InvalidValue;
   *value = value_of(attribute);
-  return *value < 0 ? Status::InvalidValue : check_device(device);
+  if (*value < 0) return Status::InvalidValue;
+  *value = reported(name_of(attribute), *value);
+  return check_device(device);
 }
 
 Status device_get_uuid(DeviceUuid* uuid, DeviceHandle device) {
@@ -85,7 +106,7 @@ Status device_get_uuid(DeviceUuid* uuid, DeviceHandle device) {
 
 Status device_total_mem(std::size_t* bytes, DeviceHandle device) {
   if (bytes == nullptr) return Status::InvalidValue;
-  *bytes = state().memory_limit;
+  *bytes = reported("cuDeviceTotalMem", state().memory_limit);
   return check_device(device);
 }
 

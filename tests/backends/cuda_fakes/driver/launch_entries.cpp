@@ -2,6 +2,7 @@
 #include "tests/backends/cuda_fakes/driver/device.h"
 #include "tests/backends/cuda_fakes/driver/entries.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 #include <algorithm>
 
@@ -161,7 +162,8 @@ Status max_active_blocks(int* count, FunctionHandle handle, int threads, std::si
   if (kernel == nullptr) return Status::InvalidHandle;
   const bool has_shared = shared_bytes <= static_cast<std::size_t>(max_shared_bytes());
   const bool runs = threads <= kernel->threads() && has_shared;
-  *count = runs ? resident_blocks(threads, static_cast<int>(shared_bytes)) : 0;
+  const int honest = runs ? resident_blocks(threads, static_cast<int>(shared_bytes)) : 0;
+  *count = reported("cuOccupancyMaxActiveBlocksPerMultiprocessor", honest);
   return Status::Success;
 }
 

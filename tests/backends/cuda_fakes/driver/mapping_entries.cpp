@@ -1,6 +1,7 @@
 // Reserved addresses and physical memory.
 #include "tests/backends/cuda_fakes/driver/entries.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 namespace kiln::fake_cuda {
 namespace {
@@ -41,7 +42,7 @@ Status mem_address_reserve(DeviceAddress* address, std::size_t bytes, std::size_
   }
   const Status status = reject_in_capture();
   if (status != Status::Success) return status;
-  *address = state().mapped.reserve(bytes);
+  *address = reported("cuMemAddressReserve", state().mapped.reserve(bytes));
   return *address == 0 ? Status::OutOfMemory : Status::Success;
 }
 
@@ -54,7 +55,7 @@ Status mem_address_free(DeviceAddress address, std::size_t bytes) {
 Status mem_get_allocation_granularity(std::size_t* bytes, const AllocationProperties* properties,
                                       Granularity) {
   if (bytes == nullptr || !is_of_device(properties)) return Status::InvalidValue;
-  *bytes = MappedMemory::kGranularity;
+  *bytes = reported("cuMemGetAllocationGranularity", std::size_t{MappedMemory::kGranularity});
   return Status::Success;
 }
 

@@ -1,6 +1,7 @@
 // Stream-ordered memory and its pools.
 #include "tests/backends/cuda_fakes/driver/entries.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 namespace kiln::fake_cuda {
 namespace {
@@ -91,7 +92,7 @@ Status mem_pool_get_attribute(PoolHandle handle, PoolAttribute attribute, void* 
   }
   const std::uint64_t* number = number_of(pool->bytes, attribute);
   if (number == nullptr) return Status::InvalidValue;
-  *static_cast<std::uint64_t*>(value) = *number;
+  *static_cast<std::uint64_t*>(value) = reported("cuMemPoolGetAttribute", *number);
   return Status::Success;
 }
 
@@ -127,7 +128,9 @@ Status mem_alloc_async(DeviceAddress* address, std::size_t bytes, StreamHandle s
 
 Status mem_alloc_from_pool_async(DeviceAddress* address, std::size_t bytes, PoolHandle pool,
                                  StreamHandle stream) {
-  return allocate_in_stream(address, bytes, state().pools.find(pool), stream);
+  const Status status = allocate_in_stream(address, bytes, state().pools.find(pool), stream);
+  if (status == Status::Success) *address = reported("cuMemAllocFromPoolAsync", *address);
+  return status;
 }
 
 Status mem_free_async(DeviceAddress address, StreamHandle handle) {

@@ -1,6 +1,7 @@
 // Streams and events.
 #include "tests/backends/cuda_fakes/driver/entries.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
+#include "tests/backends/cuda_fakes/lies.h"
 
 namespace kiln::fake_cuda {
 namespace {
@@ -135,7 +136,7 @@ Status event_elapsed_time(float* milliseconds, EventHandle begin_handle, EventHa
   if (!has_time(begin) || !has_time(end)) return Status::InvalidHandle;
   if (!begin->record->is_done || !end->record->is_done) return Status::NotReady;
   const std::chrono::duration<float, std::milli> elapsed = end->record->time - begin->record->time;
-  *milliseconds = elapsed.count();
+  *milliseconds = reported("cuEventElapsedTime", elapsed.count());
   return Status::Success;
 }
 
