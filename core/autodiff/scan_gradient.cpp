@@ -144,6 +144,7 @@ class ScanGradient {
                 [is_outer = ir::reached_from(outer)](const ir::Node& node) {
                   return !is_outer(node);
                 },
+            .is_outside = ir::one_of(outer),
             .always_runs = ir::has_step(attrs_.length),
             .guards = attrs_.body->guards};
   }

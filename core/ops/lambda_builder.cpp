@@ -1,6 +1,7 @@
 // Finds captures and substitutes values, without recursion: bodies may be as deep as graphs.
 #include "core/ops/lambda_builder.h"
 
+#include "core/ir/node_map.h"
 #include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
@@ -115,8 +116,9 @@ std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order,
       inside.insert(node);
       continue;
     }
-    if (!policy.is_created_inside || !policy.is_created_inside(*node)) continue;
-    if (depends_on(*node, inside) || stays_inside(*node, policy)) inside.insert(node);
+    if (!policy.is_created_inside) continue;
+    if (!depends_on(*node, inside) && !stays_inside(*node, policy)) continue;
+    if (policy.is_created_inside(*node)) inside.insert(node);
   }
   return inside;
 }
@@ -155,7 +157,7 @@ LambdaBuilder::LambdaBuilder(std::vector<Type> parameter_types) {
 
 Closure LambdaBuilder::close(const std::vector<Value>& results, std::size_t capture_position,
                              const CapturePolicy& policy) const {
-  const auto inside = inside_nodes(topological_order(results), scope_, policy);
+  const auto inside = inside_nodes(topological_order(results, policy.is_outside), scope_, policy);
   Closure closure;
   const auto is_inside = [&](const Node& node) {
     return inside.count(&node) != 0 || is_repeated_inside(node);
@@ -212,11 +214,24 @@ BranchClosures close_branches(const std::vector<Value>& then_results, const Trac
   return closures;
 }
 
-std::function<bool(const Node&)> reached_from(std::span<const Value> values) {
-  const std::vector<const Node*> order = topological_order(values);
-  using Nodes = const std::unordered_set<const Node*>;
-  const auto reached = std::make_shared<Nodes>(order.begin(), order.end());
-  return [reached](const Node& node) { return reached->count(&node) != 0; };
+std::function<bool(const Node&)> reached_from(std::vector<Value> values) {
+  struct Reached {
+    std::vector<Value> values;
+    std::unordered_set<const Node*> nodes;
+  };
+  const auto reached = std::make_shared<Reached>(Reached{std::move(values), {}});
+  return [reached](const Node& node) {
+    if (reached->nodes.empty()) {
+      for (const Node* one : topological_order(reached->values)) reached->nodes.insert(one);
+    }
+    return reached->nodes.count(&node) != 0;
+  };
+}
+
+std::function<bool(const Value&)> one_of(std::span<const Value> values) {
+  using Set = std::unordered_set<Value, ValueHash>;
+  const auto set = std::make_shared<const Set>(values.begin(), values.end());
+  return [set](const Value& value) { return set->count(value) != 0; };
 }
 
 std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> arguments) {
@@ -236,6 +251,53 @@ std::vector<Value> replace_values(std::span<const Value> roots, const Replacemen
   results.reserve(roots.size());
   for (const Value& root : roots) results.push_back(rebuild(root));
   return results;
+}
+
+std::vector<Value> replace_throughout(std::span<const Value> roots,
+                                      const Replacements& replacements) {
+  struct Entry {
+    const Node* node;
+    std::size_t next;
+  };
+  const auto target = [&](const Value& value) -> const Value& {
+    const auto found = replacements.find(value);
+    return found == replacements.end() ? value : found->second;
+  };
+  const auto ends = [&](const Value& value) {
+    const auto found = replacements.find(value);
+    return found != replacements.end() && found->second == value;
+  };
+  NodeMap<NodeRef> rebuilt;
+  const auto mapped = [&](const std::vector<Value>& values) {
+    std::vector<Value> results;
+    results.reserve(values.size());
+    for (const Value& value : values) {
+      const Value& to = target(value);
+      const NodeRef* node = to ? rebuilt.find(to.node.get()) : nullptr;
+      results.push_back(node == nullptr || ends(value) ? to : Value{*node, to.index});
+    }
+    return results;
+  };
+  NodeSet seen;
+  std::vector<Entry> stack;
+  const auto enter = [&](const Value& value) {
+    const Node* node = target(value).node.get();
+    if (node == nullptr || ends(value) || !seen.insert(node)) return;
+    stack.push_back({node, 0});
+  };
+  for (const Value& root : roots) {
+    enter(root);
+    while (!stack.empty()) {
+      Entry& top = stack.back();
+      if (top.next < top.node->operands.size()) {
+        enter(top.node->operands[top.next++]);
+        continue;
+      }
+      rebuilt.emplace(top.node, with_operands(*top.node, mapped(top.node->operands)));
+      stack.pop_back();
+    }
+  }
+  return mapped({roots.begin(), roots.end()});
 }
 
 Graph replace_values(const Graph& graph, const Replacements& replacements) {

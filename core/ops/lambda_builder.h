@@ -20,6 +20,9 @@ struct CapturePolicy {
   /// Whether the node was created for the body. Pinned nodes (pinned.h) for which this is true stay
   /// inside, and so do their users. Empty: false for all.
   std::function<bool(const Node&)> is_created_inside = {};
+  /// Values known to be computed outside: close() does not look at what they depend on, so that it
+  /// costs what the body costs. Empty: it visits the whole surrounding graph.
+  std::function<bool(const Value&)> is_outside = {};
   /// Whether the body runs at least once whenever its op runs (a loop of length >= 1), so that
   /// nodes that may fail can be hoisted. Nodes that read state never are.
   bool always_runs = false;
@@ -92,8 +95,11 @@ struct BranchClosures {
 BranchClosures close_branches(const std::vector<Value>& then_results, const Trace& then_trace,
                               const std::vector<Value>& else_results, const Trace& else_trace);
 
-/// A predicate: whether `values` depend on a node, or are its results.
-std::function<bool(const Node&)> reached_from(std::span<const Value> values);
+/// A predicate: whether `values` depend on a node, or are its results. Its first call visits the
+/// graph.
+std::function<bool(const Node&)> reached_from(std::vector<Value> values);
+/// A predicate: whether a value is one of `values`.
+std::function<bool(const Value&)> one_of(std::span<const Value> values);
 
 /// Inlines a lambda: its results with the parameters replaced by `arguments`. The caller must take
 /// care of its guards.
@@ -104,6 +110,11 @@ std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> ar
 using Replacements = std::unordered_map<Value, Value, ValueHash>;
 std::vector<Value> replace_values(std::span<const Value> roots, const Replacements& replacements);
 Graph replace_values(const Graph& graph, const Replacements& replacements);
+/// The same, also in what the replacements depend on: all levels of a graph in one walk. A value
+/// that is replaced by itself ends the walk. REQUIRES: no replacement depends on the value that it
+/// replaces.
+std::vector<Value> replace_throughout(std::span<const Value> roots,
+                                      const Replacements& replacements);
 
 /// The operand of random draws and host calls that tells loop steps apart: an int64 scalar,
 /// constant 0 outside of bodies. A PositionScope mixes the step number of a body into the outer

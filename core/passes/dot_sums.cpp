@@ -39,8 +39,7 @@ std::vector<Value> terms_of(const Node& root, const std::unordered_set<const Nod
 
 }  // namespace
 
-std::vector<SumTree> find_sums(std::span<const Value> roots) {
-  const std::vector<const Node*> order = ir::topological_order(roots);
+std::vector<SumTree> find_sums(std::span<const Node* const> order, std::span<const Value> roots) {
   const ir::UseCounts uses = ir::count_uses(order, roots);
   std::unordered_set<const Node*> inner;
   for (const Node* node : order) {

@@ -19,8 +19,10 @@ struct SumTree {
   std::vector<bool> is_own;      // whether the tree is the only user of a term
 };
 
-/// All such trees of the graph, each after those that it depends on.
-std::vector<SumTree> find_sums(std::span<const ir::Value> roots);
+/// All such trees of the nodes in `order`, each after those that it depends on. `order`: the nodes
+/// that `roots` depend on, operands before users.
+std::vector<SumTree> find_sums(std::span<const ir::Node* const> order,
+                               std::span<const ir::Value> roots);
 
 /// A contracted axis of a Dot.
 struct ContractedAxis {

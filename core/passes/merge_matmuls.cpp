@@ -66,18 +66,22 @@ bool sliced_alike(const SlicedDot& a, const SlicedDot& b) {
 }
 
 /// Groups matmuls that are sliced alike and for which `fit` holds, in the order of first
-/// occurrence.
-template <class Fit>
-std::vector<std::vector<SlicedDot>> grouped(const std::vector<SlicedDot>& dots, const Fit& fit) {
+/// occurrence. Compares only those with the same `key`, a value.
+template <class Key, class Fit>
+std::vector<std::vector<SlicedDot>> grouped(const std::vector<SlicedDot>& dots, const Key& key,
+                                            const Fit& fit) {
   std::vector<std::vector<SlicedDot>> groups;
+  std::unordered_map<Value, std::vector<std::size_t>, ir::ValueHash> by_key;
   for (const SlicedDot& dot : dots) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
-      return sliced_alike(other.front(), dot) && fit(other.front(), dot);
+    std::vector<std::size_t>& candidates = by_key[key(dot)];
+    const auto group = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t one) {
+      return sliced_alike(groups[one].front(), dot) && fit(groups[one].front(), dot);
     });
-    if (group == groups.end()) {
+    if (group == candidates.end()) {
+      candidates.push_back(groups.size());
       groups.push_back({dot});
     } else {
-      group->push_back(dot);
+      groups[*group].push_back(dot);
     }
   }
   return groups;
@@ -146,10 +150,9 @@ ir::Replacements merge_shared_operands(const std::vector<Value>& roots) {
     }
   }
   ir::Replacements replaced;
-  const auto shares = [](const SlicedDot& a, const SlicedDot& b) {
-    return a.other() == b.other();
-  };
-  for (const auto& group : grouped(dots, shares)) {
+  const auto other = [](const SlicedDot& dot) { return dot.other(); };
+  const auto fit = [](const SlicedDot&, const SlicedDot&) { return true; };
+  for (const auto& group : grouped(dots, other, fit)) {
     for (const auto& run : runs_of(group)) merge_results(run, replaced);
   }
   return replaced;
@@ -176,9 +179,10 @@ std::optional<SlicedDot> term_of(const SumTree& tree, std::size_t term) {
   return std::nullopt;
 }
 
-/// Merges a run of one sum at a time: the operands of its matmuls may depend on another sum.
-ir::Replacements merge_one_sum(const std::vector<Value>& roots) {
-  for (const SumTree& tree : find_sums(roots)) {
+/// Merges a run of each sum.
+ir::Replacements merge_sums(const std::vector<Value>& roots) {
+  ir::Replacements replaced;
+  for (const SumTree& tree : find_sums(ir::topological_order(roots), roots)) {
     std::vector<SlicedDot> dots;
     for (std::size_t term = 0; term < tree.terms.size(); ++term) {
       if (const auto dot = term_of(tree, term)) dots.push_back(*dot);
@@ -187,7 +191,8 @@ ir::Replacements merge_one_sum(const std::vector<Value>& roots) {
       const auto axis = contracted_with(*a.node, a.side, a.slice.axis);
       return equal_but_for(a.other().type(), b.other().type(), *axis);
     };
-    for (const auto& group : grouped(dots, fit)) {
+    const auto source = [](const SlicedDot& dot) { return dot.slice.source; };
+    for (const auto& group : grouped(dots, source, fit)) {
       for (const auto& run : runs_of(group)) {
         const SlicedDot& first = run.front();
         MergedDots merged{.terms = {},
@@ -196,11 +201,13 @@ ir::Replacements merge_one_sum(const std::vector<Value>& roots) {
                               *contracted_with(*first.node, first.side, first.slice.axis),
                           .operand = covering_slice(run)};
         for (const SlicedDot& dot : run) merged.terms.push_back(dot.term);
-        return {{tree.sum, sum_with(tree, merged)}};
+        replaced.emplace(tree.sum, sum_with(tree, merged));
+        break;
       }
+      if (replaced.count(tree.sum) != 0) break;
     }
   }
-  return {};
+  return replaced;
 }
 
 /// Merges inside lambdas first, then at this level.
@@ -208,12 +215,12 @@ std::vector<Value> merge_level(const std::vector<Value>& given) {
   std::vector<Value> roots = ir::rewrite_nodes(given, [](const ir::NodeRef& node) {
     return ir::results_of(ir::change_lambdas(node, merge_level));
   });
-  // Operands of merged matmuls may depend on each other: each round merges one level.
-  for (const auto find : {merge_shared_operands, merge_one_sum}) {
+  // Another round merges matmuls whose operands became equal, and further runs of a sum.
+  for (const auto find : {merge_shared_operands, merge_sums}) {
     for (;;) {
       const ir::Replacements replaced = find(roots);
       if (replaced.empty()) break;
-      roots = ir::replace_values(roots, replaced);
+      roots = ir::replace_throughout(roots, replaced);
     }
   }
   return roots;

@@ -2,7 +2,6 @@
 // become further inputs of the loop.
 #include "core/passes/scan_batch_inputs.h"
 
-#include "core/ir/traverse.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/passes/batching.h"
 #include "core/passes/scan_parts.h"
@@ -29,13 +28,13 @@ class InputBatcher {
   bool run() {
     const std::vector<Value> roots = parts_.results();
     ir::Replacements moved;
-    for (const Node* node : ir::topological_order(roots)) {
+    for (const Node* node : parts_.order(roots)) {
       if (!is_batchable(*node) || !batch(*node)) continue;
       if (def(*node).lowering != ir::Lowering::Contraction) continue;
       moved.emplace(node->result(), parts_.add_input(stacked_.at(node)[0]));
     }
     if (moved.empty()) return false;
-    parts_.set_results(ir::replace_values(roots, moved));
+    parts_.set_results(parts_.replaced(roots, std::move(moved)));
     return true;
   }
 

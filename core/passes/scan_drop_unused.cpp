@@ -17,11 +17,6 @@ using ir::Value;
 
 using NodeSet = std::unordered_set<const Node*>;
 
-NodeSet reached_from(const std::vector<Value>& roots) {
-  const auto order = ir::topological_order(roots);
-  return {order.begin(), order.end()};
-}
-
 /// The live parts of a scan, given which of its results are read.
 struct LiveParts {
   std::vector<bool> carries, ys, xs;
@@ -32,21 +27,26 @@ LiveParts find_live(const ScanParts& parts, const std::vector<bool>& read) {
   const std::size_t carries = parts.next.size();
   live.carries.assign(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(carries));
   live.ys.assign(read.begin() + static_cast<std::ptrdiff_t>(carries), read.end());
+  std::unordered_map<const Node*, std::size_t> carry_of;
+  for (std::size_t i = 0; i < carries; ++i) carry_of.emplace(parts.carry[i].node.get(), i);
   NodeSet reached;
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::vector<Value> roots;
-    for (std::size_t i = 0; i < carries; ++i) {
-      if (live.carries[i]) roots.push_back(parts.next[i]);
-    }
-    for (std::size_t i = 0; i < parts.ys.size(); ++i) {
-      if (live.ys[i]) roots.push_back(parts.ys[i]);
-    }
-    reached = reached_from(roots);
-    for (std::size_t i = 0; i < carries; ++i) {
-      if (live.carries[i] || reached.count(parts.carry[i].node.get()) == 0) continue;
-      live.carries[i] = changed = true;
-    }
+  std::vector<Value> pending;
+  for (std::size_t i = 0; i < carries; ++i) {
+    if (live.carries[i]) pending.push_back(parts.next[i]);
+  }
+  for (std::size_t i = 0; i < parts.ys.size(); ++i) {
+    if (live.ys[i]) pending.push_back(parts.ys[i]);
+  }
+  const std::unordered_set<Value, ir::ValueHash> ends(parts.consts.begin(), parts.consts.end());
+  while (!pending.empty()) {
+    const Value value = pending.back();
+    pending.pop_back();
+    if (ends.count(value) != 0 || !reached.insert(value.node.get()).second) continue;
+    pending.insert(pending.end(), value.node->operands.begin(), value.node->operands.end());
+    const auto carry = carry_of.find(value.node.get());
+    if (carry == carry_of.end() || live.carries[carry->second]) continue;
+    live.carries[carry->second] = true;
+    pending.push_back(parts.next[carry->second]);
   }
   for (const Value& slice : parts.slices) {
     live.xs.push_back(reached.count(slice.node.get()) != 0);

@@ -20,13 +20,16 @@ std::vector<bool> remove_constant_carries(ScanParts& parts) {
     map.emplace(parts.carry[i], parts.initial[i]);
   }
   if (map.empty()) return removed;
-  const std::vector<Value> results = ir::replace_values(parts.results(), map);
+  const std::vector<Value> results = parts.replaced(parts.results(), map);
   ScanParts rest = parts;
   rest.initial.clear();
   rest.carry.clear();
   rest.next.clear();
   for (std::size_t i = 0; i < removed.size(); ++i) {
-    if (removed[i]) continue;
+    if (removed[i]) {
+      rest.consts.push_back(parts.initial[i]);
+      continue;
+    }
     rest.initial.push_back(parts.initial[i]);
     rest.carry.push_back(parts.carry[i]);
     rest.next.push_back(results[i]);

@@ -1,13 +1,18 @@
-// Compares all pairs of scans at a level, and fuses those whose carries (or, without carries,
-// inputs) coincide: above all the augmented forward loop of a gradient with the user's own.
+// Sweeps over a level, operands first, and adds each loop to the first group of loops that it can
+// be merged with. Groups are packed after the sweep, so that users of a loop need no rewriting when
+// another loop joins its group; until then equal results of a group have one name.
+//
+// A loop is compared only with groups that have an equal hash of a carry (or, without carries, an
+// equal input). A level costs what its loops cost, and the carries of a group for each loop that
+// joins it.
 #include "core/passes/scan_merge.h"
 
-#include "core/ir/traverse.h"
+#include "core/ir/node_map.h"
 #include "core/ops/rewrite_graph.h"
-#include "core/passes/scan_parts.h"
+#include "core/passes/equal_carries.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 namespace kiln::passes {
 namespace {
@@ -15,186 +20,203 @@ namespace {
 using ir::Node;
 using ir::Value;
 
-/// Numbers equivalence classes by key, in order of first appearance.
-class Classes {
- public:
-  std::size_t operator()(std::size_t before, const Value& value) {
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i].first == before && keys_[i].second == value) return i;
-    }
-    keys_.emplace_back(before, value);
-    return keys_.size() - 1;
-  }
-  std::size_t count() const { return keys_.size(); }
+/// Loops that become one. The name of a result is that of the first loop in the group that has it.
+struct Group {
+  ir::NodeRef first;                    // its first loop
+  std::size_t loops = 1;                // how many
+  std::vector<Value> operands;          // of all loops
+  ScanParts parts;                      // of the loop that they become
+  std::vector<Value> carries, outputs;  // the names of the results of that loop
+  std::unordered_map<Value, std::size_t, ir::ValueHash> output_of;  // by value in the body
 
- private:
-  std::vector<std::pair<std::size_t, Value>> keys_;
-};
-
-/// Classes of carries of both loops that are equal at every step. Carries are in one class if they
-/// have the same initial value and, with the carries of each class substituted for each other, the
-/// same next value. Partition refinement (P. Kanellakis and S. Smolka, 1990) finds the coarsest
-/// such partition: it starts with the classes of initial values and splits them until none changes.
-struct CarryClasses {
-  std::vector<std::size_t> of_a, of_b;
-
-  CarryClasses(const ScanParts& a, const ScanParts& b, const ir::Replacements& shared) {
-    Classes first;
-    for (const Value& initial : a.initial) of_a.push_back(first(0, initial));
-    for (const Value& initial : b.initial) of_b.push_back(first(0, initial));
-    for (std::size_t count = 0, next = first.count(); count != next;) {
-      count = next;
-      next = refine(a, b, shared, count);
-    }
-  }
-
- private:
-  /// Splits the classes by next values; returns how many there are now.
-  std::size_t refine(const ScanParts& a, const ScanParts& b, const ir::Replacements& shared,
-                     std::size_t count) {
-    std::vector<Value> members(count);  // the representative of each class
-    ir::Replacements in_a, in_b = shared;
-    for (std::size_t i = 0; i < of_a.size(); ++i) {
-      Value& member = members[of_a[i]];
-      if (!member) member = a.carry[i];
-      in_a.emplace(a.carry[i], member);
-    }
-    for (std::size_t i = 0; i < of_b.size(); ++i) {
-      Value& member = members[of_b[i]];
-      if (!member) member = b.carry[i];
-      in_b.emplace(b.carry[i], member);
-    }
-    const std::vector<Value> next_a = ir::replace_values(a.next, in_a);
-    const std::vector<Value> next_b = ir::replace_values(b.next, in_b);
-    Classes finer;
-    for (std::size_t i = 0; i < of_a.size(); ++i) of_a[i] = finer(of_a[i], next_a[i]);
-    for (std::size_t i = 0; i < of_b.size(); ++i) of_b[i] = finer(of_b[i], next_b[i]);
-    return finer.count();
+  Group(const ir::NodeRef& scan, ScanParts unpacked)
+      : first(scan), operands(scan->operands), parts(std::move(unpacked)) {
+    const std::vector<Value> results = ir::results_of(scan);
+    const auto middle = results.begin() + static_cast<std::ptrdiff_t>(parts.carry.size());
+    carries.assign(results.begin(), middle);
+    outputs.assign(middle, results.end());
+    for (std::size_t i = 0; i < parts.ys.size(); ++i) output_of.emplace(parts.ys[i], i);
   }
 };
 
-/// For each carry of `b`, the carry of `a` that it always equals, if any.
-std::vector<std::optional<std::size_t>> equal_carries(const ScanParts& a, const ScanParts& b,
-                                                      const ir::Replacements& shared) {
-  const CarryClasses classes(a, b, shared);
-  std::vector<std::optional<std::size_t>> pairs(b.carry.size());
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto found = std::find(classes.of_a.begin(), classes.of_a.end(), classes.of_b[i]);
-    if (found != classes.of_a.end()) {
-      pairs[i] = static_cast<std::size_t>(found - classes.of_a.begin());
-    }
+/// The parameters of a loop that joins, and the parameters of the group with the same value.
+struct SharedParameters {
+  ir::Replacements map;
+  bool has_input = false;
+};
+
+SharedParameters shared_parameters(const ScanParts& a, const ScanParts& b) {
+  SharedParameters shared{.map = {{b.step, a.step}}};
+  for (std::size_t i = 0; i < b.xs.size(); ++i) {
+    const auto found = std::find(a.xs.begin(), a.xs.end(), b.xs[i]);
+    if (found == a.xs.end()) continue;
+    shared.has_input = true;
+    shared.map.emplace(b.slices[i], a.slices[static_cast<std::size_t>(found - a.xs.begin())]);
   }
-  return pairs;
+  return shared;
 }
 
-struct MergedScans {
-  ir::NodeRef scan;
-  std::vector<Value> of_a, of_b;  // the results of both loops, from the new scan
-};
-
-/// Fuses two loops; nullopt if they share no carry (or, without carries, no input).
-std::optional<MergedScans> merge(const Node& first, const Node& second) {
-  const ScanParts a = unpack_scan(first), b = unpack_scan(second);
-  ScanParts both = a;
-  ir::add_guards(both.guards, b.guards);
-  both.is_outer = [&](const Node& node) { return a.is_outer(node) || b.is_outer(node); };
-  ir::Replacements map{{b.step, a.step}};
-  bool share = a.carry.empty() && b.carry.empty();
-  bool share_inputs = false;
-  for (std::size_t i = 0; i < b.xs.size(); ++i) {
-    share_inputs = share_inputs || std::find(a.xs.begin(), a.xs.end(), b.xs[i]) != a.xs.end();
-    map.emplace(b.slices[i], both.add_input(b.xs[i]));
+/// Adds a loop to a group, if they share a carry (or, without carries, an input): the names of its
+/// results; nullopt if they do not.
+std::optional<std::vector<Value>> join(Group& group, const ir::NodeRef& scan, const ScanParts& b) {
+  ScanParts& both = group.parts;
+  if (both.length != b.length || both.reverse != b.reverse) return std::nullopt;
+  if (both.carry.empty() != b.carry.empty()) return std::nullopt;
+  auto [map, share] = shared_parameters(both, b);
+  std::vector<std::optional<std::size_t>> pairs;
+  if (!b.carry.empty()) {
+    pairs = equal_carries(both, b, map);
+    share = std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) { return !!pair; });
   }
-  const auto pairs = equal_carries(a, b, map);
-  for (const auto& pair : pairs) share = share || pair.has_value();
-  if (!share || (a.carry.empty() && !share_inputs)) return std::nullopt;
+  if (!share) return std::nullopt;
 
-  std::vector<std::size_t> carry_of_b;
+  ++group.loops;
+  group.operands.insert(group.operands.end(), scan->operands.begin(), scan->operands.end());
+  both.consts.insert(both.consts.end(), b.consts.begin(), b.consts.end());
+  ir::add_guards(both.guards, b.guards);
+  for (std::size_t i = 0; i < b.xs.size(); ++i) {
+    if (map.count(b.slices[i]) == 0) map.emplace(b.slices[i], both.add_input(b.xs[i]));
+  }
+  std::vector<Value> names;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i]) {
-      map.emplace(b.carry[i], a.carry[*pairs[i]]);
-      carry_of_b.push_back(*pairs[i]);
+      map.emplace(b.carry[i], both.carry[*pairs[i]]);
+      names.push_back(group.carries[*pairs[i]]);
       continue;
     }
-    carry_of_b.push_back(both.carry.size());
     both.carry.push_back(b.carry[i]);
     both.initial.push_back(b.initial[i]);
+    names.push_back({scan, static_cast<std::uint32_t>(i)});
+    group.carries.push_back(names.back());
   }
-  const std::vector<Value> results = ir::replace_values(b.results(), map);
+  const std::vector<Value> results = b.replaced(b.results(), map);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (!pairs[i]) both.next.push_back(results[i]);
   }
-  std::vector<std::size_t> y_of_b;
   for (std::size_t i = pairs.size(); i < results.size(); ++i) {
-    const auto found = std::find(both.ys.begin(), both.ys.end(), results[i]);
-    y_of_b.push_back(static_cast<std::size_t>(found - both.ys.begin()));
-    if (found == both.ys.end()) both.ys.push_back(results[i]);
-  }
-
-  MergedScans merged;
-  merged.scan = pack_scan(both);
-  const auto result = [&](std::size_t i) {
-    return Value{merged.scan, static_cast<std::uint32_t>(i)};
-  };
-  const std::size_t ys = both.carry.size();
-  for (std::size_t i = 0; i < a.carry.size(); ++i) merged.of_a.push_back(result(i));
-  for (std::size_t i = 0; i < a.ys.size(); ++i) merged.of_a.push_back(result(ys + i));
-  for (std::size_t i : carry_of_b) merged.of_b.push_back(result(i));
-  for (std::size_t i : y_of_b) merged.of_b.push_back(result(ys + i));
-  return merged;
-}
-
-bool same_steps(const Node& a, const Node& b) {
-  const auto& x = a.as<ir::ScanAttrs>();
-  const auto& y = b.as<ir::ScanAttrs>();
-  return x.length == y.length && x.reverse == y.reverse;
-}
-
-bool depends_on(const Node& user, const Node& used) {
-  for (const Node* node : ir::topological_order(user.operands)) {
-    if (node == &used) return true;
-  }
-  return false;
-}
-
-/// Replacements that merge the first pair possible at this level; empty if there is none.
-ir::Replacements find_pair(const std::vector<Value>& roots) {
-  std::vector<const Node*> scans;
-  for (const Node* node : ir::topological_order(roots)) {
-    if (node->op != ir::Op::Scan) continue;
-    for (const Node* earlier : scans) {
-      if (!same_steps(*earlier, *node) || depends_on(*node, *earlier)) continue;
-      const ir::OriginScope scope(earlier->origin, /*replace=*/true);
-      const auto merged = merge(*earlier, *node);
-      if (!merged) continue;
-      ir::Replacements map;
-      for (std::uint32_t i = 0; i < earlier->types.size(); ++i) {
-        map.emplace(earlier->result(i), merged->of_a[i]);
-      }
-      for (std::uint32_t i = 0; i < node->types.size(); ++i) {
-        map.emplace(node->result(i), merged->of_b[i]);
-      }
-      return map;
+    const auto [output, is_new] = group.output_of.emplace(results[i], both.ys.size());
+    if (is_new) {
+      both.ys.push_back(results[i]);
+      group.outputs.push_back({scan, static_cast<std::uint32_t>(i)});
     }
-    scans.push_back(node);
+    names.push_back(group.outputs[output->second]);
   }
-  return {};
+  return names;
 }
 
-std::vector<Value> merge_level(std::vector<Value> roots) {
-  for (;;) {
-    const ir::Replacements map = find_pair(roots);
-    if (map.empty()) break;
-    roots = ir::replace_values(roots, map);
-  }
-  return roots;
+/// Hashes of which two loops that can be merged have one in common.
+std::vector<std::size_t> hashes_of(const ScanParts& parts) {
+  if (!parts.carry.empty()) return carry_hashes(parts);
+  std::vector<std::size_t> hashes;
+  for (const Value& x : parts.xs) hashes.push_back(ir::ValueHash()(x));
+  return hashes;
 }
 
-/// Merges inside lambdas first, so that loops with equal inner loops have equal bodies.
+/// One sweep over a level.
+class Sweep {
+ public:
+  /// The roots with loops merged; nullopt if there are none to merge.
+  std::optional<std::vector<Value>> run(const std::vector<Value>& roots) {
+    const std::vector<Value> named = ir::rewrite_nodes(roots, [&](const ir::NodeRef& node) {
+      return node->op == ir::Op::Scan ? add(node) : ir::results_of(node);
+    });
+    if (!has_merged_) return std::nullopt;
+    return packed(named);
+  }
+
+ private:
+  /// Adds a loop to a group, which may be a new one; returns the names of its results.
+  std::vector<Value> add(const ir::NodeRef& scan) {
+    if (const auto* known = names_.find(scan.get())) return *known;
+    ScanParts parts = unpack_scan(*scan);
+    const std::vector<std::size_t> hashes = hashes_of(parts);
+    std::set<std::size_t> candidates;
+    for (const std::size_t hash : hashes) {
+      candidates.insert(groups_with_[hash].begin(), groups_with_[hash].end());
+    }
+    for (const std::size_t candidate : candidates) {
+      if (depends_on(*scan, candidate)) continue;
+      if (auto names = join(groups_[candidate], scan, parts)) {
+        has_merged_ = true;
+        return noted(scan, candidate, hashes, std::move(*names));
+      }
+    }
+    groups_.emplace_back(scan, std::move(parts));
+    return noted(scan, groups_.size() - 1, hashes, ir::results_of(scan));
+  }
+
+  std::vector<Value> noted(const ir::NodeRef& scan, std::size_t group,
+                           const std::vector<std::size_t>& hashes, std::vector<Value> names) {
+    for (const std::size_t hash : hashes) groups_with_[hash].insert(group);
+    group_of_.emplace(scan.get(), group);
+    loops_.push_back(scan);
+    return *names_.emplace(scan.get(), std::move(names)).first;
+  }
+
+  /// The node that stands for the node: the first loop of its group.
+  const Node* leader_of(const Node* node) const {
+    const std::size_t* group = group_of_.find(node);
+    return group == nullptr ? node : groups_[*group].first.get();
+  }
+  /// What a leader depends on.
+  const std::vector<Value>& operands_of(const Node* leader) const {
+    const std::size_t* group = group_of_.find(leader);
+    return group == nullptr ? leader->operands : groups_[*group].operands;
+  }
+
+  /// Whether the loop depends on a result of the group, also by way of merged loops.
+  bool depends_on(const Node& scan, std::size_t group) const {
+    const Node* const target = groups_[group].first.get();
+    ir::NodeSet seen;  // what the group depends on does not depend on the group
+    for (const Value& operand : groups_[group].operands) seen.insert(leader_of(operand.node.get()));
+    std::vector<const Node*> pending;
+    const auto visit = [&](const std::vector<Value>& operands) {
+      for (const Value& operand : operands) {
+        const Node* node = leader_of(operand.node.get());
+        if (seen.insert(node)) pending.push_back(node);
+      }
+    };
+    for (visit(scan.operands); !pending.empty();) {
+      const Node* node = pending.back();
+      if (node == target) return true;
+      pending.pop_back();
+      visit(operands_of(node));
+    }
+    return false;
+  }
+
+  /// The roots with each name replaced by the result of a packed loop.
+  std::vector<Value> packed(const std::vector<Value>& roots) const {
+    ir::Replacements map;
+    for (const Group& group : groups_) {
+      if (group.loops == 1) continue;
+      const ir::OriginScope scope(group.first->origin, /*replace=*/true);
+      ScanParts parts = group.parts;
+      parts.is_outer = ir::reached_from(group.operands);
+      const ir::NodeRef scan = pack_scan(parts);
+      std::uint32_t next = 0;
+      for (const Value& name : group.carries) map.emplace(name, Value{scan, next++});
+      for (const Value& name : group.outputs) map.emplace(name, Value{scan, next++});
+    }
+    return ir::replace_throughout(roots, map);
+  }
+
+  std::vector<Group> groups_;
+  std::unordered_map<std::size_t, std::set<std::size_t>> groups_with_;  // by hash
+  ir::NodeMap<std::size_t> group_of_;      // of each loop
+  ir::NodeMap<std::vector<Value>> names_;  // of the results of each loop
+  std::vector<ir::NodeRef> loops_;         // keeps the keys above alive
+  bool has_merged_ = false;
+};
+
+/// Merges inside lambdas first, so that loops with equal inner loops have equal bodies. Another
+/// sweep finds groups that a loop of both connected.
 std::vector<Value> merge_everywhere(const std::vector<Value>& roots) {
-  return merge_level(ir::rewrite_nodes(roots, [](const ir::NodeRef& node) {
+  std::vector<Value> merged = ir::rewrite_nodes(roots, [](const ir::NodeRef& node) {
     return ir::results_of(ir::change_lambdas(node, merge_everywhere));
-  }));
+  });
+  while (auto next = Sweep().run(merged)) merged = std::move(*next);
+  return merged;
 }
 
 }  // namespace

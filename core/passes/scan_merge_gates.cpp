@@ -2,7 +2,6 @@
 // repeats until nothing changes.
 #include "core/passes/scan_merge_gates.h"
 
-#include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/passes/scan_parts.h"
@@ -81,18 +80,22 @@ void merge(const std::vector<WeightDot>& group, ir::Replacements& replacements) 
 ir::Replacements find_groups(const ScanParts& parts) {
   const StepDependence changes(parts, parts.parameters());
   std::vector<std::vector<WeightDot>> groups;
-  for (const Node* node : ir::topological_order(parts.results())) {
+  std::unordered_map<Value, std::vector<std::size_t>, ir::ValueHash> sharing;  // by operand
+  for (const Node* node : parts.order(parts.results())) {
     if (node->op != ir::Op::Dot) continue;
     for (std::size_t weight : {1u, 0u}) {
       if (changes(node->operands[weight]) || !changes(node->operands[1 - weight])) continue;
       const auto dot = weight_dot_of(*node, weight);
       if (!dot) continue;
-      const auto fits = [&](const auto& group) { return fit_together(group.front(), *dot); };
-      const auto group = std::find_if(groups.begin(), groups.end(), fits);
-      if (group == groups.end()) {
+      std::vector<std::size_t>& candidates = sharing[dot->shared()];
+      const auto group = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t one) {
+        return fit_together(groups[one].front(), *dot);
+      });
+      if (group == candidates.end()) {
+        candidates.push_back(groups.size());
         groups.push_back({*dot});
       } else {
-        group->push_back(*dot);
+        groups[*group].push_back(*dot);
       }
       break;
     }
@@ -107,11 +110,11 @@ ir::Replacements find_groups(const ScanParts& parts) {
 std::optional<std::vector<Value>> merge_gates(const Node& scan) {
   ScanParts parts = unpack_scan(scan);
   bool changed = false;
-  // Operands of merged matmuls may depend on each other: each round merges one level.
+  // Another round merges matmuls whose operands became equal.
   for (;;) {
     const ir::Replacements replacements = find_groups(parts);
     if (replacements.empty()) break;
-    parts.set_results(ir::replace_values(parts.results(), replacements));
+    parts.set_results(parts.replaced_throughout(parts.results(), replacements));
     changed = true;
   }
   if (!changed) return std::nullopt;

@@ -76,7 +76,7 @@ class SumMerger {
     const StepDependence changes(parts_, parts_.parameters());
     const PinnedNodes is_pinned(parts_);
     const std::vector<Value> roots = parts_.results();
-    for (const SumTree& tree : find_sums(roots)) {
+    for (const SumTree& tree : find_sums(parts_.order(roots), roots)) {
       std::vector<TermDot> group = group_of(tree, changes, is_pinned);
       if (group.empty()) continue;
       order_like_forward(group);
@@ -166,7 +166,7 @@ class SumMerger {
     }
     stack_concatenation(computed, axis, merged.operand);
     const ir::Replacements replaced{{tree.sum, sum_with(tree, merged)}};
-    parts_.set_results(ir::replace_values(parts_.results(), replaced));
+    parts_.set_results(parts_.replaced(parts_.results(), replaced));
   }
 
   /// Stacks `all`, the concatenation of `computed`, instead of its parts, if each part is an

@@ -1,7 +1,6 @@
 // Unpacks and packs scans, and visits all scans of a graph, inner ones first.
 #include "core/passes/scan_parts.h"
 
-#include "core/ir/traverse.h"
 #include "core/ops/make.h"
 #include "core/ops/pinned.h"
 #include "core/ops/rewrite_graph.h"
@@ -46,6 +45,25 @@ void ScanParts::set_results(const std::vector<Value>& results) {
   next.assign(results.begin(), middle);
 }
 
+std::vector<const Node*> ScanParts::order(std::span<const Value> roots,
+                                          const ir::StopAt& stop) const {
+  const auto is_const = ir::one_of(consts);
+  return ir::topological_order(roots, [&](const Value& value) {
+    return is_const(value) || (stop && stop(value));
+  });
+}
+
+std::vector<Value> ScanParts::replaced(std::span<const Value> roots, ir::Replacements map) const {
+  for (const Value& value : consts) map.emplace(value, value);
+  return ir::replace_values(roots, map);
+}
+
+std::vector<Value> ScanParts::replaced_throughout(std::span<const Value> roots,
+                                                  ir::Replacements map) const {
+  for (const Value& value : consts) map.emplace(value, value);
+  return ir::replace_throughout(roots, map);
+}
+
 Value ScanParts::add_input(const Value& stacked) {
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (xs[i] == stacked) return slices[i];
@@ -82,6 +100,7 @@ ScanParts unpack_scan(const Node& scan) {
     const Value& operand = scan.operands[i];
     if (position < attrs.consts) {
       arguments.push_back(operand);
+      parts.consts.push_back(operand);
       continue;
     }
     arguments.push_back(fresh_parameter(attrs.body->parameters[i + 1]));
@@ -105,18 +124,19 @@ ir::NodeRef pack_scan(const ScanParts& parts) {
   for (const Value& value : parts.slices) map.emplace(value, builder.parameters()[next++]);
   const ir::CapturePolicy policy{
       .is_created_inside = [&](const Node& node) { return !parts.is_outer(node); },
+      .is_outside = ir::one_of(parts.consts),
       .always_runs = parts.always_runs(),
       .guards = parts.guards,
       .collects_guards = false};
-  const ir::Closure closure = builder.close(ir::replace_values(parts.results(), map),
-                                            ir::kAfterStepNumber, policy);
+  const ir::Closure closure =
+      builder.close(parts.replaced(parts.results(), std::move(map)), ir::kAfterStepNumber, policy);
   return ir::make_scan(closure, parts.initial, parts.xs, parts.length, parts.reverse);
 }
 
 StepDependence::StepDependence(const ScanParts& parts, const std::vector<Value>& parameters) {
   const std::vector<Value> roots = parts.results();
   for (const Value& parameter : parameters) depends_[parameter.node.get()] = true;
-  for (const Node* node : ir::topological_order(roots)) {
+  for (const Node* node : parts.order(roots)) {
     bool depends = depends_.count(node) != 0 && depends_[node];
     for (const Value& operand : node->operands) {
       const auto found = depends_.find(operand.node.get());
@@ -135,15 +155,15 @@ PinnedNodes::PinnedNodes(const ScanParts& parts) {
   if (parts.always_runs()) return;
   const std::vector<Value> roots = parts.results();
   const StepDependence changes(parts, parts.parameters());
-  for (const Node* node : ir::topological_order(roots)) {
-    if (parts.is_outer(*node) || node->op == ir::Op::Parameter) continue;
+  for (const Node* node : parts.order(roots)) {
+    if (node->op == ir::Op::Parameter) continue;
     if (changes(node->result())) {
       if (!ir::guards_of(*node).empty()) pinned_.insert(node);
       continue;
     }
     const bool on_pinned = std::any_of(node->operands.begin(), node->operands.end(),
                                        [&](const Value& operand) { return (*this)(operand); });
-    if (on_pinned || ir::is_pinned(*node)) pinned_.insert(node);
+    if ((on_pinned || ir::is_pinned(*node)) && !parts.is_outer(*node)) pinned_.insert(node);
   }
 }
 

@@ -8,6 +8,7 @@
 //   Parts:  initial {%c0}, carry {%c}, xs {%x}, slices {%xt}, next {add %c (mul %w %xt)}
 #pragma once
 
+#include "core/ir/traverse.h"
 #include "core/ops/lambda_builder.h"
 
 #include <optional>
@@ -16,6 +17,7 @@
 namespace kiln::passes {
 
 struct ScanParts {
+  std::vector<ir::Value> consts;   // captured outer values: the body ends there
   ir::Value step;                  // the step number: a parameter
   std::vector<ir::Value> initial;  // initial carries: outer values
   std::vector<ir::Value> carry;    // carries: parameters
@@ -36,6 +38,15 @@ struct ScanParts {
   /// All results of the body: next, then ys.
   std::vector<ir::Value> results() const;
   void set_results(const std::vector<ir::Value>& results);
+  /// The nodes of the body that `roots` depend on, operands before users, without values for which
+  /// `stop` is true. Not beyond `consts`, so that a loop costs what its body costs.
+  std::vector<const ir::Node*> order(std::span<const ir::Value> roots,
+                                     const ir::StopAt& stop = {}) const;
+  /// ir::replace_values(), but not beyond `consts`.
+  std::vector<ir::Value> replaced(std::span<const ir::Value> roots, ir::Replacements map) const;
+  /// ir::replace_throughout(), but not beyond `consts`.
+  std::vector<ir::Value> replaced_throughout(std::span<const ir::Value> roots,
+                                             ir::Replacements map) const;
   /// Adds a stacked input and returns its slice parameter; returns that of an equal one if there is
   /// one.
   ir::Value add_input(const ir::Value& stacked);

@@ -28,7 +28,7 @@ class OutputPusher {
         budget_(parts_),
         changes_(parts_, parts_.parameters()),
         is_pinned_(parts_) {
-    for (const Node* node : ir::topological_order(parts_.next)) feeds_carry_.insert(node);
+    for (const Node* node : parts_.order(parts_.next)) feeds_carry_.insert(node);
     for (std::size_t i = 0; i < parts_.slices.size(); ++i) {
       stacked_.emplace(parts_.slices[i], parts_.xs[i]);
     }
@@ -74,7 +74,7 @@ class OutputPusher {
 
   void find_sums() {
     const std::vector<Value> roots = parts_.results();
-    const ir::UseCounts uses = ir::count_uses(ir::topological_order(roots), roots);
+    const ir::UseCounts uses = ir::count_uses(parts_.order(roots), roots);
     // Matmuls first: the sums often reduce their operands, which are then stacked already.
     for (const ir::Op op : {ir::Op::Dot, ir::Op::Sum}) {
       for (std::size_t i = 0; i < parts_.next.size(); ++i) {
@@ -199,7 +199,7 @@ class OutputPusher {
   /// Matmuls that can be pushed, and nodes that depend on them.
   std::unordered_set<const Node*> nodes_after_dots() const {
     std::unordered_set<const Node*> found;
-    for (const Node* node : ir::topological_order(parts_.ys)) {
+    for (const Node* node : parts_.order(parts_.ys)) {
       const Value value = node->result();
       bool depends = def(*node).lowering == ir::Lowering::Contraction && changes(value) &&
                      is_output_only(value);
@@ -217,7 +217,7 @@ class OutputPusher {
     const auto was_visited = [&](const Value& value) {
       return visited_.count(value.node.get()) != 0;
     };
-    for (const Node* node : ir::topological_order({&root, 1}, was_visited)) {
+    for (const Node* node : parts_.order({&root, 1}, was_visited)) {
       if (visited_.insert(node).second) visited_order_.push_back(node);
       const Value value = node->result();
       if (!changes(value) || !is_output_only(value) || is_pinned_(value)) continue;

@@ -61,12 +61,145 @@ inputs %0 %1
 outputs %3#0 %3#1
 )";
 
+const char* const kCrossedBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
+%1 = placeholder id=1 name="x" : $T[$N,2]
+%2 = placeholder id=2 name="x" : $T[2]
+%3 = scan %0 %1 body={
+  parameters int64[], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  results %2 %0
+} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
+%4 = scan %2 %1 %3#1 body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=3 : $T[2]
+  %4 = sub %0 %3 : $T[2]
+  results %2 %4
+} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2]
+%5 = scan %2 %1 body={
+  parameters int64[], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  results %2 %0
+} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
+%6 = scan %0 %1 %5#1 body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=3 : $T[2]
+  %4 = add %0 %3 : $T[2]
+  results %2 %4
+} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2]
+inputs %0 %1 %2
+outputs %4#1 %6#1
+)";
+
+const char* const kCrossedAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+%1 = placeholder id=1 name="x" : $T[$N,2]
+%2 = placeholder id=2 name="x" : $T[2]
+%3 = scan %0 %1 body={
+  parameters int64[], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  results %2 %0
+} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
+%4 = scan %2 %1 %3#1 body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=3 : $T[2]
+  %4 = sub %0 %3 : $T[2]
+  results %2 %4 %0
+} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2], $T[$N,2]
+%5 = scan %0 %1 %4#2 body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=3 : $T[2]
+  %4 = add %0 %3 : $T[2]
+  results %2 %4
+} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2]
+inputs %0 %1 %2
+outputs %4#1 %5#1
+)";
+
+const char* const kConnectedBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
+%1 = placeholder id=1 name="x" : $T[$N,2]
+%2 = placeholder id=2 name="x" : $T[2]
+%3 = scan %0 %1 body={
+  parameters int64[], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  results %2 %0
+} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
+%4 = tanh %3#1 : $T[$N,2]
+%5 = scan %2 %1 body={
+  parameters int64[], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = add %0 %1 : $T[2]
+  results %2 %0
+} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
+%6 = tanh %5#1 : $T[$N,2]
+%7 = scan %0 %2 %1 body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=3 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=2 : $T[2]
+  %4 = add %3 %1 : $T[2]
+  %5 = sub %0 %3 : $T[2]
+  results %2 %4 %5
+} consts=0 carry=2 xs=1 length=$N reverse=$R : $T[2], $T[2], $T[$N,2]
+inputs %0 %1 %2
+outputs %4 %6 %7#2
+)";
+
+const char* const kConnectedAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+%1 = placeholder id=1 name="x" : $T[$N,2]
+%2 = placeholder id=2 name="x" : $T[2]
+%3 = scan %0 %2 %1 body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=3 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=2 : $T[2]
+  %4 = add %3 %1 : $T[2]
+  %5 = sub %0 %3 : $T[2]
+  results %2 %4 %0 %5 %3
+} consts=0 carry=2 xs=1 length=$N reverse=$R : $T[2], $T[2], $T[$N,2], $T[$N,2], $T[$N,2]
+%4 = tanh %3#2 : $T[$N,2]
+%5 = tanh %3#4 : $T[$N,2]
+inputs %0 %1 %2
+outputs %4 %5 %3#3
+)";
+
 TEST_CASE("scan_merge makes one loop of two with the same carry") {
   check_pass(passes::scan_merge, kBefore, kAfter);
 }
 
 TEST_CASE("scan_merge keeps a loop that needs the other") {
   check_unchanged(passes::scan_merge, kUnchanged);
+}
+
+// Of two pairs of loops, each with one that reads a result of the other pair, only one can become
+// one loop: the other loops then depend on each other by way of it.
+TEST_CASE("scan_merge keeps a loop that needs the other by way of a merged one") {
+  check_pass(passes::scan_merge, kCrossedBefore, kCrossedAfter);
+}
+
+TEST_CASE("scan_merge makes one loop of two without a common carry that a third connects") {
+  check_pass(passes::scan_merge, kConnectedBefore, kConnectedAfter);
 }
 
 }  // namespace
