@@ -81,8 +81,13 @@ inline kiln_error* current_error() noexcept {
       return to_error(Failure(KILN_CODE_RESOURCE_EXHAUSTED, "out of memory"));
     } catch (const abi::BrokenStruct& broken) {
       return to_error(Failure(KILN_CODE_INVALID_ARGUMENT, broken.what()));
+    } catch (const std::length_error&) {  // its text is the name of a function of the library
+      return to_error(Failure(KILN_CODE_RESOURCE_EXHAUSTED,
+                              "out of memory: more elements than a container can hold"));
     } catch (const std::exception& other) {
-      return to_error(Failure(KILN_CODE_INTERNAL, other.what()));
+      const std::string text = other.what();
+      return to_error(Failure(KILN_CODE_INTERNAL,
+                              text.empty() ? "an exception without a text" : text));
     } catch (...) {
       return to_error(Failure(KILN_CODE_INTERNAL, "an exception of unknown type"));
     }

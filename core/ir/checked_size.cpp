@@ -7,7 +7,7 @@
 
 namespace kiln::ir::checked {
 
-void reject(const char* message) {
+void reject(const std::string& message) {
   const Origin origin = current_origin();
   throw ValueError(origin.function, "", message, origin.where);
 }

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace kiln::ir::checked {
 
 /// Throws ValueError with the K function and line of current_origin().
-[[noreturn]] void reject(const char* message);
+[[noreturn]] void reject(const std::string& message);
 
 [[noreturn]] inline void overflow() { reject("a dimension does not fit in 64 bits"); }
 
@@ -14,6 +15,12 @@ inline std::int64_t add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) overflow();
   return sum;
+}
+
+inline std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) overflow();
+  return difference;
 }
 
 inline std::int64_t mul(std::int64_t a, std::int64_t b) {

@@ -1,4 +1,5 @@
-// Compiles a Dim to postfix instructions, which run on a stack whose depth is known beforehand.
+// Compiles a Dim to postfix instructions, which run on a stack whose depth is known beforehand. The
+// results of its operations stay at the bottom of the stack, where all users load them.
 #include "core/ir/dim_evaluator.h"
 
 #include "core/ir/checked_size.h"
@@ -14,10 +15,28 @@ constexpr std::size_t kInlineDepth = 16;
 
 }  // namespace
 
+DimEvaluator::Action DimEvaluator::action_of(DimOp op) {
+  switch (op) {
+    case DimOp::FloorDiv: return Action::FloorDiv;
+    case DimOp::Mod: return Action::Mod;
+    case DimOp::Max: return Action::Max;
+    case DimOp::Min: break;
+  }
+  return Action::Min;
+}
+
 DimEvaluator::DimEvaluator(const Dim& dim, std::span<const Symbol> symbols) {
   steps_.clear();
   max_depth_ = 0;
-  compile(dim, symbols);
+  Results results;
+  for (const DimAtom* atom : operations_of(dim)) {
+    const auto& [op, left, right] = *atom->operation();
+    compile(left, symbols, results);
+    compile(right, symbols, results);
+    combine(action_of(op));
+    results.emplace(atom, depth_ - 1);
+  }
+  compile(dim, symbols, results);
 }
 
 void DimEvaluator::push(Action action, std::int64_t number) {
@@ -30,34 +49,28 @@ void DimEvaluator::combine(Action action) {
   --depth_;
 }
 
-void DimEvaluator::compile(const Dim& dim, std::span<const Symbol> symbols) {
+void DimEvaluator::compile(const Dim& dim, std::span<const Symbol> symbols,
+                           const Results& results) {
   if (dim.is_static()) return push(Action::Push, dim.value());
   push(Action::Push, dim.expr()->constant);
   for (const DimTerm& term : dim.expr()->terms) {
     push(Action::Push, term.coefficient);
-    for (const auto& factor : term.factors) {
-      compile(*factor, symbols);
+    for (const DimAtomRef& factor : term.factors) {
+      if (const Symbol* symbol = factor->symbol()) {
+        load(*symbol, symbols);
+      } else {
+        push(Action::Reload, static_cast<std::int64_t>(results.at(factor.get())));
+      }
       combine(Action::Mul);
     }
     combine(Action::Add);
   }
 }
 
-void DimEvaluator::compile(const DimAtom& atom, std::span<const Symbol> symbols) {
-  if (const auto* symbol = std::get_if<Symbol>(&atom)) {
-    const auto found = std::find(symbols.begin(), symbols.end(), *symbol);
-    bound_ = bound_ && found != symbols.end();
-    return push(Action::Load, found - symbols.begin());
-  }
-  const auto& [op, left, right] = std::get<DimOperation>(atom);
-  compile(left, symbols);
-  compile(right, symbols);
-  switch (op) {
-    case DimOp::FloorDiv: return combine(Action::FloorDiv);
-    case DimOp::Mod: return combine(Action::Mod);
-    case DimOp::Max: return combine(Action::Max);
-    case DimOp::Min: return combine(Action::Min);
-  }
+void DimEvaluator::load(const Symbol& symbol, std::span<const Symbol> symbols) {
+  const auto found = std::find(symbols.begin(), symbols.end(), symbol);
+  bound_ = bound_ && found != symbols.end();
+  push(Action::Load, found - symbols.begin());
 }
 
 std::int64_t DimEvaluator::operator()(std::span<const std::int64_t> values) const {
@@ -74,10 +87,11 @@ std::int64_t DimEvaluator::run(std::span<const std::int64_t> values,
                                std::span<std::int64_t> stack) const {
   std::size_t top = 0;  // the next free entry
   for (const Step& step : steps_) {
-    if (step.action == Action::Push || step.action == Action::Load) {
-      stack[top++] = step.action == Action::Push
-                         ? step.number
-                         : values[static_cast<std::size_t>(step.number)];
+    const auto index = static_cast<std::size_t>(step.number);
+    if (step.action <= Action::Reload) {
+      stack[top++] = step.action == Action::Push   ? step.number
+                     : step.action == Action::Load ? values[index]
+                                                   : stack[index];
       continue;
     }
     const std::int64_t right = stack[--top];
@@ -90,10 +104,11 @@ std::int64_t DimEvaluator::run(std::span<const std::int64_t> values,
       case Action::Max: left = std::max(left, right); break;
       case Action::Min: left = std::min(left, right); break;
       case Action::Push:
-      case Action::Load: break;
+      case Action::Load:
+      case Action::Reload: break;
     }
   }
-  return stack[0];
+  return stack[top - 1];
 }
 
 }  // namespace kiln::ir

@@ -1,5 +1,5 @@
-// DimEvaluator: a Dim compiled to stack instructions, for evaluation at every call without lookups,
-// callbacks or (for dims of usual size) allocation.
+// DimEvaluator: a Dim compiled to instructions on a stack, for evaluation at every call without
+// lookups, callbacks or (for dims of usual size) allocation. An operation is evaluated once.
 #pragma once
 
 #include "core/ir/dim.h"
@@ -20,14 +20,17 @@ class DimEvaluator {
   std::int64_t operator()(std::span<const std::int64_t> values) const;
 
  private:
-  enum class Action : std::uint8_t { Push, Load, Add, Mul, FloorDiv, Mod, Max, Min };
+  enum class Action : std::uint8_t { Push, Load, Reload, Add, Mul, FloorDiv, Mod, Max, Min };
   struct Step {
     Action action = Action::Push;
-    std::int64_t number = 0;  // Push: the integer; Load: the index into values
+    std::int64_t number = 0;  // Push: the integer; Load: the index into values; Reload: of the stack
   };
+  /// The entry of the stack that holds the result of each operation.
+  using Results = std::unordered_map<const DimAtom*, std::size_t>;
 
-  void compile(const Dim& dim, std::span<const Symbol> symbols);
-  void compile(const DimAtom& atom, std::span<const Symbol> symbols);
+  void compile(const Dim& dim, std::span<const Symbol> symbols, const Results& results);
+  static Action action_of(DimOp op);
+  void load(const Symbol& symbol, std::span<const Symbol> symbols);
   void push(Action action, std::int64_t number);
   void combine(Action action);
   std::int64_t run(std::span<const std::int64_t> values, std::span<std::int64_t> stack) const;

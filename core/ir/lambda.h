@@ -7,6 +7,9 @@
 
 namespace kiln::ir {
 
+/// The deepest nesting of lambdas, which bounds recursion over them.
+inline constexpr std::uint32_t kMaxNesting = 64;
+
 struct Lambda {
   std::vector<Type> parameters;
   std::vector<Value> results;

@@ -71,6 +71,8 @@ class Node {
   const std::vector<Type> types;
   /// The origin at which it was first requested; origins() in intern.h returns all.
   const Origin origin;
+  /// How deep lambdas are nested in it; 0 without any.
+  const std::uint32_t nesting;
 
   Value result(std::uint32_t index = 0) const;
   /// The attributes. REQUIRES: they are of that struct.

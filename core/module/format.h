@@ -14,6 +14,10 @@
 //              nodes and results, then (since minor version 2) its own guards in the same form
 //   origins    per node an index of (file, line, function), which follows its first use; optional
 //   constants  the large constants; only in files
+//
+// A dim is the list of its operations that the section does not have yet, operands first, then its
+// polynomial. An operation is an ir::DimOp and two polynomials, and is numbered within the section.
+// A polynomial is its constant and its terms; a term is a coefficient and factors.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +28,16 @@ namespace kiln::module {
 
 inline constexpr char kMagic[8] = {'K', 'I', 'L', 'N', 'M', 'O', 'D', 'L'};
 inline constexpr std::uint16_t kFormatMajor = 0;
-inline constexpr std::uint16_t kFormatMinor = 3;
+inline constexpr std::uint16_t kFormatMinor = 4;
 inline constexpr std::uint16_t kFirstMinorWithLambdaGuards = 2;
+inline constexpr std::uint16_t kFirstMinorWithSharedDims = 4;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;
 
-/// In a factor of a dim, a symbol; other numbers are ir::DimOp.
-inline constexpr std::uint64_t kSymbolAtom = 0;
+/// The kinds of a factor of a dim, which precede its number. Before kFirstMinorWithSharedDims, other
+/// kinds than a symbol are an ir::DimOp, and its operands follow.
+inline constexpr std::uint64_t kSymbolFactor = 0;
+inline constexpr std::uint64_t kOperationFactor = 1;
 
 enum class Section : std::uint32_t { Names = 1, Types, Graph, State, Guards, Origins, Constants };
 

@@ -17,33 +17,37 @@ bool is_symbol_character(char c) {
          c == '.' || c == '/' || c == ':' || c == '\'' || c == '~';
 }
 
+LocalSymbols::LocalSymbols(Names names)
+    : names_(names), local_([this](const ir::Symbol& symbol) {
+        return std::optional(ir::Dim::of(entries_[numbers_.at(symbol.id)].local));
+      }) {}
+
 const ir::Dim& LocalSymbols::operator()(const ir::Dim& dim) {
   if (dim.is_static()) return dim;
   const auto found = known_.find(dim.expr());
   if (found != known_.end()) return found->second;
-  return known_.emplace(dim.expr(), number_symbols_of(dim)).first->second;
+  number_symbols_of(dim);
+  return known_.emplace(dim.expr(), local_(dim)).first->second;
 }
 
-ir::Dim LocalSymbols::number_symbols_of(const ir::Dim& dim) {
+void LocalSymbols::number_symbols_of(const ir::Dim& dim) {
+  bool all_known = true;
+  for_each_symbol(dim, [&](const ir::Symbol& symbol) {
+    all_known = all_known && numbers_.count(symbol.id) != 0;
+  });
+  if (all_known) return;
   // New symbols are numbered in the order in which they occur after the known ones are replaced by
   // their numbers. That order does not depend on ids, so a reader reproduces it.
-  bool all_known = true;
   const ir::Dim ordered = substitute(dim, [&](const ir::Symbol& symbol) -> std::optional<ir::Dim> {
     const auto known = numbers_.find(symbol.id);
     if (known != numbers_.end()) {
       return ir::Dim::of({static_cast<std::int64_t>(known->second) - kBelowIds,
                           entries_[known->second].original});
     }
-    all_known = false;
     return std::nullopt;
   });
-  if (!all_known) {
-    for_each_symbol(ordered, [&](const ir::Symbol& symbol) {
-      if (symbol.id >= 0 && numbers_.count(symbol.id) == 0) add(symbol);
-    });
-  }
-  return substitute(dim, [&](const ir::Symbol& symbol) {
-    return std::optional(ir::Dim::of(entries_[numbers_.at(symbol.id)].local));
+  for_each_symbol(ordered, [&](const ir::Symbol& symbol) {
+    if (symbol.id >= 0 && numbers_.count(symbol.id) == 0) add(symbol);
   });
 }
 

@@ -17,7 +17,9 @@ class LocalSymbols {
     Original,
     Unique,  ///< made distinct, and made of characters that the text form allows
   };
-  explicit LocalSymbols(Names names) : names_(names) {}
+  explicit LocalSymbols(Names names);
+  LocalSymbols(const LocalSymbols&) = delete;
+  LocalSymbols& operator=(const LocalSymbols&) = delete;
 
   /// `dim` with symbols whose ids are their numbers. REQUIRES: `dim` outlives this object.
   const ir::Dim& operator()(const ir::Dim& dim);
@@ -30,7 +32,7 @@ class LocalSymbols {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  ir::Dim number_symbols_of(const ir::Dim& dim);
+  void number_symbols_of(const ir::Dim& dim);
   void add(const ir::Symbol& symbol);
   std::string unique_word(const std::string& name);
 
@@ -39,6 +41,7 @@ class LocalSymbols {
   std::unordered_map<std::int64_t, std::size_t> numbers_;  // by id
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, std::size_t> next_suffix_;
+  ir::Substitution local_;
   std::unordered_map<const ir::DimExpr*, ir::Dim> known_;
 };
 

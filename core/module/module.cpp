@@ -4,6 +4,8 @@
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 
+#include <algorithm>
+
 namespace kiln::module {
 
 const ir::Origin& Module::origin_of(const ir::Node& node) const {
@@ -26,6 +28,11 @@ std::vector<ir::Value> Module::written_roots() const {
 const ir::Node* Module::node_numbered(std::uint64_t number) const {
   const auto order = ir::topological_order(written_roots());
   return number < order.size() ? order[number] : nullptr;
+}
+
+bool same_types(const ir::Type& a, const ir::Type& b) {
+  return a.dtype == b.dtype &&
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), ir::same_value);
 }
 
 Module make_module(const ir::Graph& graph, std::vector<ir::Guard> guards, std::string name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/ir/graph.h"
+#include "core/ir/lambda.h"
 
 #include <unordered_map>
 
@@ -45,14 +46,21 @@ struct SideConstant {
 
 // Limits that readers enforce.
 inline constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 32;
-inline constexpr std::size_t kMaxNesting = 64;
-inline constexpr std::size_t kMaxDims = 64;      // of a type
-inline constexpr std::size_t kMaxDimDepth = 32;  // nesting of floordiv, mod, max and min
-inline constexpr std::size_t kMaxDimTerms = 256;
+inline constexpr std::size_t kMaxNesting = ir::kMaxNesting;  // of lambdas
+inline constexpr std::size_t kMaxDims = 64;                  // of a type
+/// The nesting of the operations of a dim within one expression of the text form, and in bytes
+/// before kFirstMinorWithSharedDims.
+inline constexpr std::size_t kMaxInlineDimDepth = 32;
+/// The terms of a product of operations that are polynomials, which no writer writes.
+inline constexpr std::size_t kMaxExpandedTerms = 256;
 
-/// The number of terms of the polynomial. Readers reject products that would have too many.
+/// The number of terms of the polynomial.
 inline std::size_t term_count(const ir::Dim& dim) {
   return dim.expr() ? dim.expr()->terms.size() + 1 : 1;
 }
+
+/// Whether the types are equal, but for the form of dims of the same value: simplification may
+/// depend on the order of symbols of one name, which differs between processes.
+bool same_types(const ir::Type& a, const ir::Type& b);
 
 }  // namespace kiln::module

@@ -15,6 +15,7 @@
 
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <map>
 
 namespace kiln::module {
@@ -68,6 +69,7 @@ class Parser {
       const std::size_t start = scan_.position();
       const std::string_view word = scan_.word();
       if (word == "symbol") return values_.symbol_line();
+      if (word == "dim") return values_.dim_line();
       if (word == "blob") return values_.blob_lines();
       if (word == "inputs") return list(module_.graph.inputs, has_inputs_, start);
       if (word == "outputs") return list(module_.graph.outputs, has_outputs_, start);
@@ -76,7 +78,7 @@ class Parser {
       if (word == "guard") return guard(module_.guards);
       scan_.seek(start);
       scan_.fail_expected(
-          "a value (%0 = ...), symbol, blob, inputs, outputs, update, state or guard");
+          "a value (%0 = ...), symbol, dim, blob, inputs, outputs, update, state or guard");
     });
   }
 
@@ -155,7 +157,8 @@ class Parser {
     set_type(fields, types, types_position);
     const ir::Origin origin = scan_.trailing_origin();
     NodeRef parsed = make(fields, std::move(operands), origin);
-    if (parsed->types != types) {
+    if (!std::equal(types.begin(), types.end(), parsed->types.begin(), parsed->types.end(),
+                    same_types)) {
       scan_.fail_at(types_position, text("the type of ", d.name, " is ", join_text(parsed->types),
                                          ", not ", join_text(types)));
     }

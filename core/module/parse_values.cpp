@@ -22,6 +22,15 @@ void ValueParser::symbol_line() {
   }
 }
 
+void ValueParser::dim_line() {
+  scan_.expect('#');
+  const std::size_t position = scan_.position();
+  if (scan_.number("the number of a dim") != operations_.size()) {
+    scan_.fail_at(position, text("expected dim #", operations_.size()));
+  }
+  operations_.push_back(dim());
+}
+
 void ValueParser::blob_lines() {
   scan_.skip_space();
   const std::size_t position = scan_.position();
@@ -55,15 +64,14 @@ ir::Dim ValueParser::dim() {
 }
 
 ir::Dim ValueParser::dim(std::size_t depth) {
-  if (depth > kMaxDimDepth) scan_.fail("a dim is nested too deep");
-  ir::Dim sum = term(depth);
-  std::size_t terms = 1;
+  if (depth > kMaxInlineDimDepth) scan_.fail("a dim is nested too deep");
+  ir::Dims terms{term(depth)};
   while (scan_.here() == '+' || scan_.here() == '-') {
-    if (++terms > kMaxDimTerms) scan_.fail("a dim has too many terms");
+    if (terms.size() > ir::kMaxDimTerms) scan_.fail("a dim has too many terms");
     scan_.take_here('+');
-    sum = sum + term(depth);
+    terms.push_back(term(depth));
   }
-  return sum;
+  return terms.size() == 1 ? terms[0] : ir::total(terms);
 }
 
 ir::Dim ValueParser::term(std::size_t depth) {
@@ -78,7 +86,7 @@ ir::Dim ValueParser::term(std::size_t depth) {
   }
   while (scan_.take_here('*')) {
     const ir::Dim by = factor(depth);
-    if (term_count(product) * term_count(by) > kMaxDimTerms) scan_.fail("a dim is too large");
+    if (term_count(product) * term_count(by) > kMaxExpandedTerms) scan_.fail("a dim is too large");
     product = product * by;
   }
   return product;
@@ -87,6 +95,11 @@ ir::Dim ValueParser::term(std::size_t depth) {
 ir::Dim ValueParser::factor(std::size_t depth) {
   if (scan_.has_number_here()) return scan_.integer_here("a dim");
   const std::size_t position = scan_.position();
+  if (scan_.take_here('#')) {
+    const std::uint64_t number = scan_.number("the number of a dim");
+    if (number < operations_.size()) return operations_[number];
+    scan_.fail_at(position, text("dim #", number, " is not defined before"));
+  }
   const std::string_view word = scan_.symbol_here();
   if (word.empty()) scan_.fail_expected("a dim");
   if (scan_.take_here('(')) return call(word, position, depth);

@@ -16,6 +16,8 @@ class ValueParser {
 
   /// A declaration such as `symbol x.0~2 "x.0"`, after the first word.
   void symbol_line();
+  /// The definition of a dim's operation such as `dim #0 max(0,x.0-1)`, after the first word.
+  void dim_line();
   /// A large constant such as `blob 0 4100 { .. }`, after the first word.
   void blob_lines();
 
@@ -65,6 +67,7 @@ class ValueParser {
 
   Scanner& scan_;
   std::unordered_map<std::string, ir::Dim> symbols_;
+  ir::Dims operations_;  // of dims, by number
   std::vector<std::shared_ptr<const std::vector<std::byte>>> blobs_;
 };
 

@@ -52,6 +52,7 @@ class Printer {
       }
       head += '\n';
     }
+    head += dim_lines_;
     for (std::size_t i = 0; i < blobs_.size(); ++i) blob_lines(head, i, *blobs_[i]);
     return head;
   }
@@ -173,7 +174,28 @@ class Printer {
   }
   void put(DType value) { body_ += dtype_name(value); }
   void put(const std::string& value) { append_quoted(body_, value); }
-  void put(const ir::Dim& dim) { body_ += symbols_(dim).to_string(); }
+  void put(const ir::Dim& dim) {
+    const ir::Dim& local = symbols_(dim);
+    if (!local.is_static() && local.expr()->operations > kMaxInlineOperations) name_operations(local);
+    append_text(body_, local, append_operation_);
+  }
+  /// Defines the operations of `local` that are too large to be printed at every use.
+  void name_operations(const ir::Dim& local) {
+    for (const ir::DimAtom* atom : operations_of(local)) {
+      if (atom->operations <= kMaxInlineOperations || operations_.count(atom) != 0) continue;
+      std::string text;
+      append_text(text, *atom->operation(), append_operation_);
+      const auto [entry, is_new] = operation_texts_.emplace(text, operation_texts_.size());
+      operations_.emplace(atom, entry->second);
+      if (is_new) dim_lines_ += kiln::text("dim #", entry->second, " ", text, "\n");
+    }
+  }
+  void append_operation(std::string& out, const ir::DimAtom& atom) const {
+    const auto found = operations_.find(&atom);
+    if (found == operations_.end()) return append_text(out, *atom.operation(), append_operation_);
+    out += '#';
+    out += std::to_string(found->second);
+  }
   void put(const ir::Type& type) {
     put(type.dtype);
     put(type.dims);
@@ -242,6 +264,13 @@ class Printer {
   std::unordered_map<const Blob*, std::size_t> blob_numbers_;
   std::vector<const Blob*> blobs_;
   std::size_t nesting_ = 0;
+  /// The numbers of the operations of dims that have a line of their own, by object and by text.
+  std::unordered_map<const ir::DimAtom*, std::size_t> operations_;
+  std::unordered_map<std::string, std::size_t> operation_texts_;
+  std::string dim_lines_;
+  ir::AppendOperation append_operation_ = [this](std::string& out, const ir::DimAtom& atom) {
+    append_operation(out, atom);
+  };
 };
 
 }  // namespace

@@ -101,37 +101,72 @@ class Reader {
       items.push_back(std::move(item));
     }
   }
-  void get(Cursor& from, ir::Dim& dim) { dim = read_dim(from, 0); }
-
-  ir::Dim read_dim(Cursor& from, std::size_t depth) {
-    if (depth > kMaxDimDepth) damaged("a dim is nested too deep");
-    ir::Dim sum = from.integer();
-    const std::size_t terms = from.count(kMaxDimTerms);
-    for (std::size_t t = 0; t < terms; ++t) {
-      ir::Dim product = from.integer();
-      const std::size_t factors = from.count(kMaxDims);
-      for (std::size_t f = 0; f < factors; ++f) {
-        const ir::Dim factor = read_factor(from, depth);
-        if (term_count(product) * term_count(factor) > kMaxDimTerms) damaged("a dim is too large");
-        product = product * factor;
-      }
-      sum = sum + product;
+  void get(Cursor& from, ir::Dim& dim) {
+    if (minor_ < kFirstMinorWithSharedDims) {
+      dim = read_nested_dim(from, 0);
+      return;
     }
-    return sum;
+    ir::Dims& operations = operations_[&from];
+    const auto factor = [&] { return read_factor(from, operations); };
+    const std::size_t added = from.count();
+    for (std::size_t i = 0; i < added; ++i) {
+      const std::uint64_t op = from.number();
+      const ir::Dim left = polynomial(from, factor);
+      operations.push_back(apply(op, left, polynomial(from, factor)));
+    }
+    dim = polynomial(from, factor);
   }
 
-  ir::Dim read_factor(Cursor& from, std::size_t depth) {
-    const std::uint64_t kind = from.number();
-    if (kind == kSymbolAtom) {
-      const std::uint64_t index = from.number();
-      if (index >= symbols_.size()) damaged("a symbol is not in the table");
-      return ir::Dim::of(symbols_[index]);
+  template <class ReadFactor>
+  ir::Dim polynomial(Cursor& from, const ReadFactor& read_factor) {
+    ir::Dims parts{from.integer()};
+    const std::size_t terms = from.count(ir::kMaxDimTerms);
+    for (std::size_t t = 0; t < terms; ++t) {
+      ir::Dim product = from.integer();
+      const std::size_t factors = from.count(ir::kMaxDimFactors);
+      for (std::size_t f = 0; f < factors; ++f) {
+        const ir::Dim factor = read_factor();
+        if (term_count(product) * term_count(factor) > kMaxExpandedTerms) {
+          damaged("a dim is too large");
+        }
+        product = product * factor;
+      }
+      parts.push_back(std::move(product));
     }
+    return ir::total(parts);
+  }
+
+  ir::Dim read_factor(Cursor& from, const ir::Dims& operations) {
+    const std::uint64_t kind = from.number();
+    if (kind == kSymbolFactor) return read_symbol(from);
+    const std::uint64_t index = from.number();
+    if (kind != kOperationFactor) damaged("a dim has a factor of unknown kind");
+    if (index >= operations.size()) damaged("a dim has an operation that is not defined before");
+    return operations[index];
+  }
+
+  ir::Dim read_symbol(Cursor& from) {
+    const std::uint64_t index = from.number();
+    if (index >= symbols_.size()) damaged("a symbol is not in the table");
+    return ir::Dim::of(symbols_[index]);
+  }
+
+  /// The form of the minor versions before kFirstMinorWithSharedDims.
+  ir::Dim read_nested_dim(Cursor& from, std::size_t depth) {
+    if (depth > kMaxInlineDimDepth) damaged("a dim is nested too deep");
+    return polynomial(from, [&] {
+      const std::uint64_t kind = from.number();
+      if (kind == kSymbolFactor) return read_symbol(from);
+      const ir::Dim left = read_nested_dim(from, depth + 1);
+      return apply(kind, left, read_nested_dim(from, depth + 1));
+    });
+  }
+
+  static ir::Dim apply(std::uint64_t op, const ir::Dim& left, const ir::Dim& right) {
     // Checked before the cast: DimOp has 8 bits, to which 257 wraps as 1.
     constexpr auto kLast = static_cast<std::uint64_t>(ir::DimOp::Min);
-    if (kind > kLast) damaged("a dim has an unknown operation");
-    const ir::Dim left = read_dim(from, depth + 1), right = read_dim(from, depth + 1);
-    switch (static_cast<ir::DimOp>(kind)) {
+    if (op == 0 || op > kLast) damaged("a dim has an unknown operation");
+    switch (static_cast<ir::DimOp>(op)) {
       case ir::DimOp::FloorDiv: return floor_div(left, right);
       case ir::DimOp::Mod: return mod(left, right);
       case ir::DimOp::Max: return max(left, right);
@@ -246,7 +281,7 @@ class Reader {
     for (std::size_t i = 0; equal && i < node.types.size(); ++i) {
       const std::uint64_t number = from.number();
       if (number >= types_.size()) damaged("a type is not in the table");
-      equal = types_[number] == node.types[i];
+      equal = same_types(types_[number], node.types[i]);
     }
     if (equal) return;
     damaged(text("the stored type of ", ir::def(node).name, " differs from the inferred one"));
@@ -313,6 +348,7 @@ class Reader {
   Module module_;
   ir::Types types_;
   std::vector<ir::Symbol> symbols_;
+  std::map<const Cursor*, ir::Dims> operations_;  // of dims, by section
   std::vector<ir::Origin> origins_;
   std::map<std::uint64_t, std::shared_ptr<const std::vector<std::byte>>> shared_;
   std::map<std::uint64_t, std::int64_t> placeholders_, variables_, host_calls_;

@@ -24,6 +24,9 @@ using ir::Value;
 class Bytes {
  public:
   std::vector<std::byte> out;
+  /// The numbers of the operations of dims that are written, by object and by their bytes.
+  std::unordered_map<const ir::DimAtom*, std::uint64_t> operations;
+  std::map<std::vector<std::byte>, std::uint64_t> operation_bytes;
 
   void number(std::uint64_t value) {
     do {
@@ -96,6 +99,28 @@ class Writer {
   void put(Bytes& to, const ir::Dim& dim) { put_local(to, symbols_(dim)); }
   /// `dim` is in local symbols.
   void put_local(Bytes& to, const ir::Dim& dim) {
+    Bytes added;
+    std::size_t count = 0;
+    for (const ir::DimAtom* atom : operations_of(dim)) {
+      if (to.operations.count(atom) != 0) continue;
+      const auto& [op, left, right] = *atom->operation();
+      Bytes bytes;
+      bytes.number(static_cast<std::uint64_t>(op));
+      polynomial(bytes, left, to.operations);
+      polynomial(bytes, right, to.operations);
+      const auto [entry, is_new] =
+          to.operation_bytes.emplace(std::move(bytes.out), to.operation_bytes.size());
+      to.operations.emplace(atom, entry->second);
+      if (!is_new) continue;
+      added.raw(entry->first.data(), entry->first.size());
+      ++count;
+    }
+    to.number(count);
+    to.raw(added.out.data(), added.out.size());
+    polynomial(to, dim, to.operations);
+  }
+  static void polynomial(Bytes& to, const ir::Dim& dim,
+                         const std::unordered_map<const ir::DimAtom*, std::uint64_t>& operations) {
     const ir::DimExpr* expr = dim.expr();
     to.integer(expr ? expr->constant : dim.value());
     to.number(expr ? expr->terms.size() : 0);
@@ -103,16 +128,10 @@ class Writer {
     for (const ir::DimTerm& term : expr->terms) {
       to.integer(term.coefficient);
       to.number(term.factors.size());
-      for (const auto& factor : term.factors) {
-        if (const auto* symbol = std::get_if<ir::Symbol>(factor.get())) {
-          to.number(kSymbolAtom);
-          to.number(static_cast<std::uint64_t>(symbol->id));
-        } else {
-          const auto& [op, left, right] = std::get<ir::DimOperation>(*factor);
-          to.number(static_cast<std::uint64_t>(op));
-          put_local(to, left);
-          put_local(to, right);
-        }
+      for (const ir::DimAtomRef& factor : term.factors) {
+        const ir::Symbol* symbol = factor->symbol();
+        to.number(symbol ? kSymbolFactor : kOperationFactor);
+        to.number(symbol ? static_cast<std::uint64_t>(symbol->id) : operations.at(factor.get()));
       }
     }
   }

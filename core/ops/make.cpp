@@ -3,6 +3,7 @@
 #include "core/ops/make.h"
 
 #include "core/ir/intern.h"
+#include "core/ir/lambda.h"
 #include "core/ir/traverse.h"
 #include "core/types/text.h"
 
@@ -44,11 +45,44 @@ void check_dtype(Op op, Inference& inference) {
 /// The limit of modules (kMaxDims in core/module/module.h) and of Arrays.
 constexpr int kMaxRank = 64;
 
-void check_ranks(const Inference& inference, const std::vector<Type>& types) {
-  for (const Type& type : types) {
-    if (type.rank() <= kMaxRank) continue;
+/// The greatest sum of unknown sizes: offsets of the parts of a concatenation need memory in its
+/// square.
+constexpr std::size_t kMaxTerms = 4096;
+
+std::size_t factor_count(const Dim& dim) {
+  std::size_t count = 0;
+  if (dim.is_static()) return count;
+  for (const DimTerm& term : dim.expr()->terms) count = std::max(count, term.factors.size());
+  return count;
+}
+
+/// Checks that backends can compute the number of elements.
+void check_size(const Inference& inference, const Type& type) {
+  if (type.rank() > kMaxRank) {
     inference.value_error(text("rank ", type.rank(), " exceeds ", kMaxRank));
   }
+  std::size_t terms = 1, factors = 0;  // of the number of elements
+  for (const Dim& dim : type.dims) {
+    if (dim.is_static()) continue;
+    const std::size_t own = dim.expr()->terms.size();
+    if (own > kMaxTerms) {
+      inference.value_error(text("a size of the result is a sum of ", own, " terms, at most ",
+                                 kMaxTerms, " are supported"));
+    }
+    terms *= own + (dim.expr()->constant != 0 ? 1 : 0);
+    factors += factor_count(dim);
+    if (terms <= kMaxDimTerms && factors <= kMaxDimFactors) continue;
+    const bool is_sum = terms > kMaxDimTerms;
+    inference.value_error(text("the number of elements of the result is a ",
+                               is_sum ? "sum" : "product", " of more than ",
+                               is_sum ? kMaxDimTerms : kMaxDimFactors,
+                               is_sum ? " terms" : " sizes"));
+  }
+}
+
+void check_nesting(const Inference& inference, const Node& node) {
+  if (node.nesting <= kMaxNesting) return;
+  inference.value_error(text("loops and conditions are nested more than ", kMaxNesting, " deep"));
 }
 
 thread_local const Trace::Scope* t_innermost = nullptr;
@@ -83,6 +117,9 @@ void Inference::type_error(const std::string& message) const {
                   current_origin().where);
 }
 
+/// The number of operands that messages list.
+constexpr std::size_t kMaxListed = 8;
+
 std::string Inference::operand_list() const {
   if (operands_.empty()) return "";
   const OpDef& d = def(op_);
@@ -91,6 +128,7 @@ std::string Inference::operand_list() const {
   std::string out = " (";
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     if (i != 0) out += ", ";
+    if (i == kMaxListed) return out + text("and ", operands_.size() - i, " more)");
     const bool named = by_name && i < d.operands.size();
     out += named ? text(d.operands[i], " ", type(i)) : text(type(i));
   }
@@ -104,8 +142,10 @@ NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands) {
   Inference inference(op, attrs, operands, nullptr);
   check_dtype(op, inference);
   std::vector<Type> types = def(op).infer(inference);
-  check_ranks(inference, types);
-  return traced(intern(op, std::move(attrs), std::move(operands), std::move(types), origin));
+  for (const Type& type : types) check_size(inference, type);
+  NodeRef node = intern(op, std::move(attrs), std::move(operands), std::move(types), origin);
+  check_nesting(inference, *node);
+  return traced(std::move(node));
 }
 
 Value make(Op op, Attrs attrs, std::vector<Value> operands) {

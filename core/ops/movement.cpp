@@ -82,7 +82,7 @@ std::vector<Type> infer_slice(Inference& in) {
     require_order(0, start);
     require_order(start, limit);
     require_order(limit, x.dims[i]);
-    result.dims.push_back(ceil_div(limit - start, attrs.step[i]));
+    result.dims.push_back(ceil_div(simplified(limit - start), attrs.step[i]));
   }
   return {result};
 }
@@ -101,7 +101,7 @@ std::vector<Type> infer_pad(Inference& in) {
     if (attrs.interior[i] < 0) in.value_error("interior is negative");
     Dim inner = x.dims[i];
     if (attrs.interior[i] != 0) inner = inner + max(inner - 1, 0) * attrs.interior[i];
-    result.dims.push_back(attrs.low[i] + inner + attrs.high[i]);
+    result.dims.push_back(simplified(attrs.low[i] + inner + attrs.high[i]));
   }
   return {result};
 }
@@ -121,19 +121,21 @@ std::vector<Type> infer_concat(Inference& in) {
   const std::int64_t axis = in.as<AxisAttrs>().axis;
   Type result = in.type(0);
   require_axis(in, axis, result.rank());
+  Dims joined{result.dims[at(axis)]};
   for (std::size_t p = 1; p < in.count(); ++p) {
     const Type& part = in.type(p);
     if (part.dtype != result.dtype) in.type_error("parts have different dtypes");
     if (part.rank() != result.rank()) in.value_error("parts have different ranks");
     for (std::size_t i = 0; i < part.dims.size(); ++i) {
       if (static_cast<std::int64_t>(i) == axis) {
-        result.dims[i] = result.dims[i] + part.dims[i];
+        joined.push_back(part.dims[i]);
       } else {
         in.require_equal(result.dims[i], part.dims[i], "sizes ", result.dims[i], " and ",
                          part.dims[i], " of axis ", i, " differ");
       }
     }
   }
+  result.dims[at(axis)] = simplified(total(joined));
   return {result};
 }
 
@@ -165,7 +167,7 @@ Grads grad_slice(const Grad& g) {
     const std::int64_t step = attrs.step[i];
     interior.push_back(step - 1);
     const Dim extent = step == 1 ? count : count + max(count - 1, 0) * (step - 1);
-    high.push_back(dims[i] - attrs.start[i] - extent);
+    high.push_back(simplified(dims[i] - attrs.start[i] - extent));
   }
   const Value zero = scalar_constant(g.x[0].dtype(), 0);
   return {reshape(pad(g.dy[0], zero, low, high, interior), dims)};

@@ -4,6 +4,7 @@
 #include <kiln/error.h>
 
 #include "backends/abi/kiln_backend_structs.h"
+#include "core/types/exception_text.h"
 #include "core/types/fork.h"
 #include "core/types/text.h"
 #include "runtime/host/host_functions.h"
@@ -88,7 +89,7 @@ std::uint32_t dump_wanted(void* host, kiln_string stage) noexcept {
     if (functions.wanted == nullptr) return 0;
     return functions.wanted(reported_text(stage, "stage", kMaxDumpName)) ? 1 : 0;
   } catch (const std::exception& error) {
-    log_broken(host, "dump_wanted", error.what());
+    log_broken(host, "dump_wanted", exception_text(error));
     return 0;
   }
 }
@@ -109,7 +110,7 @@ void dump(void* host, const kiln_dump_args* given) noexcept {
     item.bytes = abi::view_of(args.bytes);
     functions.take(item);
   } catch (const std::exception& error) {
-    log_broken(host, "dump", error.what());
+    log_broken(host, "dump", exception_text(error));
   }
 }
 
@@ -133,7 +134,7 @@ std::uint32_t run_body(void* context, std::uint64_t begin, std::uint64_t end) no
   try {
     return body.function(body.context, begin, end);
   } catch (const std::exception& error) {
-    log_broken(nullptr, "parallel_for", text("the body threw an exception (", error.what(), ")"));
+    log_broken(nullptr, "parallel_for", text("the body threw an exception (", exception_text(error), ")"));
   } catch (...) {
     log_broken(nullptr, "parallel_for", "the body threw an exception");
   }
@@ -150,7 +151,7 @@ std::uint32_t run_parallel(void* host, std::uint64_t n, kiln_range_fn body,
     Body guarded{body, context};
     return parallel_for(n, run_body, &guarded);
   } catch (const std::exception& error) {
-    log_line(LogLevel::Error, "parallel_for", error.what());
+    log_line(LogLevel::Error, "parallel_for", exception_text(error));
     return KILN_CODE_FAILED_PRECONDITION;
   }
 }
@@ -205,7 +206,7 @@ std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) no
     set_error_text(args, error.what());
     return KILN_CODE_INVALID_ARGUMENT;
   } catch (const std::exception& error) {
-    set_error_text(args, error.what());
+    set_error_text(args, exception_text(error));
     if (call_context != nullptr) {
       static_cast<HostCallContext*>(call_context)->thrown = std::current_exception();
     }

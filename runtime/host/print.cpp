@@ -3,6 +3,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/k/base/tensor_impl.h"
+#include "core/types/exception_text.h"
 #include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
@@ -48,7 +49,7 @@ void write(const std::string& line) {
   } catch (const std::bad_alloc&) {
     throw OutOfMemory("print_tensor", "", "no memory in the print sink");
   } catch (const std::exception& thrown) {
-    fail(text("an exception: ", thrown.what()));
+    fail(text("an exception: ", exception_text(thrown)));
   } catch (const ::abi::__forced_unwind&) {  // pthread_exit: must propagate
     throw;
   } catch (...) {

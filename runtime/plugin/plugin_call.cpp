@@ -3,7 +3,7 @@
 
 #include <kiln/error.h>
 
-#include "core/types/escaped_text.h"
+#include "core/types/exception_text.h"
 #include "core/types/text.h"
 #include "runtime/host/caller.h"
 #include "runtime/host/log.h"
@@ -21,7 +21,7 @@ std::string escaped_exception() {
   try {
     throw;
   } catch (const std::exception& thrown) {
-    return text("threw an exception (", escaped_text(thrown.what()), ")");
+    return text("threw an exception (", exception_text(thrown), ")");
   } catch (...) {
     return "threw an exception";
   }

@@ -6,6 +6,7 @@
 
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/escaped_text.h"
+#include "core/types/exception_text.h"
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/plugin/plugin_call.h"
@@ -73,7 +74,7 @@ const kiln_backend_header* query_header(const Reject& reject, kiln_backend_query
     status = entry(&host, &header);
   } catch (const std::exception& thrown) {
     reject(text("violated the plugin ABI: ", KILN_ENTRY_SYMBOL, " threw an exception (",
-                escaped_text(thrown.what()), ")"));
+                exception_text(thrown), ")"));
   } catch (...) {
     reject(text("violated the plugin ABI: ", KILN_ENTRY_SYMBOL, " threw an exception"));
   }

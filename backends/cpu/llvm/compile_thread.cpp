@@ -54,7 +54,7 @@ struct Job {
   job.fatal = true;
   job.no_memory = no_memory;
   try {
-    job.text = reason;
+    if (reason != nullptr) job.text = reason;
   } catch (const std::exception&) {  // no memory for the text
   }
   job.finish();
@@ -157,7 +157,8 @@ int start(std::unique_ptr<std::shared_ptr<Job>> job) {
 void rethrow_failure(const Job& job) {
   if (job.fatal) {
     const auto code = job.no_memory ? KILN_CODE_RESOURCE_EXHAUSTED : KILN_CODE_INTERNAL;
-    throw sdk::Failure(code, "compiling kernels: LLVM: " + job.text);
+    const char* const reason = job.no_memory ? "no memory" : "a fatal error without a description";
+    throw sdk::Failure(code, "compiling kernels: LLVM: " + (job.text.empty() ? reason : job.text));
   }
   if (job.thrown) std::rethrow_exception(job.thrown);
 }

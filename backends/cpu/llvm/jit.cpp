@@ -41,7 +41,8 @@ namespace {
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 [[noreturn]] void fail(const std::string& what, std::uint32_t code = KILN_CODE_INTERNAL) {
-  throw sdk::Failure(code, "compiling kernels: " + what);
+  throw sdk::Failure(code, "compiling kernels: " +
+                               (what.empty() ? "LLVM: an error without a description" : what));
 }
 
 /// An LLVM error as text and KILN_CODE.

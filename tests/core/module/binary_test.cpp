@@ -121,12 +121,12 @@ TEST_CASE("binary form: other formats and other files are rejected by name") {
   CHECK(error_of(bytes) == "the module is damaged: it does not begin with the magic bytes");
   bytes = good;
   set<std::uint16_t>(bytes, 8, 7);
-  CHECK(error_of(bytes) == "the module has format 7.3, but 0.3 is read");
+  CHECK(error_of(bytes) == "the module has format 7.4, but 0.4 is read");
   bytes = good;
   set<std::uint16_t>(bytes, 10, 9);
   CHECK(error_of(bytes) == "no error");  // a newer writer declares this reader sufficient
   set<std::uint16_t>(bytes, 12, 9);
-  CHECK(error_of(bytes) == "the module has format 0.9, but 0.3 is read");
+  CHECK(error_of(bytes) == "the module has format 0.9, but 0.4 is read");
 }
 
 TEST_CASE("binary form: truncation at any byte is rejected") {
@@ -253,10 +253,10 @@ TEST_CASE("binary form: nesting is limited") {
 }
 
 TEST_CASE("binary form: unknown dim operations are rejected, also ones that wrap to a known one") {
-  // Types: one, float32, one dim: 0 + 1 * OPERATION(2, 1), with OPERATION as a varint.
+  // Types: one, float32, one dim: one operation, OPERATION(2, 1), with OPERATION as a varint.
   for (const std::vector<int>& operation : std::vector<std::vector<int>>{
-           {5}, {0x80, 2}, {0x81, 2}, {0x84, 2}, {0x81, 0x80, 0x80, 0x80, 0x10}}) {
-    std::vector<int> types{1, static_cast<int>(DType::Float32), 1, 0, 1, 2, 1};
+           {0}, {5}, {0x80, 2}, {0x81, 2}, {0x84, 2}, {0x81, 0x80, 0x80, 0x80, 0x10}}) {
+    std::vector<int> types{1, static_cast<int>(DType::Float32), 1, 1};
     types.insert(types.end(), operation.begin(), operation.end());
     types.insert(types.end(), {4, 0, 2, 0});
     CHECK(error_of(with_section(write_module(test::small_program()).bytes, kTypes, types)) ==
@@ -264,10 +264,83 @@ TEST_CASE("binary form: unknown dim operations are rejected, also ones that wrap
   }
 }
 
-TEST_CASE("binary form: a dim that grows is rejected") {
+TEST_CASE("binary form: dims that nest or grow too far are rejected, in time and stack") {
+  const Bytes small = write_module(test::small_program()).bytes;
+  // Types: one, float32, one dim with a number of operations as a varint of three bytes.
+  const auto error_of_dim = [&](std::size_t operations, const std::vector<int>& first,
+                                const auto& append_next) {
+    std::vector<int> types{1, static_cast<int>(DType::Float32), 1};
+    for (const int shift : {0, 7, 14}) {
+      types.push_back(static_cast<int>(operations >> shift & 0x7f) | (shift < 14 ? 0x80 : 0));
+    }
+    types.insert(types.end(), first.begin(), first.end());
+    for (std::size_t i = 0; i + 1 < operations; ++i) append_next(types, static_cast<int>(i));
+    types.insert(types.end(), {0, 0});
+    std::string error;
+    CHECK(test::error_on_small_stack([&] { error = error_of(with_section(small, kTypes, types)); })
+          == "");
+    return error;
+  };
+  const auto number = [](std::vector<int>& to, int value) {
+    for (; value > 0x7f; value >>= 7) to.push_back((value & 0x7f) | 0x80);
+    to.push_back(value);
+  };
+  const std::vector<int> first{1, 0, 1, 2, 1, 0, 0, 6, 0};  // floordiv(SYMBOL 0, 3)
+  // Operation i + 1 is floordiv(2 * operation i, 3).
+  CHECK(error_of_dim(100'000, first, [&](std::vector<int>& types, int i) {
+          types.insert(types.end(), {1, 0, 1, 4, 1, 1});
+          number(types, i);
+          types.insert(types.end(), {6, 0});
+        }) == "the module is damaged: a dimension nests more than 1024 divisions, remainders, "
+              "maxima and minima");
+  // Operation i + 1 is operation i times itself, by 5.
+  CHECK(error_of_dim(100, first, [&](std::vector<int>& types, int i) {
+          types.insert(types.end(), {1, 0, 1, 2, 65});
+          for (int factor = 0; factor < 65; ++factor) types.insert(types.end(), {1, i});
+          types.insert(types.end(), {10, 0});
+        }) == "the module is damaged: a count of 65");
+  CHECK(error_of_dim(2, first, [&](std::vector<int>& types, int) {
+          types.insert(types.end(), {1, 0, 1, 2, 1, 1, 1, 6, 0});
+        }) == "the module is damaged: a dim has an operation that is not defined before");
+  CHECK(error_of_dim(2, first, [&](std::vector<int>& types, int) {
+          types.insert(types.end(), {1, 0, 1, 2, 1, 2, 0, 6, 0});
+        }) == "the module is damaged: a dim has a factor of unknown kind");
+}
+
+namespace {
+
+/// A module as version 0.3 of the format has it: the rows of a reshape but the first.
+constexpr std::string_view kOlder =
+    "4b494c4e4d4f444c0000030003000500010000009c0000000000000019000000000000008aebc5aa0f7940fb0200"
+    "0000b5000000000000005800000000000000b57d9f838143951c030000000d010000000000007800000000000000"
+    "265e8f5828fdef540400000085010000000000000100000000000000dfb701864cbd63af05000000860100000000"
+    "00002b0000000000000001f0cecd0594b06b0a6b696c6e20302e312e300866756e6374696f6e0103782e30030b02"
+    "00010201000004000b020001020101000104010000060006000b0200020201030001020101000104010000060000"
+    "01020104020000010201010001040100000600010104020000010201010001040100000600060003010001780b02"
+    "00010201000004000001002c0200010201010001040100000600060001000001012f020001020104020000010201"
+    "01000104010000060000000200010201030001020101000104010000060000010201040200000102010100010401"
+    "0000060006000202020101000102010000010200000001000001040100000001060101000104010000060004726f"
+    "7773076f6c642e637070050772657368617065";
+
+}  // namespace
+
+TEST_CASE("binary form: dims of the format before shared operations") {
+  Bytes older;
+  for (std::size_t i = 0; i < kOlder.size(); i += 2) {
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    older.push_back(static_cast<std::byte>(digit(kOlder[i]) * 16 + digit(kOlder[i + 1])));
+  }
+  CHECK(module::print_module(read_module(older)) ==
+        "kir 0.1\nmodule \"function\"\nsymbol x.0\n"
+        "%0 = placeholder id=0 name=\"x\" : float32[x.0,2]\n"
+        "%1 = reshape %0 dims=[floordiv(2*x.0,3),3] : float32[floordiv(2*x.0,3),3]\n"
+        "%2 = slice %1 start=[min(1,floordiv(2*x.0,3)),0] limit=[floordiv(2*x.0,3),3] "
+        "step=[1,1] : float32[max(0,floordiv(2*x.0,3)-1),3]\n"
+        "inputs %0\noutputs %2\n"
+        "guard equal 2*x.0 3*floordiv(2*x.0,3) \"rows\" ; reshape old.cpp:5\n");
   // Types: one, float32, one dim: 0 + 1 * max(..., ...) nested without end.
   std::vector<int> types{1, static_cast<int>(DType::Float32), 1};
   for (int i = 0; i < 1000; ++i) types.insert(types.end(), {0, 1, 2, 1, 3});
-  const Bytes bytes = with_section(write_module(test::small_program()).bytes, kTypes, types);
-  CHECK(error_of(bytes) == "the module is damaged: a dim is nested too deep");
+  CHECK(error_of(with_section(older, kTypes, types)) ==
+        "the module is damaged: a dim is nested too deep");
 }

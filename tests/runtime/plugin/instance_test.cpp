@@ -225,10 +225,16 @@ TEST_CASE("errors: all fields cross the boundary", "[plugin]") {
 }
 
 TEST_CASE("errors: exceptions of any type become errors", "[plugin]") {
-  const Executable program = compile_text(adder(), "inputs 1\noutputs 1\nnode 1 fail_unknown\n");
-  const Buffer input = floats(adder(), {1});
-  CHECK(error_text<BackendError>([&] { run(program, {&input}); }) ==
-        text("train: an exception of unknown type", tail()));
+  const auto error_of = [](const char* op) {
+    const Executable program =
+        compile_text(adder(), text("inputs 1\noutputs 1\nnode 1 ", op, "\n"));
+    const Buffer input = floats(adder(), {1});
+    return error_text<Error>([&] { run(program, {&input}); });
+  };
+  CHECK(error_of("fail_unknown") == text("train: an exception of unknown type", tail()));
+  CHECK(error_of("fail_empty") == text("train: an exception without a text", tail()));
+  CHECK(error_of("fail_length") ==
+        text("train: out of memory: more elements than a container can hold", tail()));
 }
 
 TEST_CASE("executable: a failed call leaves its results empty", "[plugin]") {

@@ -154,6 +154,8 @@ class Adder final : public Executable {
           .caused_by(Failure(KILN_CODE_DATA_LOSS, "a tooth is missing"));
     }
     if (op == "fail_unknown") throw 42;
+    if (op == "fail_empty") throw std::runtime_error("");
+    if (op == "fail_length") throw std::length_error("basic_string::_M_create");
     if (op == "later" || op == "later_fail") event = std::make_unique<Later>(op == "later_fail");
     if (op == "parallel_fail") {
       host_.parallel_for(100, [](std::uint64_t, std::uint64_t) {
