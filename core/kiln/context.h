@@ -6,9 +6,11 @@
 
 #include <kiln/dtype.h>
 #include <kiln/error.h>
+#include <kiln/whole_number.h>
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace kiln {
 
@@ -16,7 +18,7 @@ namespace kiln {
 /// keras.json.
 ///     const double fuzz = K::epsilon();
 ///     fuzz;  // 1e-07
-KILN_API double epsilon(Where where = Where::here());
+[[nodiscard]] KILN_API double epsilon(Where where = Where::here());
 /// Sets the fuzz factor. Errors: ValueError unless e is a positive finite number.
 ///     K::set_epsilon(1e-3);
 ///     K::epsilon();  // 0.001
@@ -25,7 +27,7 @@ KILN_API void set_epsilon(double e, Where where = Where::here());
 /// Errors: those of epsilon.
 ///     const auto x = K::zeros({2});
 ///     K::dtype(x) == K::floatx();  // true
-KILN_API std::string floatx(Where where = Where::here());
+[[nodiscard]] KILN_API std::string floatx(Where where = Where::here());
 /// Sets the default dtype of floats, for tensors created later.
 /// Errors: ValueError unless it is one of those three; nothing changes then.
 ///     K::set_floatx("float64");
@@ -35,7 +37,7 @@ KILN_API void set_floatx(const std::string& floatx, Where where = Where::here())
 /// Errors: those of epsilon.
 ///     const std::string layout = K::image_data_format();
 ///     layout;  // channels_last
-KILN_API std::string image_data_format(Where where = Where::here());
+[[nodiscard]] KILN_API std::string image_data_format(Where where = Where::here());
 /// Sets the default layout of images. Errors: ValueError unless it is one of those two.
 ///     K::set_image_data_format("channels_first");
 ///     K::image_data_format();  // channels_first
@@ -45,7 +47,7 @@ KILN_API void set_image_data_format(const std::string& data_format, Where where 
 /// Errors: those of epsilon.
 ///     K::set_image_data_format("channels_first");
 ///     K::image_dim_ordering();  // th
-KILN_API std::string image_dim_ordering(Where where = Where::here());
+[[nodiscard]] KILN_API std::string image_dim_ordering(Where where = Where::here());
 /// Sets the default layout of images by its old name, "tf" or "th".
 /// Errors: ValueError for another name.
 ///     K::set_image_dim_ordering("th");
@@ -69,6 +71,8 @@ KILN_API void manual_variable_initialization(bool value);
 ///     K::set_learning_phase(1);
 ///     K::eval(K::in_train_phase(K::constant(2), K::constant(3)));  // 2.0
 KILN_API void set_learning_phase(int value, Where where = Where::here());
+template <class NoWholeNumber, std::enable_if_t<std::is_floating_point_v<NoWholeNumber>, int> = 0>
+void set_learning_phase(NoWholeNumber value, Where where = Where::here()) = delete;
 /// Seeds the process-wide generator, from which ops and variables without a seed of their own draw,
 /// and resets the call counter.
 ///     K::set_random_seed(7);
@@ -76,13 +80,13 @@ KILN_API void set_learning_phase(int value, Where where = Where::here());
 ///     const K::Array x = draw();
 ///     K::set_random_seed(7);
 ///     x == draw();  // true
-KILN_API void set_random_seed(std::int64_t seed);
+KILN_API void set_random_seed(Seed seed);
 
 /// Prefixes names that are given on this thread during its scope: 'outer/inner/x'.
 /// Errors: ValueError for an empty name.
 class KILN_API NameScope {
  public:
-  explicit NameScope(const std::string& name, Where where = Where::here());
+  [[nodiscard]] explicit NameScope(const std::string& name, Where where = Where::here());
   ~NameScope();
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
@@ -94,6 +98,6 @@ class KILN_API NameScope {
 /// Errors: ValueError for an empty name.
 ///     const auto scope = K::name_scope("encoder");
 ///     K::zeros({2}, {.name = "bias"}).name();  // encoder/bias
-KILN_API NameScope name_scope(const std::string& name, Where where = Where::here());
+[[nodiscard]] KILN_API NameScope name_scope(const std::string& name, Where where = Where::here());
 
 }  // namespace kiln

@@ -17,7 +17,7 @@ class KILN_API Branch {
   Branch(const Operand& value) : content_(value), where_(value.where()) {}              // NOLINT
   Branch(const Tensor& value, Where where = Where::here())                              // NOLINT
       : content_(Operand(value, where)), where_(where) {}
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  template <class Number, std::enable_if_t<is_operand_number_v<Number>, int> = 0>
   Branch(Number number, Where where = Where::here())                                    // NOLINT
       : content_(Operand(number, where)), where_(where) {}
   template <class Make, std::enable_if_t<std::is_invocable_r_v<Tensor, const Make&>, int> = 0>

@@ -11,7 +11,7 @@ namespace kiln {
 
 struct PlaceholderOptions {
   Shape shape = Shape::unset();   ///< takes precedence over ndim; {} is a scalar
-  std::optional<int> ndim = {};   ///< the rank, if all sizes are unknown
+  std::optional<WholeNumber> ndim = {};  ///< the rank, if all sizes are unknown
   DTypeArgument dtype = {};       ///< unset: floatx()
   bool sparse = false;            ///< whether it is a sparse matrix (kiln/sparse.h)
   std::string name = {};          ///< for messages; may be empty
@@ -27,23 +27,23 @@ KILN_API Tensor placeholder(const PlaceholderOptions& options, Where where = Whe
 /// Returns whether x is a placeholder. Never throws.
 ///     const auto x = K::placeholder({.ndim = 2});
 ///     K::is_placeholder(x);  // true
-KILN_API bool is_placeholder(const Tensor& x);
+[[nodiscard]] KILN_API bool is_placeholder(const Tensor& x);
 
 /// Returns whether x is a tensor rather than a number; false for an empty tensor. Never throws.
 ///     const auto x = K::zeros({2});
 ///     K::is_tensor(x) && !K::is_tensor(3);  // true
-KILN_API bool is_tensor(const Operand& x);
+[[nodiscard]] KILN_API bool is_tensor(const Operand& x);
 
 /// Returns whether x is a variable. Never throws.
 ///     const auto x = K::zeros({2});
 ///     K::is_variable(x) && !K::is_variable(x + 1);  // true
-KILN_API bool is_variable(const Tensor& x);
+[[nodiscard]] KILN_API bool is_variable(const Tensor& x);
 
 /// Returns whether x comes from a Keras layer: always false here. Provided for compatibility.
 /// Errors: ValueError for an empty tensor.
 ///     const auto x = K::placeholder({.ndim = 2});
 ///     K::is_keras_tensor(x);  // false
-KILN_API bool is_keras_tensor(const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API bool is_keras_tensor(const Tensor& x, Where where = Where::here());
 
 /// Returns the shape of x at run time as an int64 vector, whose entries can be used as sizes. x:
 /// any dtype, dense or sparse.
@@ -56,16 +56,16 @@ KILN_API Tensor shape(const Operand& x);
 /// tensor.
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::int_shape(x);  // {None, 3}
-KILN_API std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x,
-                                                            Where where = Where::here());
+[[nodiscard]] KILN_API std::vector<std::optional<std::int64_t>> int_shape(
+    const Tensor& x, Where where = Where::here());
 /// Returns the rank of x. Errors: ValueError for an empty tensor.
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::ndim(x);  // 2
-KILN_API int ndim(const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API int ndim(const Tensor& x, Where where = Where::here());
 /// Returns the name of the dtype of x, such as "float32". Errors: ValueError for an empty tensor.
 ///     const auto x = K::constant({1, 2});
 ///     K::dtype(x > 0);  // bool
-KILN_API std::string dtype(const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API std::string dtype(const Tensor& x, Where where = Where::here());
 
 struct LikeOptions {
   DTypeArgument dtype = {};  ///< unset: the dtype of x (Keras' documentation, up to 2.2.4)
@@ -92,7 +92,7 @@ KILN_API Tensor identity(const Operand& x, const NameOptions& options = {});
 /// Returns the number of elements of x; 1 for a scalar. Errors: ValueError if a size is unknown.
 ///     const auto weights = K::zeros({784, 10});
 ///     K::count_params(weights);  // 7840
-KILN_API std::int64_t count_params(const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API std::int64_t count_params(const Tensor& x, Where where = Where::here());
 
 /// Converts x to another dtype. Floating point to integer truncates toward zero and saturates, NaN
 /// gives 0; integer to integer wraps; to bool is x != 0; bool to number is 0 or 1.

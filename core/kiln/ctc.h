@@ -31,7 +31,7 @@ struct CtcDecodeOptions {
   std::int64_t top_paths = 1;     ///< the number of label sequences that a beam search returns
   bool merge_repeated = false;    ///< merge equal neighbours in the results of a beam search
 };
-struct CtcDecoded {
+struct [[nodiscard]] CtcDecoded {
   std::vector<Tensor> decoded;  ///< int64 (samples, longest), padded with -1; one for each path
   Tensor log_prob;              ///< (samples, number of paths)
 };
@@ -75,7 +75,7 @@ KILN_API Tensor ctc_interleave_blanks(const Operand& Y);
 ///     K::eval(K::ctc_create_skip_idxs(labels));  // [1]
 KILN_API Tensor ctc_create_skip_idxs(const Operand& Y);
 
-struct CtcStep {
+struct [[nodiscard]] CtcStep {
   Tensor active_next;  ///< a scalar: the number of states that can be reached after the step
   Tensor log_p_next;   ///< (states): their log probabilities
 };
@@ -95,7 +95,7 @@ KILN_API CtcStep ctc_update_log_p(const Operand& skip_idxs, const Operand& zeros
 struct CtcPathOptions {
   double alpha = 1e-4;  ///< the weight of the uniform distribution mixed into the probabilities
 };
-struct CtcPathProbs {
+struct [[nodiscard]] CtcPathProbs {
   Tensor log_probs;  ///< (time, states): log probability of all paths through a state
   Tensor mask;       ///< bool (time, states): whether there are such paths
 };

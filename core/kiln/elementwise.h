@@ -1,7 +1,8 @@
-// Elementwise functions. Operands broadcast by NumPy's rules; a number takes the dtype of the other
-// operand if that is a tensor, else floatx(). Functions keep the dtype, do not convert implicitly,
-// and throw TypeError for dtypes that they do not take: bool where numbers are required. Formulas:
-// Keras 2.2.5 unless stated otherwise.
+// Elementwise functions. Operands broadcast as those of operators (tensor.h); a number takes the
+// dtype of the other operand if that is a tensor, else floatx(). A floating-point number beside an
+// integer or bool tensor is a TypeError: cast the tensor. Functions keep the dtype, do not convert
+// implicitly, and throw TypeError for dtypes that they do not take: bool where numbers are
+// required. Formulas: Keras 2.2.5 unless stated otherwise.
 #pragma once
 
 #include <kiln/optional_operand.h>
@@ -90,6 +91,26 @@ KILN_API Tensor less(const Operand& x, const Operand& y);
 ///     const auto x = K::constant({1., 2.}), y = K::constant({2., 2.});
 ///     K::eval(K::less_equal(x, y));  // [ True True]
 KILN_API Tensor less_equal(const Operand& x, const Operand& y);
+
+/// Returns elementwise whether x and y are both true. x, y: bool; a number is true or false. No
+/// gradient. Also x && y.
+/// Errors: TypeError for another dtype (not_equal(x, 0) gives bool); ValueError if shapes do not
+/// broadcast.
+///     const auto x = K::constant({1., 2.}), y = K::constant({2., 2.});
+///     K::eval(K::logical_and(x < y, y > 0));  // [ True False]
+KILN_API Tensor logical_and(const Operand& x, const Operand& y);
+/// Returns elementwise whether x or y is true, or both. Also x || y. Otherwise as logical_and.
+///     const auto x = K::constant({1., 2.}), y = K::constant({2., 2.});
+///     K::eval(K::logical_or(x < y, y < 0));  // [ True False]
+KILN_API Tensor logical_or(const Operand& x, const Operand& y);
+/// Returns elementwise whether exactly one of x and y is true. Otherwise as logical_and.
+///     const auto x = K::constant({1., 2.}), y = K::constant({2., 2.});
+///     K::eval(K::logical_xor(x < y, y > 0));  // [False True]
+KILN_API Tensor logical_xor(const Operand& x, const Operand& y);
+/// Returns elementwise whether x is false. Also !x. Otherwise as logical_and.
+///     const auto x = K::constant({1., 2.}), y = K::constant({2., 2.});
+///     K::eval(K::logical_not(x < y));  // [False True]
+KILN_API Tensor logical_not(const Operand& x);
 
 /// Returns the larger of x and y, elementwise; NaN if either is NaN. At a tie the gradient flows
 /// to x.

@@ -1,6 +1,7 @@
 // Differentiation.
 #pragma once
 
+#include <kiln/results.h>
 #include <kiln/tensor.h>
 
 #include <vector>
@@ -17,7 +18,8 @@ namespace kiln {
 /// NotImplementedError, which names it, for an op without a gradient rule.
 ///     const auto x = K::variable({1., 3.});
 ///     K::eval(K::gradients(K::sum(K::square(x)), {x})[0]);  // [2. 6.]
-KILN_API std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables);
+[[nodiscard]] KILN_API Results<Tensor> gradients(const Operand& loss,
+                                                 const std::vector<Tensor>& variables);
 
 /// Returns x as a tensor through which no gradient flows; of a list, one tensor for each. x: any
 /// dtype.
@@ -25,7 +27,7 @@ KILN_API std::vector<Tensor> gradients(const Operand& loss, const std::vector<Te
 ///     const auto x = K::variable({1., 3.});
 ///     K::eval(K::gradients(K::sum(x * K::stop_gradient(x)), {x})[0]);  // [1. 3.]
 KILN_API Tensor stop_gradient(const Operand& x);
-KILN_API std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables,
-                                           Where where = Where::here());
+[[nodiscard]] KILN_API Results<Tensor> stop_gradient(const std::vector<Tensor>& variables,
+                                                     Where where = Where::here());
 
 }  // namespace kiln

@@ -53,6 +53,6 @@ KILN_API Tensor binary_crossentropy(const Operand& target, const Operand& output
 /// integers and for bool predictions.
 ///     const auto scores = K::constant({{0.1, 0.7, 0.2}});
 ///     K::eval(K::in_top_k(scores, K::constant({2}, {.dtype = "int32"}), 2));  // [ True]
-KILN_API Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t k);
+KILN_API Tensor in_top_k(const Operand& predictions, const Operand& targets, WholeNumber k);
 
 }  // namespace kiln

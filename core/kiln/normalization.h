@@ -15,7 +15,7 @@ struct BatchNormalizationOptions {
 struct NormalizeBatchOptions {
   double epsilon = 0.001;  ///< added to the variance
 };
-struct NormalizedBatch {
+struct [[nodiscard]] NormalizedBatch {
   Tensor normed;  ///< the shape of x
   Tensor mean;    ///< the mean of x over the reduction axes, which are dropped
   Tensor var;     ///< the variance over the same axes

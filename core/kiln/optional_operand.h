@@ -16,7 +16,7 @@ class KILN_API OptionalOperand {
   OptionalOperand(const Operand& value) : value_(value) {}              // NOLINT
   OptionalOperand(const Tensor& value, Where where = Where::here())     // NOLINT
       : value_(Operand(value, where)) {}
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  template <class Number, std::enable_if_t<is_operand_number_v<Number>, int> = 0>
   OptionalOperand(Number number, Where where = Where::here())           // NOLINT
       : value_(Operand(number, where)) {}
 

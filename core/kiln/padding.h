@@ -10,6 +10,9 @@ namespace kiln {
 
 /// The numbers of zeros before and after the elements of an axis.
 struct Sides {
+  constexpr Sides() = default;
+  constexpr Sides(WholeNumber before, WholeNumber after) : before(before), after(after) {}
+
   std::int64_t before = 1, after = 1;
 };
 

@@ -14,24 +14,24 @@ struct RandomNormalOptions {
   double mean = 0.0;
   double stddev = 1.0;
   DTypeArgument dtype = {};               ///< unset: floatx()
-  std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
+  std::optional<Seed> seed = {};          ///< unset: drawn from the process-wide generator
 };
 struct RandomUniformOptions {
   double minval = 0.0;                    ///< inclusive
   double maxval = 1.0;                    ///< exclusive
   DTypeArgument dtype = {};               ///< unset: floatx()
-  std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
+  std::optional<Seed> seed = {};          ///< unset: drawn from the process-wide generator
 };
 struct RandomBinomialOptions {
   double p = 0.0;                         ///< the probability of 1
   DTypeArgument dtype = {};               ///< unset: floatx()
-  std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
+  std::optional<Seed> seed = {};          ///< unset: drawn from the process-wide generator
 };
 struct DropoutOptions {
   /// The shape of the mask, which broadcasts to x: axes of size 1 share their mask, None is the
   /// size of x. A list or an integer vector tensor; unset: the shape of x.
   Shape noise_shape = Shape::unset();
-  std::optional<std::int64_t> seed = {};
+  std::optional<Seed> seed = {};
 };
 
 /// Draws from the normal distribution N(mean, stddev^2), by the Box-Muller transform. float16 and

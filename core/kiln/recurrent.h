@@ -32,10 +32,10 @@ struct RnnOptions {
   /// Whether to unroll the loop, which needs a known length.
   bool unroll = false;
   /// The number of steps to unroll if the time axis is unknown; otherwise an upper bound.
-  std::optional<std::int64_t> input_length = {};
+  std::optional<WholeNumber> input_length = {};
 };
 
-struct RnnResult {
+struct [[nodiscard]] RnnResult {
   Tensor last_output;              ///< (samples, ..)
   Tensor outputs;                  ///< (samples, time, ..)
   std::vector<Tensor> new_states;  ///< after the last step

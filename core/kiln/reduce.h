@@ -11,7 +11,7 @@ namespace kiln {
 
 struct AxisOptions {
   Axes axis = {};         ///< the axes to reduce; unset: all
-  bool keepdims = false;  ///< keep the reduced axes with size 1
+  Flag keepdims = false;  ///< keep the reduced axes with size 1
 };
 struct ArgmaxOptions {
   int axis = -1;  ///< the axis to search

@@ -21,8 +21,8 @@ struct ResizeImagesOptions {
 /// interpolation; TypeError for "bilinear" and a dtype that is not floating point.
 ///     const auto x = K::reshape(K::constant({1., 2.}), {1, 1, 2, 1});
 ///     K::eval(K::flatten(K::resize_images(x, 1, 2, "channels_last")));  // [1. 1. 2. 2.]
-KILN_API Tensor resize_images(const Operand& x, std::int64_t height_factor,
-                              std::int64_t width_factor, const std::string& data_format,
+KILN_API Tensor resize_images(const Operand& x, WholeNumber height_factor,
+                              WholeNumber width_factor, const std::string& data_format,
                               const ResizeImagesOptions& options = {});
 
 /// Enlarges volumes by repeating each element by the factor of each axis. x: (samples, depth, rows,
@@ -30,8 +30,8 @@ KILN_API Tensor resize_images(const Operand& x, std::int64_t height_factor,
 /// Errors: ValueError unless x has rank 5; for a factor below 1 or an unknown data_format.
 ///     const auto x = K::zeros({1, 1, 2, 3, 4});
 ///     K::int_shape(K::resize_volumes(x, 3, 2, 1, "channels_last"));  // {1, 3, 4, 3, 4}
-KILN_API Tensor resize_volumes(const Operand& x, std::int64_t depth_factor,
-                               std::int64_t height_factor, std::int64_t width_factor,
+KILN_API Tensor resize_volumes(const Operand& x, WholeNumber depth_factor,
+                               WholeNumber height_factor, WholeNumber width_factor,
                                const std::string& data_format);
 
 }  // namespace kiln

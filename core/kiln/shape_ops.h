@@ -59,7 +59,7 @@ KILN_API Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options =
 /// Removes an axis of size 1. Errors: ValueError for another size or an axis out of range.
 ///     const auto x = K::zeros({2, 1, 3});
 ///     K::int_shape(K::squeeze(x, 1));  // {2, 3}
-KILN_API Tensor squeeze(const Operand& x, int axis);
+KILN_API Tensor squeeze(const Operand& x, WholeNumber axis);
 /// Flattens x to a vector, in C order; a scalar to (1,).
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::flatten(x));  // [1. 2. 3. 4.]
@@ -74,12 +74,12 @@ KILN_API Tensor batch_flatten(const Operand& x);
 /// Errors: ValueError for a negative rep or an axis out of range.
 ///     const auto x = K::constant({1., 2.});
 ///     K::eval(K::repeat_elements(x, 2, 0));  // [1. 1. 2. 2.]
-KILN_API Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis);
+KILN_API Tensor repeat_elements(const Operand& x, WholeNumber rep, WholeNumber axis);
 /// Repeats a matrix along a new axis 1: (samples, d) to (samples, n, d).
 /// Errors: ValueError for another rank or a negative n.
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::repeat(x, 2));  // [[[1. 2.] [1. 2.]] [[3. 4.] [3. 4.]]]
-KILN_API Tensor repeat(const Operand& x, std::int64_t n);
+KILN_API Tensor repeat(const Operand& x, WholeNumber n);
 /// Repeats x n[i] times along axis i (numpy.tile); a shorter n applies to the last axes. Entries
 /// are numbers or integer scalar tensors; n may be an integer vector tensor of known length, or a
 /// scalar.
@@ -89,7 +89,7 @@ KILN_API Tensor repeat(const Operand& x, std::int64_t n);
 ///     K::eval(K::tile(x, 2));  // [1. 2. 1. 2.]
 ///     K::eval(K::tile(x, {K::shape(x)[0]}));  // [1. 2. 1. 2.]
 KILN_API Tensor tile(const Operand& x, const Shape& n);
-KILN_API Tensor tile(const Operand& x, std::int64_t n);
+KILN_API Tensor tile(const Operand& x, WholeNumber n);
 /// Takes n from a list: {} is an empty list, not the number 0.
 inline Tensor tile(const Operand& x, std::initializer_list<ShapeEntry> n) {
   return tile(x, Shape(n));
@@ -113,7 +113,7 @@ KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
 /// Errors: TypeError unless indices are integers; ValueError for a negative num_classes.
 ///     const auto labels = K::constant({1, 3}, {.dtype = "int32"});
 ///     K::eval(K::one_hot(labels, 3));  // [[0. 1. 0.] [0. 0. 0.]]
-KILN_API Tensor one_hot(const Operand& indices, std::int64_t num_classes);
+KILN_API Tensor one_hot(const Operand& indices, WholeNumber num_classes);
 /// Slices each axis i of x: size[i] elements from start[i] on; a size of -1 means all remaining
 /// ones. Entries are numbers or integer scalar tensors, or the whole list is an integer vector
 /// tensor.

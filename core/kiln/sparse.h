@@ -11,7 +11,7 @@ namespace kiln {
 /// Errors: ValueError for an empty tensor.
 ///     const auto x = K::placeholder({.shape = {K::None, 3}, .sparse = true});
 ///     K::is_sparse(x) && !K::is_sparse(K::to_dense(x));  // true
-KILN_API bool is_sparse(const Tensor& tensor, Where where = Where::here());
+[[nodiscard]] KILN_API bool is_sparse(const Tensor& tensor, Where where = Where::here());
 
 /// Converts a sparse tensor to a dense one; values with equal indices are added. A dense tensor is
 /// returned as it is. Gradients flow to the values.

@@ -7,7 +7,9 @@
 #include <kiln/error.h>
 #include <kiln/export.h>
 #include <kiln/where.h>
+#include <kiln/whole_number.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -22,6 +24,7 @@
 namespace kiln {
 
 struct TensorImpl;  // core/k/base/tensor_impl.h
+struct TensorHasNoTruthValue_UseSwitchOrEmpty;  // named by the compiler's error
 
 /// An unknown dimension: K::placeholder({.shape = {K::None, 784}}).
 struct NoneType {
@@ -32,9 +35,11 @@ inline constexpr NoneType None{0};
 /// A position along an axis, with the source line of the call.
 class Index {
  public:
-  template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
+  template <class Integer, std::enable_if_t<is_whole_number_v<Integer>, int> = 0>
   Index(Integer position, Where where = Where::here())  // NOLINT: implicit on purpose
-      : position_(static_cast<std::int64_t>(position)), where_(where) {}
+      : position_(saturated(position)), where_(where) {}
+  template <class NoWholeNumber, std::enable_if_t<is_other_number_v<NoWholeNumber>, int> = 0>
+  Index(NoWholeNumber) = delete;  // NOLINT
   std::int64_t position() const { return position_; }
   Where where() const { return where_; }
 
@@ -47,14 +52,16 @@ class Index {
 /// default-constructed Tensor is empty, and so is one that `gradients` returns for a variable on
 /// which the loss does not depend. Using an empty Tensor throws ValueError, which names that
 /// variable.
-class KILN_API Tensor {
+class [[nodiscard, gnu::visibility("default")]] Tensor {  // KILN_API does not go with nodiscard
  public:
   Tensor() = default;
   explicit Tensor(std::shared_ptr<const TensorImpl> impl) : impl_(std::move(impl)) {}
 
   bool empty() const;
-  /// Whether the tensor is not empty.
-  explicit operator bool() const { return !empty(); }
+  /// Elements have no values while the graph is built, so that `if (x > y)` does not compile:
+  /// switch_ chooses by the values, empty() tells whether there is a tensor.
+  template <class Reason = TensorHasNoTruthValue_UseSwitchOrEmpty>
+  explicit operator bool() const = delete;
   /// The name it was given, prefixed by its name scopes; may be empty.
   std::string name() const;
   /// Entry i of axis 0, negative from the end; the result lacks axis 0.
@@ -62,7 +69,7 @@ class KILN_API Tensor {
   Tensor operator[](Index i) const;
   /// Entries start .. stop-1 of axis 0, by Python's rules for negative and missing bounds.
   /// Errors: ValueError for a scalar.
-  Tensor slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+  Tensor slice(std::optional<WholeNumber> start, std::optional<WholeNumber> stop,
                Where where = Where::here()) const;
 
   const std::shared_ptr<const TensorImpl>& impl() const { return impl_; }
@@ -74,15 +81,19 @@ class KILN_API Tensor {
 /// Prints name, dtype and shape: "x float32[None,784]".
 KILN_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
+/// Whether T is a type of numbers that can be operands: not of characters.
+template <class T>
+inline constexpr bool is_operand_number_v = std::is_arithmetic_v<T> && !is_character_v<T>;
+
 /// An operand of a K function or operator: a tensor, or a number that takes the dtype of the other
 /// operand. Remembers the source line of the call.
 class KILN_API Operand {
  public:
-  enum class Kind : std::uint8_t { Tensor, Bool, Integer, Float };
+  enum class Kind : std::uint8_t { Tensor, Bool, Integer, Unsigned, Float };
 
   Operand(const Tensor& tensor, Where where = Where::here())  // NOLINT: implicit on purpose
       : value_(tensor), where_(where) {}
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  template <class Number, std::enable_if_t<is_operand_number_v<Number>, int> = 0>
   Operand(Number number, Where where = Where::here())  // NOLINT: implicit on purpose
       : value_(number_value(number)), where_(where) {}
 
@@ -90,22 +101,26 @@ class KILN_API Operand {
   bool is_tensor() const { return kind() == Kind::Tensor; }
   /// REQUIRES: is_tensor().
   const Tensor& tensor() const { return std::get<Tensor>(value_); }
-  /// The number if it is an integer or a bool, else 0.
+  /// The number if it is a bool or an integer of int64, else 0.
   std::int64_t integer() const {
     return kind() == Kind::Bool      ? static_cast<std::int64_t>(std::get<bool>(value_))
            : kind() == Kind::Integer ? std::get<std::int64_t>(value_)
                                      : 0;
   }
+  /// The number of Kind::Unsigned. REQUIRES: that kind.
+  std::uint64_t unsigned_integer() const { return std::get<std::uint64_t>(value_); }
   /// The number as a double; 0 for a tensor.
   double floating() const {
-    return kind() == Kind::Float ? std::get<double>(value_) : static_cast<double>(integer());
+    return kind() == Kind::Float      ? std::get<double>(value_)
+           : kind() == Kind::Unsigned ? static_cast<double>(unsigned_integer())
+                                      : static_cast<double>(integer());
   }
   Where where() const { return where_; }
 
  private:
-  using Value = std::variant<Tensor, bool, std::int64_t, double>;  // in the order of Kind
+  using Value = std::variant<Tensor, bool, std::int64_t, std::uint64_t, double>;  // as Kind
 
-  /// Integers beyond int64 become doubles.
+  /// Integers beyond int64 are of Kind::Unsigned.
   template <class Number>
   static Value number_value(Number number) {
     if constexpr (std::is_same_v<Number, bool>) {
@@ -113,8 +128,10 @@ class KILN_API Operand {
     } else if constexpr (std::is_integral_v<Number>) {
       const bool fits = std::is_signed_v<Number> || !(static_cast<std::uint64_t>(number) >> 63);
       if (fits) return Value(std::in_place_type<std::int64_t>, static_cast<std::int64_t>(number));
+      return Value(std::in_place_type<std::uint64_t>, static_cast<std::uint64_t>(number));
+    } else {
+      return Value(std::in_place_type<double>, static_cast<double>(number));
     }
-    return Value(std::in_place_type<double>, static_cast<double>(number));
   }
 
   Value value_;
@@ -130,8 +147,9 @@ class DTypeArgument {
   DTypeArgument(DType dtype)  // NOLINT
       : name_(is_dtype(dtype) ? std::string(dtype_name(dtype))
                               : "DType(" + std::to_string(static_cast<int>(dtype)) + ")") {}
-  DTypeArgument(const char* name) : name_(name) {}             // NOLINT
-  DTypeArgument(std::string name) : name_(std::move(name)) {}  // NOLINT
+  DTypeArgument(const char* name) : name_(name ? name : "") {}  // NOLINT
+  DTypeArgument(std::nullptr_t) = delete;                       // NOLINT: cast(x, 0)
+  DTypeArgument(std::string name) : name_(std::move(name)) {}   // NOLINT
   bool is_set() const { return name_.has_value(); }
   /// REQUIRES: is_set().
   const std::string& name() const { return *name_; }
@@ -150,8 +168,10 @@ struct NameOptions {
 /// the step: `function` throws ValueError.
 class KILN_API ShapeEntry {
  public:
-  template <class Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-  ShapeEntry(Integer size) : value_(static_cast<std::int64_t>(size)) {}     // NOLINT
+  template <class Integer, std::enable_if_t<is_whole_number_v<Integer>, int> = 0>
+  ShapeEntry(Integer size) : value_(saturated(size)) {}                     // NOLINT
+  template <class NoWholeNumber, std::enable_if_t<is_other_number_v<NoWholeNumber>, int> = 0>
+  ShapeEntry(NoWholeNumber) = delete;                                       // NOLINT
   ShapeEntry(NoneType none) : value_(none) {}                               // NOLINT
   ShapeEntry(std::optional<std::int64_t> size) : ShapeEntry(None) {         // NOLINT
     if (size) value_ = *size;
@@ -206,8 +226,11 @@ class KILN_API Shape {
 class Axes {
  public:
   Axes() = default;
-  Axes(NoneType) {}                                           // NOLINT
-  Axes(int axis) : axes_(std::vector<std::int64_t>{axis}) {}  // NOLINT
+  Axes(NoneType) {}  // NOLINT
+  template <class Integer, std::enable_if_t<is_whole_number_v<Integer>, int> = 0>
+  Axes(Integer axis) : axes_(std::vector<std::int64_t>{saturated(axis)}) {}  // NOLINT
+  template <class NoWholeNumber, std::enable_if_t<is_other_number_v<NoWholeNumber>, int> = 0>
+  Axes(NoWholeNumber) = delete;  // NOLINT
   Axes(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
   Axes(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}  // NOLINT
   bool is_set() const { return axes_.has_value(); }
@@ -218,10 +241,13 @@ class Axes {
   std::optional<std::vector<std::int64_t>> axes_;
 };
 
-/// Arithmetic and comparison with a tensor or number on either side. Operands broadcast by NumPy's
-/// rules. A number takes the dtype of the tensor. Comparisons return bool.
-/// Errors: TypeError for tensors of different dtypes, bools in arithmetic, and a number with a
-/// fraction for an integer tensor; ValueError for shapes that do not broadcast.
+/// Arithmetic and comparison with a tensor or number on either side. A number takes the dtype of
+/// the tensor. Comparisons return bool. Operands broadcast by NumPy's rules, except that an unknown
+/// size (None) never broadcasts: it must equal the other operand's size at the call, even if it is
+/// 1 there. Declare an axis that broadcasts with size 1, or mark it with pattern_broadcast.
+/// Errors: TypeError for tensors of different dtypes, bools in arithmetic, and a floating-point
+/// number beside an integer or bool tensor: cast the tensor; ValueError for shapes that do not
+/// broadcast.
 KILN_API Tensor operator+(const Operand& x, const Operand& y);
 KILN_API Tensor operator-(const Operand& x, const Operand& y);
 KILN_API Tensor operator*(const Operand& x, const Operand& y);
@@ -235,9 +261,17 @@ KILN_API Tensor operator>=(const Operand& x, const Operand& y);
 /// Elementwise comparison. same_node tells whether two handles are the same.
 KILN_API Tensor operator==(const Operand& x, const Operand& y);
 KILN_API Tensor operator!=(const Operand& x, const Operand& y);
+/// Elementwise logic of bool tensors, as logical_and, logical_or and logical_not. Both sides are
+/// evaluated. A C++ bool beside a tensor does not compile: && would not skip the tensor; write
+/// logical_and(x, flag). Errors of !x name the line of x.
+KILN_API Tensor operator&&(const Tensor& x, const Operand& y);
+KILN_API Tensor operator||(const Tensor& x, const Operand& y);
+KILN_API Tensor operator!(const Tensor& x);
+Tensor operator&&(const Tensor& x, bool y) = delete;
+Tensor operator||(const Tensor& x, bool y) = delete;
 /// Returns whether two handles refer to the same value of the graph; true for two empty ones.
 ///     const auto x = K::zeros({2}), y = x;
 ///     K::same_node(x, y) && !K::same_node(x, x + 0);  // true
-KILN_API bool same_node(const Tensor& x, const Tensor& y);
+[[nodiscard]] KILN_API bool same_node(const Tensor& x, const Tensor& y);
 
 }  // namespace kiln

@@ -7,8 +7,9 @@
 namespace kiln {
 
 /// Assigns `value` to `variable` after a call of its function has succeeded. Created by update()
-/// and the functions below, or from a pair {variable, tensor}. K::eval executes it, too.
-struct UpdateOp {
+/// and the functions below, or from a pair {variable, tensor}. Does nothing by itself: pass it to
+/// `function` in `.updates`, or to K::eval, which executes it.
+struct [[nodiscard]] UpdateOp {
   UpdateOp() = default;
   UpdateOp(Tensor variable, Tensor value, Where where = Where::here())
       : variable(std::move(variable)), value(std::move(value)), where(where) {}
@@ -23,7 +24,7 @@ struct UpdateOp {
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update(x, 3 * x));  // [3. 6.]
 KILN_API UpdateOp update(const Tensor& x, const Operand& new_x, Where where = Where::here());
-template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+template <class Number, std::enable_if_t<is_operand_number_v<Number>, int> = 0>
 UpdateOp update(const Tensor& x, Number new_x, Where where = Where::here()) {
   return update(x, Operand(new_x, where), where);
 }
@@ -43,7 +44,7 @@ KILN_API UpdateOp update_sub(const Tensor& x, const Operand& decrement,
 /// Returns the update variable := variable * momentum + value * (1 - momentum), without bias
 /// correction. value is cast to the dtype of the variable; momentum is a number or a tensor of that
 /// dtype. Formula: Keras 2.3.1.
-/// Errors: those of update_add; TypeError for a momentum with a fraction and an integer variable.
+/// Errors: those of update_add; TypeError for a floating-point momentum and an integer variable.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::moving_average_update(x, K::constant({3., 4.}), 0.5));  // [2. 3.]
 KILN_API UpdateOp moving_average_update(const Tensor& variable, const Operand& value,

@@ -182,7 +182,7 @@ void* Array::own_data() try {
   Call::out_of_memory("Array", {});
 }
 
-void* Array::data() {
+void* Array::data() & {
   void* address = own_data();
   elements_->is_exposed = true;
   return address;

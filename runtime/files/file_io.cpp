@@ -77,7 +77,17 @@ void sync_folder(const std::string& path) {
   ::close(descriptor);
 }
 
-/// Whether a suffix is one that open_temporary() appends: ".<pid>-<n>.tmp".
+/// The beginning of the names of the temporary files of `target`: ".kiln-<hash>-". A hash (64-bit
+/// FNV-1a), because the name itself may be as long as names can be.
+std::string temporary_prefix(const std::filesystem::path& target) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : target.filename().string()) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return text(".kiln-", hash, "-");
+}
+
+/// Whether a suffix is one that open_temporary() appends to temporary_prefix(): "<pid>-<n>.tmp".
 bool is_temporary_suffix(std::string_view suffix) {
   const auto skip_number = [&] {
     const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
@@ -89,8 +99,7 @@ bool is_temporary_suffix(std::string_view suffix) {
     if (found) suffix.remove_prefix(expected.size());
     return found;
   };
-  return skip(".") && skip_number() && skip("-") && skip_number() && skip(".tmp") &&
-         suffix.empty();
+  return skip_number() && skip("-") && skip_number() && skip(".tmp") && suffix.empty();
 }
 
 /// Removes a temporary file unless an OutputFile of any process holds its lock.
@@ -107,13 +116,13 @@ void remove_unless_locked(const std::string& path) {
 void remove_stale(const std::string& target) {
   const std::filesystem::path path(target);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
-  const std::string name = path.filename().string();
+  const std::string prefix = temporary_prefix(path);
   DIR* const entries = ::opendir(folder.c_str());
   if (!entries) return;
   std::vector<std::string> found;
   while (const dirent* entry = ::readdir(entries)) {
     const std::string_view other = entry->d_name;
-    if (!other.starts_with(name) || !is_temporary_suffix(other.substr(name.size()))) continue;
+    if (!other.starts_with(prefix) || !is_temporary_suffix(other.substr(prefix.size()))) continue;
     found.push_back(text(folder, "/", other));
   }
   ::closedir(entries);
@@ -183,8 +192,11 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(
 
 void OutputFile::open_temporary() {
   static std::atomic<unsigned> next{0};
+  const std::filesystem::path target(target_);
   for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary_ = text(target_, ".", ::getpid(), "-", next.fetch_add(1), ".tmp");
+    const std::string name =
+        text(temporary_prefix(target), ::getpid(), "-", next.fetch_add(1), ".tmp");
+    temporary_ = (target.parent_path() / name).string();
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
     if (descriptor_ >= 0 && !lock_own(descriptor_)) {
       ::close(std::exchange(descriptor_, -1));

@@ -256,7 +256,7 @@ Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   Call::out_of_memory("function", where);
 }
 
-std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
+Results<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     const Impl& impl = *impl_;
@@ -271,7 +271,7 @@ std::vector<Array> Function::operator()(const std::vector<Array>& inputs, Where 
   Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
+Results<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
                                         Where where) const try {
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
@@ -281,7 +281,7 @@ std::vector<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
   Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
+Results<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     return call_with(*impl_, inputs);
@@ -290,7 +290,7 @@ std::vector<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where
   Call::out_of_memory("Function", where);
 }
 
-std::vector<Array> Function::call_with_feeds(std::span<const SparseArray> inputs,
+Results<Array> Function::call_with_feeds(std::span<const SparseArray> inputs,
                                              Where where) const try {
   const std::vector<Feed> feeds(inputs.begin(), inputs.end());
   return call_with_feeds(std::span<const Feed>(feeds), where);
@@ -323,10 +323,10 @@ void Function::dump(const std::string& directory, Stage stages, Where where) con
   Call::out_of_memory("dump", where);
 }
 
-const std::string& Function::name() const {
+const std::string& Function::name() const& {
   return require_compiled(impl_).programs.last->program.name;
 }
-const std::string& Function::backend() const { return require_compiled(impl_).backend; }
+const std::string& Function::backend() const& { return require_compiled(impl_).backend; }
 
 FunctionStats Function::stats() const try {
   const Call call("stats", {});

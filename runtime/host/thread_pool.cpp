@@ -313,8 +313,8 @@ void check_thread_settings() {
   if (started_by == 0 || started_by == getpid()) static_cast<void>(thread_count());
 }
 
-void set_thread_count(int count) {
-  if (count < 1 || count > static_cast<int>(kMaxThreads)) {
+void set_thread_count(std::int64_t count) {
+  if (count < 1 || count > static_cast<std::int64_t>(kMaxThreads)) {
     throw ValueError("set_threads", "count",
                      text("count is ", count, " but must be from 1 to ", kMaxThreads));
   }

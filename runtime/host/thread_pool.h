@@ -21,7 +21,7 @@ void check_thread_settings();
 
 /// Sets the number of threads: 1 to kMaxThreads, else ValueError. Blocks until running loops end;
 /// ValueError inside a loop.
-void set_thread_count(int count);
+void set_thread_count(std::int64_t count);
 
 /// Processes [begin, end). Returns a KILN_CODE_ value; any other than 0 ends the loop.
 using RangeBody = std::uint32_t (*)(void* context, std::uint64_t begin, std::uint64_t end);

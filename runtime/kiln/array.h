@@ -5,12 +5,14 @@
 #include <kiln/dim_vector.h>
 #include <kiln/dtype.h>
 #include <kiln/error.h>
+#include <kiln/whole_number.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -19,6 +21,7 @@
 namespace kiln {
 
 class Array;
+template <class T> class ArrayElements;
 namespace runtime {
 struct UninitialisedArray;
 Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
@@ -127,43 +130,54 @@ class KILN_API Array {
   Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices)
       : Array(of_matrices(matrices)) {}
 
-  static Array zeros(std::vector<std::int64_t> dims, DType dtype = DType::Float32);
+  [[nodiscard]] static Array zeros(std::vector<std::int64_t> dims, DType dtype = DType::Float32);
   /// Fills an array with `value`, converted to `dtype` as by K::cast.
-  static Array full(std::vector<std::int64_t> dims, double value, DType dtype = DType::Float32);
+  [[nodiscard]] static Array full(std::vector<std::int64_t> dims, double value,
+                                  DType dtype = DType::Float32);
   /// Copies row-major elements; a bool byte other than 0 becomes 1. ValueError for a null address.
-  static Array copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype);
+  [[nodiscard]] static Array copy_of(const void* elements, std::vector<std::int64_t> dims,
+                                     DType dtype);
   /// Views the caller's memory, which must outlive the Array and its copies; a write copies first.
   /// Variables and constants created from it copy, with bool bytes other than 0 as 1. ValueError
   /// for a null or misaligned address.
-  static Array view(const void* elements, std::vector<std::int64_t> dims, DType dtype);
+  [[nodiscard]] static Array view(const void* elements, std::vector<std::int64_t> dims,
+                                  DType dtype);
   template <class T>
-  static Array view(const T* elements, std::vector<std::int64_t> dims) {
+  [[nodiscard]] static Array view(const T* elements, std::vector<std::int64_t> dims) {
     return view(elements, std::move(dims), DTypeOf<T>::value);
   }
 
   DType dtype() const { return dtype_; }
-  const DimVector& dims() const { return dims_; }
+  const DimVector& dims() const& { return dims_; }
+  DimVector dims() const&& { return dims_; }  ///< a reference into a temporary would dangle
   int rank() const { return static_cast<int>(dims_.size()); }
   /// The number of elements.
   std::int64_t size() const { return size_; }
   /// The size of all elements in bytes.
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * dtype_bytes(dtype_); }
-  const void* data() const { return data_; }
+  const void* data() const& { return data_; }
   /// Returns a mutable address; writes change no other Array, including later copies.
-  void* data();
+  void* data() &;
+  const void* data() const&& = delete;  ///< would dangle: keep the Array in a variable
 
   /// The elements. TypeError unless dtype() is that of T.
   template <class T>
-  std::span<const T> as() const {
+  std::span<const T> as() const& {
     require_dtype(DTypeOf<T>::value);
     return {static_cast<const T*>(data()), static_cast<std::size_t>(size_)};
   }
   /// The elements for writing; writes change no other Array, including later copies. TypeError
   /// unless dtype() is that of T.
   template <class T>
-  std::span<T> as() {
+  std::span<T> as() & {
     require_dtype(DTypeOf<T>::value);
     return {static_cast<T*>(data()), static_cast<std::size_t>(size_)};
+  }
+  /// The elements of a temporary Array, kept alive: `for (float y : f({x})[0].as<float>())`.
+  /// TypeError unless dtype() is that of T.
+  template <class T>
+  ArrayElements<T> as() const&& {
+    return ArrayElements<T>(*this);
   }
   /// The only element. ValueError unless size() is 1, TypeError unless dtype() is that of T.
   template <class T>
@@ -174,20 +188,26 @@ class KILN_API Array {
   /// The element at these indices, one per axis. ValueError if they are out of range.
   template <class T, class... Index>
   T at(Index... index) const {
-    return as<T>()[offset({static_cast<std::int64_t>(index)...})];
+    return as<T>()[offset({WholeNumber(index)...})];
   }
 
   /// Converts as K::cast does: to integers by truncation and saturation (NaN becomes 0), to bool by
   /// x != 0. Never returns a view.
-  Array astype(DType dtype) const;
+  [[nodiscard]] Array astype(DType dtype) const;
   /// The same elements with other dims. ValueError unless they hold size() elements.
-  Array reshape(std::vector<std::int64_t> dims) const;
+  [[nodiscard]] Array reshape(std::vector<std::int64_t> dims) const;
   /// Returns a view that is valid until this Array is moved from, assigned to or destroyed, or a
   /// mutable address of elements that it shares is taken.
-  ArrayView as_view() const { return {dtype_, data(), dims_}; }
+  ArrayView as_view() const& { return {dtype_, data(), dims_}; }
+  ArrayView as_view() const&& = delete;  ///< would dangle: keep the Array in a variable
 
   /// Compares dtype, dims and bytes: a NaN equals itself, 0 does not equal -0.
   bool operator==(const Array& other) const;
+  /// Does not compile: a float32 element would never equal a double or an int. Compare item(), or
+  /// with an Array of the same dtype.
+  template <class NoArray, std::enable_if_t<std::is_convertible_v<NoArray, Array> &&
+                                                !std::is_same_v<NoArray, Array>, int> = 0>
+  bool operator==(const NoArray& other) const = delete;
 
  private:
   friend Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
@@ -253,6 +273,44 @@ class KILN_API Array {
   std::int64_t size_ = 0;
   void* data_ = nullptr;
   Elements* elements_ = nullptr;  // null for a view of the caller's memory
+};
+
+/// The elements of an Array that was a temporary, for reading; keeps them alive. A std::span of
+/// them is made of a variable only: of a temporary it would dangle.
+template <class T>
+class ArrayElements {
+ public:
+  /// Not a contiguous range: std::span would take it as a temporary.
+  using iterator = std::reverse_iterator<std::reverse_iterator<const T*>>;
+  using const_iterator = iterator;
+  using value_type = T;
+
+  /// TypeError unless the dtype is that of T.
+  explicit ArrayElements(const Array& array) : array_(array), size_(array_.as<T>().size()) {}
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const T* data() const& { return static_cast<const T*>(array_.data()); }
+  const T* data() const&& = delete;
+  iterator begin() const { return at(0); }
+  iterator end() const { return at(size_); }
+  /// REQUIRES: i < size(), and not empty().
+  const T& operator[](std::size_t i) const& { return data()[i]; }
+  T operator[](std::size_t i) const&& { return data()[i]; }
+  const T& front() const& { return data()[0]; }
+  T front() const&& { return data()[0]; }
+  const T& back() const& { return data()[size_ - 1]; }
+  T back() const&& { return data()[size_ - 1]; }
+  operator std::span<const T>() const& { return {data(), size_}; }  // NOLINT: implicit on purpose
+  operator std::span<const T>() const&& = delete;
+
+ private:
+  iterator at(std::size_t i) const {
+    return iterator(std::reverse_iterator<const T*>(data() + i));
+  }
+
+  const Array array_;
+  std::size_t size_;
 };
 
 /// Prints as NumPy does: [[1. 2.]\n [3. 4.]], shortest digits; elides above 1000 elements.

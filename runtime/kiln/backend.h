@@ -3,6 +3,7 @@
 
 #include <kiln/export.h>
 #include <kiln/where.h>
+#include <kiln/whole_number.h>
 
 #include <map>
 #include <string>
@@ -35,12 +36,12 @@ struct BackendDescription {
 /// Errors: BackendError if the selected backend cannot be used.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
-KILN_API std::string backend(Where where = Where::here());
+[[nodiscard]] KILN_API std::string backend(Where where = Where::here());
 
 /// Returns the backend in use and the reason. Errors: those of K::backend.
 ///     K::set_backend("reference");
 ///     K::backend_choice().reason;  // set_backend
-KILN_API BackendChoice backend_choice(Where where = Where::here());
+[[nodiscard]] KILN_API BackendChoice backend_choice(Where where = Where::here());
 
 /// Selects the backend for functions compiled from now on: a name, `auto`, or an absolute path.
 /// Variables keep their values.
@@ -75,7 +76,7 @@ KILN_API void set_backend_options(const std::string& name_or_path,
 /// Lists the backends beside the library and those loaded, sorted by name.
 ///     const auto backends = K::list_backends();
 ///     backends.empty();  // false
-KILN_API std::vector<BackendDescription> list_backends();
+[[nodiscard]] KILN_API std::vector<BackendDescription> list_backends();
 
 /// Sets the number of threads of computations, from 1 to 4096. Default: the environment variable
 /// KILN_THREADS, else the number of processors available to the process. Waits until running
@@ -83,11 +84,11 @@ KILN_API std::vector<BackendDescription> list_backends();
 /// Errors: ValueError for another count.
 ///     K::set_threads(2);
 ///     K::eval(K::constant({1., 2.}) + 1);  // [2. 3.]
-KILN_API void set_threads(int count, Where where = Where::here());
+KILN_API void set_threads(WholeNumber count, Where where = Where::here());
 
 /// Returns the version of Kiln, such as "0.1.0".
 ///     const std::string version = K::version();
 ///     version.empty();  // false
-KILN_API std::string version();
+[[nodiscard]] KILN_API std::string version();
 
 }  // namespace kiln

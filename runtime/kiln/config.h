@@ -9,6 +9,6 @@ namespace kiln {
 /// Casts `x`, of any dtype and shape, to floatx() on the host. Errors: as for epsilon.
 ///     const auto x = K::cast_to_floatx(K::Array{1, 2});
 ///     x.dtype();  // float32
-KILN_API Array cast_to_floatx(const Array& x, Where where = Where::here());
+[[nodiscard]] KILN_API Array cast_to_floatx(const Array& x, Where where = Where::here());
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 
 #include <kiln/array.h>
 #include <kiln/memory.h>
+#include <kiln/results.h>
 #include <kiln/stage.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>
@@ -89,17 +90,17 @@ class KILN_API Function {
   /// Errors: ValueError for a wrong number or shape of inputs, for a failed guard, and naming
   /// input, index and value for a NaN, an infinity or a number out of range fed to an integer
   /// placeholder; OutOfMemory; BackendError and other errors that the backend reports.
-  std::vector<Array> operator()(const std::vector<Array>& inputs = {},
-                                Where where = Where::here()) const;
+  Results<Array> operator()(const std::vector<Array>& inputs = {},
+                            Where where = Where::here()) const;
   /// As above, also with sparse placeholders; an Array fed to one is converted, element by element.
   /// Errors: also TypeError for a SparseArray fed to a dense placeholder.
-  std::vector<Array> operator()(std::initializer_list<FeedRef> inputs,
-                                Where where = Where::here()) const;
+  Results<Array> operator()(std::initializer_list<FeedRef> inputs,
+                            Where where = Where::here()) const;
   /// As above, for std::vector<Feed> and std::vector<SparseArray>.
   template <class Input, std::enable_if_t<std::is_same_v<Input, Feed> ||
                                               std::is_same_v<Input, SparseArray>, int> = 0>
-  std::vector<Array> operator()(const std::vector<Input>& inputs,
-                                Where where = Where::here()) const {
+  Results<Array> operator()(const std::vector<Input>& inputs,
+                            Where where = Where::here()) const {
     return call_with_feeds(std::span<const Input>(inputs), where);
   }
 
@@ -121,9 +122,11 @@ class KILN_API Function {
   void dump(const std::string& directory, Stage stages = Stage::All,
             Where where = Where::here()) const;
 
-  const std::string& name() const;
+  const std::string& name() const&;
+  std::string name() const&& { return name(); }  ///< a reference into a temporary would dangle
   /// The backend that the function was compiled for.
-  const std::string& backend() const;
+  const std::string& backend() const&;
+  std::string backend() const&& { return backend(); }
   FunctionStats stats() const;
   explicit operator bool() const { return impl_ != nullptr; }
 
@@ -131,8 +134,8 @@ class KILN_API Function {
   explicit Function(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  std::vector<Array> call_with_feeds(std::span<const Feed> inputs, Where where) const;
-  std::vector<Array> call_with_feeds(std::span<const SparseArray> inputs, Where where) const;
+  Results<Array> call_with_feeds(std::span<const Feed> inputs, Where where) const;
+  Results<Array> call_with_feeds(std::span<const SparseArray> inputs, Where where) const;
 
   std::shared_ptr<const Impl> impl_;
 };
@@ -170,13 +173,17 @@ struct FunctionOptions {
 ///     K::function({x}, {2 * x})({K::Array{1.f, 2.f}})[0];  // [2. 4.]
 ///     const auto w = K::zeros({});
 ///     K::function({}, {w}, {.updates = {K::update_add(w, 1)}})()[0];  // 0.0
-KILN_API Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                           const FunctionOptions& options = {}, Where where = Where::here());
+[[nodiscard]] KILN_API Function function(const std::vector<Tensor>& inputs,
+                                         const std::vector<Tensor>& outputs,
+                                         const FunctionOptions& options = {},
+                                         Where where = Where::here());
 
-/// Evaluates a tensor that depends on no placeholder. Errors: as for function.
+/// Evaluates a tensor that depends on no placeholder. Errors: as for function. A list does not
+/// compile: eval({w, x}) would execute the update w := x.
 ///     const auto x = K::constant({1., 2.});
 ///     K::eval(x + 1);  // [2. 3.]
 KILN_API Array eval(const Tensor& x, Where where = Where::here());
+Array eval(std::initializer_list<Tensor> xs, Where where = Where::here()) = delete;
 /// Executes an update and returns the variable's new value. Errors: as for function.
 ///     const auto x = K::variable({1., 2.});
 ///     K::eval(K::update_add(x, 1));  // [2. 3.]
@@ -186,7 +193,7 @@ KILN_API Array eval(const UpdateOp& x, Where where = Where::here());
 /// (kiln/variable.h). Errors: also ValueError if the tensor depends on a placeholder.
 ///     const auto weights = K::variable(K::ones({2}) + 1);
 ///     K::get_value(weights);  // [2. 2.]
-KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
-                           Where where = Where::here());
+[[nodiscard]] KILN_API Variable variable(const Tensor& value, const VariableOptions& options = {},
+                                         Where where = Where::here());
 
 }  // namespace kiln

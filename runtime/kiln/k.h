@@ -35,6 +35,7 @@
 #include <kiln/recurrent.h>
 #include <kiln/reduce.h>
 #include <kiln/resize.h>
+#include <kiln/results.h>
 #include <kiln/shape_ops.h>
 #include <kiln/sparse.h>
 #include <kiln/sparse_array.h>
@@ -43,6 +44,7 @@
 #include <kiln/update.h>
 #include <kiln/variable.h>
 #include <kiln/weights.h>
+#include <kiln/whole_number.h>
 
 #pragma pop_macro("Bool")
 #pragma pop_macro("None")

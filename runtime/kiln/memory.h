@@ -10,6 +10,7 @@
 
 #include <kiln/export.h>
 #include <kiln/where.h>
+#include <kiln/whole_number.h>
 
 #include <cstdint>
 
@@ -36,6 +37,6 @@ KILN_API std::int64_t release_idle_memory() noexcept;
 /// negative.
 ///     K::set_idle_memory_limit(std::int64_t{1} << 30);
 ///     K::release_idle_memory() >= 0;  // true
-KILN_API void set_idle_memory_limit(std::int64_t bytes, Where where = Where::here());
+KILN_API void set_idle_memory_limit(WholeNumber bytes, Where where = Where::here());
 
 }  // namespace kiln

@@ -24,9 +24,12 @@ class KILN_API SparseArray {
   /// Errors: ValueError unless the rank is 2.
   static SparseArray of_dense(const Array& dense, Where where = Where::here());
 
-  const Array& indices() const { return indices_; }  ///< int64
-  const Array& values() const { return values_; }
-  const std::vector<std::int64_t>& dims() const { return dims_; }
+  const Array& indices() const& { return indices_; }  ///< int64
+  const Array& values() const& { return values_; }
+  const std::vector<std::int64_t>& dims() const& { return dims_; }
+  Array indices() const&& { return indices_; }  ///< a reference into a temporary would dangle
+  Array values() const&& { return values_; }
+  std::vector<std::int64_t> dims() const&& { return dims_; }
 
  private:
   struct Checked {};

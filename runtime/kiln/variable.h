@@ -6,6 +6,7 @@
 
 #include <kiln/array.h>
 #include <kiln/constraint.h>
+#include <kiln/results.h>
 #include <kiln/sparse_array.h>
 #include <kiln/update.h>
 
@@ -43,7 +44,7 @@ struct ConstantOptions {
 struct RandomVariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
   std::string name = {};
-  std::optional<std::int64_t> seed = {};  ///< unset: drawn from the process-wide generator
+  std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
 };
 
 /// Creates a variable of any dtype with the shape of `value`, cast to `dtype` as by NumPy's astype.
@@ -51,8 +52,8 @@ struct RandomVariableOptions {
 /// value of a NaN, an infinity or a number out of range.
 ///     const auto weights = K::variable({{1., 2.}}, {.name = "weights"});
 ///     weights;  // weights float32[1,2]
-KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
-                           Where where = Where::here());
+[[nodiscard]] KILN_API Variable variable(const Array& value, const VariableOptions& options = {},
+                                         Where where = Where::here());
 /// Creates a sparse constant tensor, as Keras' TensorFlow backend does for a SciPy matrix: it
 /// cannot be updated. Errors: TypeError for an unknown dtype name.
 ///     const auto x = K::variable(K::SparseArray::of_dense(K::Array{{0.f, 3.f}}));
@@ -84,38 +85,39 @@ KILN_API Tensor ones(const Shape& shape, const CreateOptions& options = {},
 /// (rows, columns). Errors: ValueError for a negative size.
 ///     const auto x = K::eye(2);
 ///     K::get_value(x);  // [[1. 0.] [0. 1.]]
-KILN_API Variable eye(std::int64_t size, const CreateOptions& options = {},
-                      Where where = Where::here());
-KILN_API Variable eye(std::pair<std::int64_t, std::int64_t> size,
-                      const CreateOptions& options = {}, Where where = Where::here());
+[[nodiscard]] KILN_API Variable eye(WholeNumber size, const CreateOptions& options = {},
+                                    Where where = Where::here());
+[[nodiscard]] KILN_API Variable eye(std::pair<WholeNumber, WholeNumber> size,
+                                    const CreateOptions& options = {}, Where where = Where::here());
 
 /// Creates a variable of a floating dtype with values drawn once from U[low, high). Errors:
 /// ValueError unless low <= high, and for bounds that are not finite in the dtype or have no finite
 /// difference; TypeError for another dtype.
 ///     const auto x = K::random_uniform_variable({2, 3}, -1, 1);
 ///     K::eval(K::all(K::abs(x) <= 1));  // True
-KILN_API Variable random_uniform_variable(const Shape& shape, double low, double high,
-                                          const RandomVariableOptions& options = {},
-                                          Where where = Where::here());
+[[nodiscard]] KILN_API Variable random_uniform_variable(const Shape& shape, double low, double high,
+                                                        const RandomVariableOptions& options = {},
+                                                        Where where = Where::here());
 /// Creates a variable of a floating dtype with values drawn once from the normal distribution with
 /// that mean and standard deviation `scale`. Errors: TypeError for another dtype.
 ///     const auto x = K::random_normal_variable({2}, 5, 0);
 ///     K::get_value(x);  // [5. 5.]
-KILN_API Variable random_normal_variable(const Shape& shape, double mean, double scale,
-                                         const RandomVariableOptions& options = {},
-                                         Where where = Where::here());
+[[nodiscard]] KILN_API Variable random_normal_variable(const Shape& shape, double mean,
+                                                       double scale,
+                                                       const RandomVariableOptions& options = {},
+                                                       Where where = Where::here());
 
 /// Returns the value of a variable, copied from its backend if needed. Errors: TypeError for any
 /// other tensor; BackendError, OutOfMemory.
 ///     const auto x = K::variable({1., 2.});
 ///     K::get_value(x);  // [1. 2.]
-KILN_API Array get_value(const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API Array get_value(const Tensor& x, Where where = Where::here());
 /// Returns the values of several variables from one snapshot; an empty list for none. Errors: as
 /// for get_value.
 ///     const auto x = K::zeros({2}), y = K::ones({1});
 ///     K::batch_get_value({x, y})[1];  // [1.]
-KILN_API std::vector<Array> batch_get_value(const std::vector<Tensor>& xs,
-                                            Where where = Where::here());
+[[nodiscard]] KILN_API Results<Array> batch_get_value(const std::vector<Tensor>& xs,
+                                                      Where where = Where::here());
 /// Sets a variable to `value`, cast to its dtype as by NumPy's astype. Errors: ValueError for
 /// another shape; for an integer dtype, ValueError naming index and value of a NaN, an infinity or
 /// a number out of range; TypeError if x is not a variable.
@@ -133,7 +135,8 @@ KILN_API void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuple
 /// Returns the shape of a variable. Errors: TypeError if x is not a variable.
 ///     const auto x = K::zeros({2, 3});
 ///     K::get_variable_shape(x);  // {2, 3}
-KILN_API std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API std::vector<std::int64_t> get_variable_shape(
+    const Tensor& x, Where where = Where::here());
 
 /// Builds the update x := new_x of a host array, cast to x's dtype. Errors: ValueError for another
 /// shape and for values that x's integer dtype cannot represent; TypeError if x is not a variable.

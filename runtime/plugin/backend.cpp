@@ -250,7 +250,7 @@ std::vector<BackendDescription> list_backends() try {
   Call::out_of_memory("list_backends", {});
 }
 
-void set_threads(int count, Where where) try {
+void set_threads(WholeNumber count, Where where) try {
   const Call call("set_threads", where);
   at_line(where, [&] { runtime::set_thread_count(count); });
 } catch (const std::bad_alloc&) {

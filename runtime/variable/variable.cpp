@@ -113,7 +113,7 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
-      options.seed ? static_cast<std::uint64_t>(*options.seed) : next_seed();
+      options.seed ? static_cast<std::uint64_t>(std::int64_t{*options.seed}) : next_seed();
   Array value = at_line(Call::where(), [&] {
     return runtime::uninitialised_array(sizes_of(shape), dtype);
   });
@@ -193,21 +193,21 @@ Tensor ones(const Shape& shape, const CreateOptions& options, Where where) try {
   Call::out_of_memory("ones", where);
 }
 
-Variable eye(std::int64_t size, const CreateOptions& options, Where where) try {
-  return eye(std::pair{size, size}, options, where);
+Variable eye(WholeNumber size, const CreateOptions& options, Where where) try {
+  return eye({size, size}, options, where);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("eye", where);
 }
 
-Variable eye(std::pair<std::int64_t, std::int64_t> size, const CreateOptions& options,
+Variable eye(std::pair<WholeNumber, WholeNumber> size, const CreateOptions& options,
              Where where) try {
   const Call call("eye", where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  const auto [rows, columns] = size;
+  const std::int64_t rows = size.first, columns = size.second;
   if (rows < 0 || columns < 0) {
     Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
   }
-  Array value = at_line(where, [&, rows = rows, columns = columns] {
+  Array value = at_line(where, [&] {
     return Array::zeros({rows, columns}, DType::Float64);
   });
   const auto elements = value.as<double>();
@@ -255,7 +255,7 @@ Array get_value(const Tensor& x, Where where) try {
   Call::out_of_memory("get_value", where);
 }
 
-std::vector<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) try {
+Results<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) try {
   const Call call("batch_get_value", where);
   std::vector<VariableStorage*> storages;
   for (std::size_t i = 0; i < xs.size(); ++i) {

@@ -5,10 +5,9 @@
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
-#include "runtime/files/file_io.h"
 #include "runtime/files/json.h"
 #include "runtime/files/quoted_name.h"
-#include "runtime/weights/safetensors_header.h"
+#include "runtime/weights/file_format.h"
 
 #include <algorithm>
 #include <bit>
@@ -26,12 +25,21 @@ constexpr std::size_t kHeaderAlignment = 8;
 
 // ---- Reading ----
 
+/// Rejects a file that begins like one of another format.
+void reject_other_formats(const InputFile& file) {
+  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
+  file.read(0, std::as_writable_bytes(std::span(start)));
+  const std::string_view format = known_format(start);
+  if (!format.empty()) file.reject(text("is ", format, ", not a safetensors file"));
+}
+
 std::string read_header(const InputFile& file) {
   if (file.size() < kLengthBytes) {
     file.reject(text("is truncated: it has ", file.size(), " bytes but starts with a length of 8"));
   }
   std::uint64_t length = 0;
   file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > kMaxHeader || length > file.size() - kLengthBytes) reject_other_formats(file);
   if (length > kMaxHeader) {
     file.reject(text("has a header of ", length, " bytes; at most ", kMaxHeader, " are read"));
   }
@@ -79,22 +87,6 @@ void require_bools(const Array& array, const std::string& name, const InputFile&
   if (bad == end) return;
   file.reject(text("is damaged: tensor ", quoted_name(name), " of bools holds the byte ",
                    static_cast<int>(*bad)));
-}
-
-std::vector<NamedArray> read_tensors(const InputFile& file) {
-  const std::string header = read_header(file);
-  const std::uint64_t start = kLengthBytes + header.size();
-  std::vector<TensorEntry> entries = parse_safetensors_header(header, file.path());
-  require_cover(entries, file.size() - start, file);
-  std::vector<NamedArray> tensors;
-  tensors.reserve(entries.size());
-  for (TensorEntry& entry : entries) {
-    Array value = uninitialised_array(std::move(entry.dims), entry.dtype);
-    file.read(start + entry.begin, {static_cast<std::byte*>(fill_address(value)), value.bytes()});
-    if (entry.dtype == DType::Bool) require_bools(value, entry.name, file);
-    tensors.push_back({std::move(entry.name), std::move(value)});
-  }
-  return tensors;
 }
 
 // ---- Writing ----
@@ -163,13 +155,22 @@ std::string header_of(const std::vector<const NamedArray*>& tensors) {
 
 }  // namespace
 
-std::vector<NamedArray> read_safetensors(const std::string& path) {
-  const InputFile file(path);
+SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   try {
-    return read_tensors(file);
+    const std::string header = read_header(file_);
+    data_ = kLengthBytes + header.size();
+    tensors_ = parse_safetensors_header(header, path);
+    require_cover(tensors_, file_.size() - data_, file_);
   } catch (const std::bad_alloc&) {
     throw OutOfMemory("load_weights", "path", text("no memory for the header of ", path));
   }
+}
+
+Array SafetensorsFile::read(const TensorEntry& tensor) const {
+  Array value = uninitialised_array(tensor.dims, tensor.dtype);
+  file_.read(data_ + tensor.begin, {static_cast<std::byte*>(fill_address(value)), value.bytes()});
+  if (tensor.dtype == DType::Bool) require_bools(value, tensor.name, file_);
+  return value;
 }
 
 void write_safetensors(const std::string& path, std::span<const NamedArray> tensors) {

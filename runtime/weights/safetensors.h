@@ -6,6 +6,9 @@
 // to check every byte of an untrusted file.
 #pragma once
 
+#include "runtime/files/file_io.h"
+#include "runtime/weights/safetensors_header.h"
+
 #include <kiln/array.h>
 
 #include <span>
@@ -19,10 +22,24 @@ struct NamedArray {
   Array value;
 };
 
-/// Reads all tensors in file order. Checks "__metadata__" and drops it. IoError "<path> ..." for a
-/// file that cannot be read or is damaged, which includes gaps, overlaps and bytes that no tensor
-/// covers; OutOfMemory.
-std::vector<NamedArray> read_safetensors(const std::string& path);
+/// A file, opened for reading.
+class SafetensorsFile {
+ public:
+  /// Reads the header. Checks "__metadata__" and drops it. IoError "<path> ..." for a file that
+  /// cannot be read, has another format, which it names, or is damaged, which includes gaps,
+  /// overlaps and bytes that no tensor covers; OutOfMemory.
+  explicit SafetensorsFile(const std::string& path);
+
+  /// The tensors in file order.
+  const std::vector<TensorEntry>& tensors() const { return tensors_; }
+  /// Reads the elements of one. IoError, OutOfMemory. REQUIRES: Kiln has its dtype.
+  Array read(const TensorEntry& tensor) const;
+
+ private:
+  InputFile file_;
+  std::uint64_t data_ = 0;  // offset of the elements
+  std::vector<TensorEntry> tensors_;
+};
 
 /// Replaces the file atomically; on an error an older file stays. The bytes do not depend on the
 /// order of `tensors`: they are sorted by alignment, then by name. IoError "<path> ..."; ValueError

@@ -19,6 +19,23 @@ namespace {
 constexpr std::string_view kNames[kDTypeCount] = {"BOOL", "I8",  "I16", "I32",  "I64", "U8", "U16",
                                                   "U32",  "U64", "F16", "BF16", "F32", "F64"};
 
+struct OtherDType {
+  std::string_view name;
+  int bits = 8;  // of an element
+};
+/// Dtypes of the format that Kiln lacks.
+constexpr OtherDType kOthers[] = {
+    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"F8_E5M2", 8},     {"F8_E4M3", 8},
+    {"F8_E8M0", 8}, {"C64", 64},    {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+};
+
+const OtherDType* other_dtype(std::string_view name) {
+  for (const OtherDType& other : kOthers) {
+    if (other.name == name) return &other;
+  }
+  return nullptr;
+}
+
 std::optional<DType> dtype_of(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kNames[i] == name) return static_cast<DType>(i);
@@ -27,14 +44,17 @@ std::optional<DType> dtype_of(std::string_view name) {
 }
 
 /// A state machine over the parser's events. An event that the state does not allow throws, so that
-/// nesting never exceeds the format's three levels.
+/// nesting never exceeds the format's three levels, and kMaxJsonDepth in skipped values.
 class HeaderEvents {
  public:
   explicit HeaderEvents(const std::string& path) : path_(path) {}
 
   std::vector<TensorEntry> take() { return std::move(entries_); }
 
-  bool Null() { return unexpected("null"); }
+  bool Null() {
+    if (state_ == State::Metadata) return go(State::InHeader);
+    return unexpected("null");
+  }
   bool Bool(bool) { return unexpected("a boolean"); }
   bool Int(int) { return unexpected("a negative number"); }
   bool Int64(std::int64_t) { return unexpected("a negative number"); }
@@ -50,12 +70,7 @@ class HeaderEvents {
 
   bool String(const char* chars, rapidjson::SizeType length, bool) {
     const std::string_view value(chars, length);
-    if (state_ == State::DTypeValue) {
-      const std::optional<DType> dtype = dtype_of(value);
-      if (!dtype) reject_tensor(text("has the unsupported dtype ", quoted_name(value)));
-      entry_.dtype = *dtype;
-      return go(State::InTensor);
-    }
+    if (state_ == State::DTypeValue) return set_dtype(value);
     if (state_ == State::MetadataValue) return go(State::InMetadata);
     return unexpected("a string");
   }
@@ -67,20 +82,23 @@ class HeaderEvents {
       return go(State::InTensor);
     }
     if (state_ == State::Metadata) return go(State::InMetadata);
+    if (state_ == State::Skipped) return enter_skipped();
     return unexpected("an object");
   }
 
   bool Key(const char* chars, rapidjson::SizeType length, bool) {
     const std::string_view key(chars, length);
+    if (state_ == State::Skipped) return true;
     if (state_ == State::InMetadata) return go(State::MetadataValue);
     if (state_ == State::InHeader) return start_entry(key);
     if (key == "dtype") return start_field(seen_dtype_, key, State::DTypeValue);
     if (key == "shape") return start_field(seen_shape_, key, State::ShapeValue);
     if (key == "data_offsets") return start_field(seen_offsets_, key, State::OffsetsValue);
-    reject_tensor(text("has the unknown key ", quoted_name(key)));
+    return go(State::Skipped);
   }
 
   bool EndObject(rapidjson::SizeType) {
+    if (state_ == State::Skipped) return leave_skipped();
     if (state_ == State::InTensor) finish_tensor();
     return go(state_ == State::InHeader ? State::End : State::InHeader);
   }
@@ -88,10 +106,12 @@ class HeaderEvents {
   bool StartArray() {
     if (state_ == State::ShapeValue) return go(State::InShape);
     if (state_ == State::OffsetsValue) return go(State::InOffsets);
+    if (state_ == State::Skipped) return enter_skipped();
     return unexpected("an array");
   }
 
   bool EndArray(rapidjson::SizeType count) {
+    if (state_ == State::Skipped) return leave_skipped();
     if (state_ == State::InOffsets && count != 2) {
       reject_tensor(text("has ", count, " data_offsets, not 2"));
     }
@@ -112,12 +132,31 @@ class HeaderEvents {
     InShape,
     OffsetsValue,
     InOffsets,
+    Skipped,  // the value of a member that the format does not define
     End
   };
 
   bool go(State state) {
     state_ = state;
     return true;
+  }
+
+  bool enter_skipped() {
+    if (++skipped_depth_ <= kMaxJsonDepth) return true;
+    reject_tensor(text("has a member nested deeper than ", kMaxJsonDepth, " levels"));
+  }
+
+  bool leave_skipped() { return --skipped_depth_ > 0 || go(State::InTensor); }
+
+  bool set_dtype(std::string_view name) {
+    if (const std::optional<DType> dtype = dtype_of(name)) {
+      entry_.dtype = *dtype;
+    } else if (other_dtype(name) != nullptr) {
+      entry_.other_dtype = name;
+    } else {
+      reject_tensor(text("has the unknown dtype ", quoted_name(name)));
+    }
+    return go(State::InTensor);
   }
 
   bool start_entry(std::string_view name) {
@@ -162,7 +201,9 @@ class HeaderEvents {
     }
     const std::uint64_t needed = needed_bytes();
     if (needed != entry_.end - entry_.begin) {
-      reject_tensor(text("of dtype ", entry_.dtype, " and shape [", join_text(entry_.dims, ","),
+      const std::string_view dtype =
+          entry_.other_dtype.empty() ? dtype_name(entry_.dtype) : entry_.other_dtype;
+      reject_tensor(text("of dtype ", dtype, " and shape [", join_text(entry_.dims, ","),
                          "] needs ", needed, " bytes but its data_offsets span ",
                          entry_.end - entry_.begin));
     }
@@ -173,16 +214,24 @@ class HeaderEvents {
     for (const std::int64_t dim : entry_.dims) {
       if (dim == 0) return 0;
     }
-    auto bytes = static_cast<std::int64_t>(dtype_bytes(entry_.dtype));
+    std::int64_t count = 1;
+    bool exceeds = false;
     for (const std::int64_t dim : entry_.dims) {
-      if (!__builtin_mul_overflow(bytes, dim, &bytes)) continue;
-      reject_tensor(text("has shape [", join_text(entry_.dims, ","),
-                         "], whose size in bytes exceeds 63 bits"));
+      exceeds = exceeds || __builtin_mul_overflow(count, dim, &count);
     }
-    return static_cast<std::uint64_t>(bytes);
+    const OtherDType* const other = other_dtype(entry_.other_dtype);
+    const int bits = other ? other->bits : 8 * static_cast<int>(dtype_bytes(entry_.dtype));
+    // 4 bits and 6 bits: elements share bytes, and a tensor fills whole ones.
+    std::int64_t bytes = 0;
+    exceeds = exceeds || __builtin_mul_overflow(count / 8, bits, &bytes) ||
+              __builtin_add_overflow(bytes, (count % 8 * bits + 7) / 8, &bytes);
+    if (!exceeds) return static_cast<std::uint64_t>(bytes);
+    reject_tensor(text("has shape [", join_text(entry_.dims, ","),
+                       "], whose size in bytes exceeds 63 bits"));
   }
 
   bool unexpected(const char* kind) {
+    if (state_ == State::Skipped) return skipped_depth_ > 0 || go(State::InTensor);
     switch (state_) {
       case State::Start: reject(text("has ", kind, " as its header, not an object"));
       case State::Metadata: reject(text("has ", kind, " as __metadata__, not an object"));
@@ -196,6 +245,7 @@ class HeaderEvents {
       case State::InHeader:
       case State::InMetadata:
       case State::InTensor:
+      case State::Skipped:
       case State::End: break;  // the parser itself checks the syntax between members
     }
     reject(text("has ", kind, " where none is allowed"));
@@ -214,6 +264,7 @@ class HeaderEvents {
   std::unordered_set<std::string> names_;
   TensorEntry entry_;
   int offsets_ = 0;
+  int skipped_depth_ = 0;
   bool seen_dtype_ = false, seen_shape_ = false, seen_offsets_ = false;
 };
 

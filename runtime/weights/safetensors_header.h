@@ -13,13 +13,15 @@ namespace kiln::runtime {
 
 struct TensorEntry {
   std::string name;
-  DType dtype = DType::Float32;
+  DType dtype = DType::Float32;  // unless `other_dtype` is set
+  std::string other_dtype = {};  // a dtype of the format that Kiln lacks: "F8_E4M3"
   std::vector<std::int64_t> dims;
   std::uint64_t begin = 0, end = 0;  // byte offsets after the header
 };
 
 /// Returns the tensors in the header's order, with distinct names, begin <= end, and end - begin
-/// the bytes of dtype and dims, which fit in 63 bits. IoError "<path> ..."; for malformed JSON
+/// the bytes of dtype and dims, which fit in 63 bits. Skips members of a tensor that the format
+/// does not define, as the original does. IoError "<path> ..."; for malformed JSON
 /// "header of <path> is malformed at line L, column C: ...".
 std::vector<TensorEntry> parse_safetensors_header(std::string_view json, const std::string& path);
 

@@ -14,6 +14,9 @@ namespace kiln {
 namespace {
 
 using runtime::NamedArray;
+using runtime::SafetensorsFile;
+using runtime::TensorEntry;
+using runtime::WeightMatch;
 using runtime::WeightPair;
 using runtime::WeightSlot;
 
@@ -64,12 +67,19 @@ std::vector<WeightSlot> slots_of(const std::vector<Tensor>& variables, Where whe
   return slots;
 }
 
-std::vector<WeightSlot> slots_of(const std::vector<NamedArray>& tensors) {
+std::vector<WeightSlot> slots_of(const std::vector<TensorEntry>& tensors) {
   std::vector<WeightSlot> slots;
-  for (const NamedArray& tensor : tensors) {
-    slots.push_back({tensor.name, tensor.value.dtype(), tensor.value.dims()});
+  for (const TensorEntry& tensor : tensors) {
+    slots.push_back({tensor.name, tensor.dtype, tensor.dims, tensor.other_dtype});
   }
   return slots;
+}
+
+std::vector<std::string> names_at(const std::vector<WeightSlot>& slots,
+                                  const std::vector<std::size_t>& indices) {
+  std::vector<std::string> names;
+  for (const std::size_t i : indices) names.push_back(slots[i].name);
+  return names;
 }
 
 /// Casts a tensor of the file to its variable's dtype.
@@ -96,21 +106,27 @@ void save_weights(const std::string& path, const std::vector<Tensor>& variables,
   Call::out_of_memory("save_weights", where);
 }
 
-void load_weights(const std::string& path, const std::vector<Tensor>& variables,
-                  const LoadWeightsOptions& options, Where where) try {
+LoadedWeights load_weights(const std::string& path, const std::vector<Tensor>& variables,
+                           const LoadWeightsOptions& options, Where where) try {
   const Call call("load_weights", where);
   const std::vector<WeightSlot> slots = slots_of(variables, where);
-  const std::vector<NamedArray> tensors = with_file(
-      "load_weights", where, [&] { return runtime::read_safetensors(path); });
-  const std::vector<WeightPair> pairs =
-      runtime::match_weights(slots_of(tensors), slots, options.strict, path, where);
-  std::vector<std::pair<Tensor, Array>> values;
-  for (const WeightPair& pair : pairs) {
-    const NamedArray& tensor = tensors[pair.tensor];
-    values.emplace_back(variables[pair.variable],
-                        cast_tensor(tensor, slots[pair.variable].dtype, path));
-  }
-  batch_set_value(values, where);
+  return with_file("load_weights", where, [&] {
+    const SafetensorsFile file(path);
+    const std::vector<WeightSlot> tensors = slots_of(file.tensors());
+    const WeightMatch match = runtime::match_weights(tensors, slots, options.strict, path, where);
+    std::vector<std::pair<Tensor, Array>> values;
+    LoadedWeights result{.loaded = {},
+                         .missing = names_at(slots, match.missing_variables),
+                         .unused = names_at(tensors, match.unused_tensors)};
+    for (const WeightPair& pair : match.pairs) {
+      const NamedArray tensor{tensors[pair.tensor].name, file.read(file.tensors()[pair.tensor])};
+      values.emplace_back(variables[pair.variable],
+                          cast_tensor(tensor, slots[pair.variable].dtype, path));
+      result.loaded.push_back(tensor.name);
+    }
+    batch_set_value(values, where);
+    return result;
+  });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("load_weights", where);
 }

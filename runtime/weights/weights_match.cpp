@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kMaxRows = 20;
 
 std::string shape_text(const WeightSlot& slot) {
-  return text(slot.dtype, " [", join_text(slot.dims, ","), "]");
+  const std::string_view dtype =
+      slot.other_dtype.empty() ? dtype_name(slot.dtype) : slot.other_dtype;
+  return text(dtype, " [", join_text(slot.dims, ","), "]");
 }
 
 /// Returns the axes that permute `from` to `to`; empty if there are none.
@@ -73,40 +75,42 @@ class Table {
 class Matcher {
  public:
   Matcher(std::span<const WeightSlot> tensors, std::span<const WeightSlot> variables, bool strict)
-      : tensors_(tensors), variables_(variables), strict_(strict), matched_(tensors.size()) {
+      : tensors_(tensors), variables_(variables), strict_(strict) {
     for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.emplace(tensors[i].name, i);
   }
 
-  std::vector<WeightPair> pairs() {
-    std::vector<WeightPair> result;
+  WeightMatch match() const {
+    WeightMatch result;
+    std::vector<bool> matched(tensors_.size());
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const auto found = by_name_.find(variables_[i].name);
       if (found == by_name_.end()) {
-        missing_.push_back(i);
+        result.missing_variables.push_back(i);
         continue;
       }
-      matched_[found->second] = true;
-      result.push_back({found->second, i});
+      matched[found->second] = true;
+      result.pairs.push_back({found->second, i});
+    }
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (!matched[i]) result.unused_tensors.push_back(i);
     }
     return result;
   }
 
-  Table mismatches(const std::vector<WeightPair>& pairs) const {
+  Table mismatches(const WeightMatch& match) const {
     Table table;
-    for (const WeightPair& pair : pairs) compare(pair, table);
-    if (!strict_) return table;
+    for (const WeightPair& pair : match.pairs) compare(pair, table);
+    const bool matches_none = match.pairs.empty() && !variables_.empty();
+    if (!strict_ && !matches_none) return table;
     std::vector<std::string> left, absent;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      if (!matched_[i]) left.push_back(tensors_[i].name);
-    }
-    for (const std::size_t i : missing_) {
+    for (const std::size_t i : match.unused_tensors) left.push_back(tensors_[i].name);
+    for (const std::size_t i : match.missing_variables) {
       absent.push_back(variables_[i].name);
       const std::string hint = hint_for(variables_[i].name, left, table);
       table.add({quoted_name(variables_[i].name), "-", shape_text(variables_[i]),
                  "not in the file" + hint});
     }
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      if (matched_[i]) continue;
+    for (const std::size_t i : match.unused_tensors) {
       const std::string hint = hint_for(tensors_[i].name, absent, table);
       table.add({quoted_name(tensors_[i].name), shape_text(tensors_[i]), "-",
                  "no variable" + hint});
@@ -133,25 +137,24 @@ class Matcher {
       if (axes.empty()) return mismatch("other shape");
       return mismatch(text("other shape; fits if transposed by [", join_text(axes, ","), "]"));
     }
+    if (!tensor.other_dtype.empty()) return mismatch("a dtype that Kiln does not have");
     if (strict_ && tensor.dtype != variable.dtype) mismatch("other dtype; strict = false casts");
   }
 
   std::span<const WeightSlot> tensors_, variables_;
   bool strict_;
-  std::vector<bool> matched_;
-  std::vector<std::size_t> missing_;
   std::unordered_map<std::string_view, std::size_t> by_name_;
 };
 
 }  // namespace
 
-std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
-                                      std::span<const WeightSlot> variables, bool strict,
-                                      const std::string& path, Where where) {
-  Matcher matcher(tensors, variables, strict);
-  std::vector<WeightPair> pairs = matcher.pairs();
-  const Table mismatches = matcher.mismatches(pairs);
-  if (mismatches.size() == 0) return pairs;
+WeightMatch match_weights(std::span<const WeightSlot> tensors,
+                          std::span<const WeightSlot> variables, bool strict,
+                          const std::string& path, Where where) {
+  const Matcher matcher(tensors, variables, strict);
+  WeightMatch match = matcher.match();
+  const Table mismatches = matcher.mismatches(match);
+  if (mismatches.size() == 0) return match;
   throw ValueError("load_weights", "path",
                    text("the ", counted(tensors.size(), "tensor"), " of ", path, " and the ",
                         counted(variables.size(), "variable"), " differ in ",

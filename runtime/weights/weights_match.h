@@ -16,20 +16,26 @@ struct WeightSlot {
   std::string name;
   DType dtype = DType::Float32;
   std::vector<std::int64_t> dims;
+  std::string other_dtype = {};  // of a tensor with a dtype that Kiln lacks
 };
 
 struct WeightPair {
   std::size_t tensor = 0, variable = 0;  // indices
 };
 
-/// Pairs tensors and variables of equal names, in the variables' order. Dims must be equal; if
-/// `strict`, dtypes as well, and every tensor and variable must have a partner. Otherwise the rest
-/// is ignored and the caller casts. ValueError "load_weights: ..." with a table of name, file
+struct WeightMatch {
+  std::vector<WeightPair> pairs;                           // in the variables' order
+  std::vector<std::size_t> missing_variables, unused_tensors;  // indices, ascending
+};
+
+/// Pairs tensors and variables of equal names. Dims must be equal; if `strict`, dtypes as well, and
+/// every tensor and variable must have a partner. Otherwise one variable must have, if there are
+/// any, and the caller casts. ValueError "load_weights: ..." with a table of name, file
 /// shape, variable shape and problem, with near-miss names and the permutation of axes that would
 /// fit. REQUIRES: names are distinct among the tensors, and among the variables.
-std::vector<WeightPair> match_weights(std::span<const WeightSlot> tensors,
-                                      std::span<const WeightSlot> variables, bool strict,
-                                      const std::string& path, Where where = {});
+WeightMatch match_weights(std::span<const WeightSlot> tensors,
+                          std::span<const WeightSlot> variables, bool strict,
+                          const std::string& path, Where where = {});
 
 /// Returns the near miss among `names`: the one with the fewest edits, at most 2 or a third of the
 /// length of `name`; names that differ only by a prefix count as equal. Empty if there is none.

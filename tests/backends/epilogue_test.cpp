@@ -97,7 +97,7 @@ class Steps {
     if (step == 'c') to(layout_ == Layout::Columns ? Layout::Flat : Layout::Columns);
     if (step == 'b') add_bias();
     if (step == 'u') take_relu();
-    if (chain_.first) return;
+    if (!chain_.first.empty()) return;
     chain_.first = chain_.tensor;
     chain_.first_want = chain_.want;
   }
@@ -126,7 +126,7 @@ class Steps {
     ++count_;
   }
   const Tensor& shared(const std::vector<float>& values) {
-    if (!shared_) shared_ = variable(Array(values));
+    if (shared_.empty()) shared_ = variable(Array(values));
     return shared_;
   }
   void take_relu() {

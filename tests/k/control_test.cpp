@@ -200,7 +200,8 @@ TEST_CASE("switch and the phases: misuse", "[k]") {
        "switch: the branches have different dtypes (then_expression float32[2], else_expression "
        "int32[2])"},
       {throws<TypeError>(), [] { switch_(of({}), of({2}, "int32"), 0.5); },
-       "switch: else_expression 0.5 is not an integer, as dtype int32 requires"},
+       "switch: else_expression 0.5 is floating point but the dtype is int32: write "
+       "cast(then_expression, \"float32\") or an integer"},
       {throws<ValueError>(), [] { switch_(Tensor(), of({2}), of({2})); },
        "switch: condition is an empty tensor"},
       {throws<ValueError>(), [] { switch_(of({}), of({2}), [] { return Tensor(); }); },

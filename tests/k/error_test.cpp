@@ -25,11 +25,14 @@ const std::vector<testing::Misuse> kRows = {
     {throws<TypeError>(), [] { return of({2}) * of({2}, "float64"); },
      "operator*: x has dtype float32 but y has dtype float64 (x float32[2], y float64[2])"},
     {throws<TypeError>(), [] { return of({2}, "int32") * 0.5; },
-     "operator*: y 0.5 is not an integer, as dtype int32 requires"},
+     "operator*: y 0.5 is floating point but the dtype is int32: write cast(x, "
+     "\"float32\") or an integer"},
     {throws<TypeError>(), [] { return 0.5 / of({2}, "int64"); },
-     "operator/: x 0.5 is not an integer, as dtype int64 requires"},
+     "operator/: x 0.5 is floating point but the dtype is int64: write cast(y, "
+     "\"float32\") or an integer"},
     {throws<TypeError>(), [] { return of({2}, "int32") < kInf; },
-     "operator<: y inf is not an integer, as dtype int32 requires"},
+     "operator<: y inf is floating point but the dtype is int32: write cast(x, "
+     "\"float32\") or an integer"},
     {throws<ValueError>(), [] { return of({2}, "int8") + 300; },
      "operator+: y 300 is outside the range of int8"},
     {throws<ValueError>(), [] { return of({2}, "uint8") - -1; },
@@ -41,6 +44,20 @@ const std::vector<testing::Misuse> kRows = {
     {throws<TypeError>(), [] { return -of({2}, "bool"); },
      "operator-: x is bool, not a number (x bool[2])"},
     {throws<ValueError>(), [] { return Tensor() > of({2}); }, "operator>: x is an empty tensor"},
+    {throws<TypeError>(), [] { return of({2}, "uint8") / 255.0; },
+     "operator/: y 255 is floating point but the dtype is uint8: write cast(x, \"float32\") or an "
+     "integer"},
+    {throws<TypeError>(), [] { return of({2}, "bool") == 1.0; },
+     "operator==: y 1 is floating point but the dtype is bool: write cast(x, \"float32\") or an "
+     "integer"},
+    {throws<TypeError>(), [] { return of({2}) && of({2}, "bool"); },
+     "operator&&: x is not bool; not_equal(x, 0) tells where it is not 0 (x float32[2])"},
+    {throws<TypeError>(), [] { return of({2}, "bool") || of({2}, "int32"); },
+     "operator||: y is not bool; not_equal(y, 0) tells where it is not 0 (y int32[2])"},
+    {throws<TypeError>(), [] { return !(of({2}) + 1); },
+     "operator!: x is not bool; not_equal(x, 0) tells where it is not 0 (x float32[2])"},
+    {throws<ValueError>(), [] { return of({2}, "bool") && of({3}, "bool"); },
+     "operator&&: shapes do not broadcast: sizes 2 and 3 of axis -1 (x bool[2], y bool[3])"},
     {throws<ValueError>(), [] { return of({2, 3})[2]; },
      "operator[]: index 2 is out of range (x float32[2,3])"},
     {throws<ValueError>(), [] { return of({2, 3})[-3]; },
@@ -68,13 +85,15 @@ const std::vector<testing::Misuse> kRows = {
     {throws<TypeError>(), [] { return round(of({2}, "bool")); },
      "round: x is bool, not a number (x bool[2])"},
     {throws<TypeError>(), [] { return pow(of({2}, "int32"), 0.5); },
-     "pow: a 0.5 is not an integer, as dtype int32 requires"},
+     "pow: a 0.5 is floating point but the dtype is int32: write cast(x, \"float32\") or "
+     "an integer"},
     {throws<TypeError>(), [] { return pow(of({2}), of({2}, "int32")); },
      "pow: x has dtype float32 but a has dtype int32 (x float32[2], a int32[2])"},
     {throws<ValueError>(), [] { return pow(of({2}), of({3})); },
      "pow: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], a float32[3])"},
     {throws<TypeError>(), [] { return clip(of({2}, "int32"), 0.5, None); },
-     "clip: min_value 0.5 is not an integer, as dtype int32 requires"},
+     "clip: min_value 0.5 is floating point but the dtype is int32: write cast(x, "
+     "\"float32\") or an integer"},
     {throws<TypeError>(), [] { return clip(of({2}), None, of({2}, "int32")); },
      "clip: x has dtype float32 but max_value has dtype int32 (x float32[2], max_value "
      "int32[2])"},
@@ -91,10 +110,23 @@ const std::vector<testing::Misuse> kRows = {
      "greater_equal: shapes do not broadcast: sizes 2 and 3 of axis -1 (x float32[2], y "
      "float32[3])"},
     {throws<TypeError>(), [] { return less(of({2}, "int32"), 1.5); },
-     "less: y 1.5 is not an integer, as dtype int32 requires"},
+     "less: y 1.5 is floating point but the dtype is int32: write cast(x, \"float32\") or "
+     "an integer"},
     {throws<ValueError>(), [] { return less_equal(of({2, 2}), of({3, 2})); },
      "less_equal: shapes do not broadcast: sizes 2 and 3 of axis -2 (x float32[2,2], y "
      "float32[3,2])"},
+    {throws<TypeError>(), [] { return logical_and(of({2}, "bool"), 2); },
+     "logical_and: y 2 is not 0 or 1, as dtype bool requires"},
+    {throws<TypeError>(), [] { return logical_or(of({2}, "bool"), 1.0); },
+     "logical_or: y 1 is floating point but the dtype is bool: write cast(x, \"float32\") or an "
+     "integer"},
+    {throws<TypeError>(), [] { return logical_xor(of({2}, "uint8"), true); },
+     "logical_xor: x is not bool; not_equal(x, 0) tells where it is not 0 (x uint8[2])"},
+    {throws<TypeError>(), [] { return logical_not(of({}, "int64")); },
+     "logical_not: x is not bool; not_equal(x, 0) tells where it is not 0 (x int64[])"},
+    {throws<TypeError>(), [] { return maximum(of({2}, "int32"), 2.0); },
+     "maximum: y 2 is floating point but the dtype is int32: write cast(x, \"float32\") or an "
+     "integer"},
     {throws<ValueError>(), [] { return maximum(of({2}), Tensor()); },
      "maximum: y is an empty tensor"},
     {throws<TypeError>(), [] { return minimum(of({2}, "bool"), of({2}, "bool")); },
@@ -167,9 +199,11 @@ const std::vector<testing::Misuse> kRows = {
     {throws<TypeError>(), [] { return relu(of({2}, "bool")); },
      "relu: x is bool, not a number (x bool[2])"},
     {throws<TypeError>(), [] { return relu(of({2}, "int32"), {.alpha = 0.1}); },
-     "relu: alpha 0.1 is not an integer, as dtype int32 requires"},
+     "relu: alpha 0.1 is floating point but the dtype is int32: write cast(x, "
+     "\"float32\") or an integer"},
     {throws<TypeError>(), [] { return relu(of({2}, "int32"), {.max_value = 1.5}); },
-     "relu: max_value 1.5 is not an integer, as dtype int32 requires"},
+     "relu: max_value 1.5 is floating point but the dtype is int32: write cast(x, "
+     "\"float32\") or an integer"},
     {throws<TypeError>(), [] { return elu(of({2}, "int32")); },
      "elu: x is not floating point (x int32[2])"},
     {throws<TypeError>(), [] { return softmax(of({2}, "int32")); },

@@ -218,7 +218,8 @@ const std::vector<Misuse> kErrors = {
      },
      "foldl: fn returns int32[] but got float32[] as the accumulated value"},
     {throws<TypeError>(), [] { return foldl(first, of({3}, "int32"), {.initializer = 0.5}); },
-     "foldl: initializer 0.5 is not an integer, as dtype int32 requires"},
+     "foldl: initializer 0.5 is floating point but the dtype is int32: write cast(elems, "
+     "\"float32\") or an integer"},
 };
 
 }  // namespace

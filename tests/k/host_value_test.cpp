@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 namespace kiln::test {
 namespace {
@@ -254,7 +255,7 @@ const std::vector<std::int64_t> kFive{5};
 /// A mask of those bytes as a tensor: a function of its input, or of nothing.
 struct MaskEntry {
   const char* name;
-  std::vector<Array> (*counts)();
+  std::function<std::vector<Array>()> counts;
 };
 
 std::vector<Array> counts_of(const Tensor& mask) { return compile({}, readers(mask))({}); }

@@ -188,7 +188,7 @@ const std::vector<Misuse> kErrors = {
     {throws<TypeError>(), [] { return one_hot(of({2}, "bool"), 3); },
      "one_hot: indices are not integers (indices bool[2])"},
     {throws<TypeError>(), [] { return one_hot(1.5, 3); },
-     "one_hot: indices 1.5 is not an integer, as dtype int64 requires"},
+     "one_hot: indices 1.5 is floating point but the dtype is int64: write an integer"},
     {throws<ValueError>(), [] { return slice(of({2, 3}), {0}, {1, 1}); },
      "slice: start has 1 entries for the 2 axes of x (x float32[2,3])"},
     {throws<ValueError>(), [] { return slice(of({2, 3}), {0, 0}, of({3}, "int32")); },

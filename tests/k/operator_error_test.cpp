@@ -1,6 +1,7 @@
 // Tests every operator with operands that clash: two tensors, or a number on either side.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
+#include "tests/support/error_text.h"
 #include "tests/support/misuse.h"
 
 namespace kiln::test {
@@ -17,11 +18,13 @@ struct Operator {
   Tensor (*tensors)(const Tensor& x, const Tensor& y);
   Tensor (*right)(const Tensor& x, const double& y);
   Tensor (*left)(const double& x, const Tensor& y);
+  Tensor (*right_integer)(const Tensor& x, const int& y);
+  Tensor (*left_integer)(const int& x, const Tensor& y);
 };
 
 template <class Apply>
 Operator operator_of(const char* symbol, unsigned line, bool arithmetic, Apply apply) {
-  return {symbol, line, arithmetic, apply, apply, apply};
+  return {symbol, line, arithmetic, apply, apply, apply, apply, apply};
 }
 
 const Operator kOperators[] = {
@@ -67,21 +70,15 @@ std::vector<TensorClash> tensor_clashes() {
 }
 
 /// A number with a tensor: the message begins with the side of the number.
-struct NumberClash {
+struct IntegerClash {
   ExpectedError error;
   Tensor tensor;
-  double number;
+  int number;
   const char* message;
 };
 
-std::vector<NumberClash> number_clashes() {
+std::vector<IntegerClash> integer_clashes() {
   return {
-      {throws<TypeError>(), of({2}, "int32"), 0.5,
-       "0.5 is not an integer, as dtype int32 requires"},
-      {throws<TypeError>(), of({2}, "uint64"), kNaN,
-       "nan is not an integer, as dtype uint64 requires"},
-      {throws<TypeError>(), of({2}, "int8"), -kInf,
-       "-inf is not an integer, as dtype int8 requires"},
       {throws<ValueError>(), of({2}, "int8"), 128, "128 is outside the range of int8"},
       {throws<ValueError>(), of({2}, "uint16"), -1, "-1 is outside the range of uint16"},
       {throws<TypeError>(), of({2}, "bool"), 2, "2 is not 0 or 1, as dtype bool requires"},
@@ -106,13 +103,66 @@ TEST_CASE("operators: tensors of clashing shapes or dtypes", "[k]") {
 
 TEST_CASE("operators: numbers that do not fit the tensor, on both sides", "[k]") {
   for (const Operator& op : kOperators) {
-    for (const NumberClash& clash : number_clashes()) {
+    for (const IntegerClash& clash : integer_clashes()) {
       const std::string message = clash.message;
-      check(op, clash.error, [&] { op.right(clash.tensor, clash.number); }, "y " + message);
-      check(op, clash.error, [&] { op.left(clash.number, clash.tensor); }, "x " + message);
+      check(op, clash.error, [&] { op.right_integer(clash.tensor, clash.number); },
+            "y " + message);
+      check(op, clash.error, [&] { op.left_integer(clash.number, clash.tensor); }, "x " + message);
     }
     check(op, throws<ValueError>(), [&] { op.right(Tensor(), 1); }, "x is an empty tensor");
     check(op, throws<ValueError>(), [&] { op.left(1, Tensor()); }, "y is an empty tensor");
+  }
+}
+
+TEST_CASE("operators: a floating-point number beside integers or bool, even a whole one", "[k]") {
+  const std::pair<double, const char*> numbers[] = {
+      {0.5, "0.5"}, {2.0, "2"}, {255.0, "255"}, {-0.0, "-0"}, {kNaN, "nan"}, {-kInf, "-inf"}};
+  for (const Operator& op : kOperators) {
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (is_float(dtype)) continue;
+      const Tensor tensor = of({2}, dtype_name(dtype).data());
+      const auto message = [&](const char* number, const char* other) {
+        return std::string(" ") + number + " is floating point but the dtype is " +
+               std::string(dtype_name(dtype)) + ": write cast(" + other +
+               ", \"float32\") or an integer";
+      };
+      const auto& [number, shown] = numbers[static_cast<std::size_t>(i) % std::size(numbers)];
+      check(op, throws<TypeError>(), [&] { op.right(tensor, number); }, "y" + message(shown, "x"));
+      check(op, throws<TypeError>(), [&] { op.left(number, tensor); }, "x" + message(shown, "y"));
+    }
+  }
+}
+
+TEST_CASE("functions of two operands: a floating-point number beside integers", "[k]") {
+  const Tensor n = of({2}, "int32");
+  const Variable v = variable(Array{1, 2}, {.dtype = "int32"});
+  const std::pair<const char*, std::function<void()>> rows[] = {
+      {"pow", [&] { pow(n, 2.0); }},
+      {"clip", [&] { clip(n, 0, 2.0); }},
+      {"clip", [&] { clip(n, 0.0, None); }},
+      {"equal", [&] { equal(n, 2.0); }},
+      {"not_equal", [&] { not_equal(2.0, n); }},
+      {"greater", [&] { greater(n, 2.0); }},
+      {"greater_equal", [&] { greater_equal(n, 2.0); }},
+      {"less", [&] { less(n, 2.0); }},
+      {"less_equal", [&] { less_equal(n, 2.0); }},
+      {"maximum", [&] { maximum(2.0, n); }},
+      {"minimum", [&] { minimum(n, 2.0f); }},
+      {"dot", [&] { dot(n, 2.0); }},
+      {"bias_add", [&] { bias_add(of({2, 2}, "int32"), 2.0); }},
+      {"switch", [&] { switch_(n > 0, n, 2.0); }},
+      {"in_train_phase", [&] { in_train_phase(n, 2.0); }},
+      {"update", [&] { update(v, 2.0); }},
+      {"update_add", [&] { update_add(v, 2.0); }},
+      {"update_sub", [&] { update_sub(v, 2.0); }},
+      {"moving_average_update", [&] { moving_average_update(v, 1, 0.0); }},
+  };
+  for (const auto& [name, call] : rows) {
+    const std::string message = testing::error_text<TypeError>(call);
+    INFO(name << " gives: " << message);
+    CHECK(message.starts_with(std::string(name) + ": "));
+    CHECK(message.find(" is floating point but the dtype is int32: write ") != message.npos);
   }
 }
 
@@ -125,9 +175,9 @@ TEST_CASE("operators: arithmetic on bool is rejected, comparison is not", "[k]")
     }
     check(op, throws<TypeError>(), [&] { op.tensors(x, y); },
           "x is bool, not a number (x bool[2], y bool[3,1])");
-    check(op, throws<TypeError>(), [&] { op.right(x, 1); },
+    check(op, throws<TypeError>(), [&] { op.right_integer(x, 1); },
           "x is bool, not a number (x bool[2], y bool[])");
-    check(op, throws<TypeError>(), [&] { op.left(0, x); },
+    check(op, throws<TypeError>(), [&] { op.left_integer(0, x); },
           "x is bool, not a number (x bool[], y bool[2])");
   }
   unsigned line = __LINE__ + 1;

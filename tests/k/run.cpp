@@ -108,7 +108,8 @@ Tensor along(const Tensor& scalar, const Tensors& x, const std::vector<Array>& d
   Tensor sum_of_all = fixed(0.0);
   const Tensors gradient = gradients(scalar, x);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (gradient[i]) sum_of_all = sum_of_all + sum(gradient[i] * fixed(directions[i]));
+    if (gradient[i].empty()) continue;
+    sum_of_all = sum_of_all + sum(gradient[i] * fixed(directions[i]));
   }
   return sum_of_all;
 }

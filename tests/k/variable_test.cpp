@@ -144,7 +144,7 @@ TEST_CASE("updates and values: misuse", "[k]") {
        "update: new_x has dtype float64 but the variable has float32 (x float32[2], new_x "
        "float64[2])"},
       {throws<TypeError>(), [] { update_add(n, 0.5); },
-       "update_add: increment 0.5 is not an integer, as dtype int32 requires"},
+       "update_add: increment 0.5 is floating point but the dtype is int32: write an integer"},
       {throws<ValueError>(), [] { update_add(x, of({3})); },
        "update_add: increment does not fit the variable (x float32[2], increment float32[3])"},
       {throws<ValueError>(), [] { update(x, Array{1, 2, 3}); },
@@ -159,7 +159,8 @@ TEST_CASE("updates and values: misuse", "[k]") {
        "moving_average_update: value does not fit the variable (variable float32[2], value "
        "float32[3])"},
       {throws<TypeError>(), [] { moving_average_update(n, 1, 0.5); },
-       "moving_average_update: momentum 0.5 is not an integer, as dtype int32 requires"},
+       "moving_average_update: momentum 0.5 is floating point but the dtype is int32: write "
+       "an integer"},
       {throws<TypeError>(), [] { get_value(x + 1); },
        "get_value: x is not a variable (x float32[2])"},
       {throws<ValueError>(), [] { get_value(Tensor()); }, "get_value: x is an empty tensor"},

@@ -5,6 +5,9 @@
 
 #include <string>
 
+// A call that must throw is made for its error: it may discard its result.
+#pragma GCC diagnostic ignored "-Wunused-result"
+
 namespace kiln::testing {
 
 /// The text, without source line, of the `Expected` that `action` throws; "another class: TEXT" for

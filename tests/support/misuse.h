@@ -11,6 +11,9 @@
 #include <typeinfo>
 #include <vector>
 
+// A call that must throw is made for its error: it may discard its result.
+#pragma GCC diagnostic ignored "-Wunused-result"
+
 namespace kiln::testing {
 
 /// The class of an error, and the user's line at the end of its text.

@@ -9,20 +9,33 @@
 namespace kiln::tool {
 namespace {
 
-const std::string kMark = "KILN_API ";
-
 bool starts_with(const std::string& line, const std::string& prefix) {
   return line.rfind(prefix, 0) == 0;
+}
+
+/// The mark with which the declaration of an exported function begins; empty for other lines.
+std::string mark_of(const std::string& line) {
+  for (const char* mark : {"KILN_API ", "[[nodiscard]] KILN_API "}) {
+    if (starts_with(line, mark)) return mark;
+  }
+  return "";
+}
+
+/// A line without the attributes of a class or struct.
+std::string without_attributes(const std::string& line) {
+  static const std::regex attributes("^(class|struct) \\[\\[.*\\]\\] ");
+  return std::regex_replace(line, attributes, "$1 ");
 }
 
 bool is_doc(const std::string& line) { return starts_with(line, "///"); }
 
 /// Removes the mark from a declaration, and as many blanks from its other lines.
 std::string unmarked(const std::string& declaration) {
-  std::string text = declaration.substr(kMark.size());
-  const std::string margin = "\n" + std::string(kMark.size(), ' ');
+  const std::size_t size = mark_of(declaration).size();
+  std::string text = declaration.substr(size);
+  const std::string margin = "\n" + std::string(size, ' ');
   for (std::size_t at = text.find(margin); at != std::string::npos; at = text.find(margin, at)) {
-    text.erase(++at, kMark.size());
+    text.erase(++at, size);
   }
   return text;
 }
@@ -33,7 +46,7 @@ class Reader {
   explicit Reader(const HeaderText& header) {
     doc_.name = header.name;
     std::istringstream in(header.text);
-    for (std::string line; std::getline(in, line);) lines_.push_back(line);
+    for (std::string line; std::getline(in, line);) lines_.push_back(without_attributes(line));
   }
 
   HeaderDoc read() {
@@ -58,7 +71,7 @@ class Reader {
     const std::size_t first = at_;
     while (more() && is_doc(line())) ++at_;
     if (!more()) return;
-    if (starts_with(line(), kMark)) {
+    if (!mark_of(line()).empty()) {
       read_functions(first);
     } else if (starts_with(line(), "struct ") || starts_with(line(), "using ")) {
       read_type(first);
@@ -80,7 +93,7 @@ class Reader {
       if (doc.example.empty()) doc.example_line = static_cast<unsigned>(i + 1);
       doc.example.push_back(text.substr(4));
     }
-    while (more() && starts_with(line(), kMark)) read_declaration(doc);
+    while (more() && !mark_of(line()).empty()) read_declaration(doc);
     if (!doc.names.empty()) doc_.functions.push_back(std::move(doc));
   }
 

@@ -201,9 +201,9 @@ void forget_configuration() {
   state().data_format.reset();
 }
 
-void set_random_seed(std::int64_t seed) try {
+void set_random_seed(Seed seed) try {
   const std::lock_guard lock(state_mutex);
-  state().generator.emplace(static_cast<std::uint64_t>(seed));
+  state().generator.emplace(static_cast<std::uint64_t>(std::int64_t{seed}));
   state().calls.store(0, std::memory_order_relaxed);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_random_seed", {});

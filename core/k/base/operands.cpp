@@ -1,5 +1,5 @@
 // Operands of K functions: numbers take the dtype of the other operand, shapes broadcast by NumPy's
-// rules; equality of symbolic dims is guarded.
+// rules, unless a size is unknown: equality of symbolic dims is guarded.
 #include "core/k/base/tensor_impl.h"
 
 #include <kiln/elementwise.h>
@@ -24,39 +24,46 @@ void require_equal_dtypes(const Value& x, const Value& y, const PairNames& names
 }
 
 std::string number_text(const Operand& operand) {
-  const bool is_floating = operand.kind() == Operand::Kind::Float;
-  return is_floating ? text(operand.floating()) : text(operand.integer());
+  if (operand.kind() == Operand::Kind::Float) return text(operand.floating());
+  const bool is_unsigned = operand.kind() == Operand::Kind::Unsigned;
+  return is_unsigned ? text(operand.unsigned_integer()) : text(operand.integer());
 }
 
 bool fits_integer(const Operand& operand, DType dtype) {
   const bool is_signed = info(dtype).kind == DTypeKind::Signed;
   const int bits = static_cast<int>(dtype_bytes(dtype)) * 8 - (is_signed ? 1 : 0);
-  if (operand.kind() == Operand::Kind::Float) {
-    const double end = std::ldexp(1.0, bits);
-    return operand.floating() < end && operand.floating() >= (is_signed ? -end : 0);
-  }
+  if (operand.kind() == Operand::Kind::Unsigned) return bits == 64;
   const std::int64_t number = operand.integer();
   if (number < 0 && !is_signed) return false;
   return bits >= 63 || (number < 0 ? ~number : number) >> bits == 0;
 }
 
-/// Throws unless the dtype can hold the number: with integers, x * 0.5 would become x * 0.
-void require_representable(const Operand& operand, DType dtype, const char* argument) {
+/// Throws unless the dtype can hold the number. Floating-point numbers are none of integers, even
+/// 255.0: x / 255.0 would be the integer division x / 255.
+void require_representable(const Operand& operand, DType dtype, const char* argument,
+                           const char* tensor) {
+  if (is_float(dtype)) return;
+  if (operand.kind() == Operand::Kind::Float) {
+    const std::string cast = *tensor == '\0' ? "" : text("cast(", tensor, ", \"float32\") or ");
+    Call::type_error(argument, text(argument, " ", operand.floating(),
+                                    " is floating point but the dtype is ", dtype, ": write ", cast,
+                                    "an integer"));
+  }
   const double number = operand.floating();
   if (dtype == DType::Bool) {
     if (number == 0 || number == 1) return;
     Call::type_error(argument, text(argument, " ", number_text(operand),
                                     " is not 0 or 1, as dtype bool requires"));
   }
-  if (!is_integer(dtype)) return;
-  const bool is_floating = operand.kind() == Operand::Kind::Float;
-  if (is_floating && !(std::trunc(number) == number && std::isfinite(number))) {
-    Call::type_error(argument, text(argument, " ", number,
-                                    " is not an integer, as dtype ", dtype, " requires"));
-  }
   if (fits_integer(operand, dtype)) return;
   Call::value_error(argument, text(argument, " ", number_text(operand),
                                    " is outside the range of ", dtype));
+}
+
+/// The line of the call that made x; unknown for an empty or a sparse tensor.
+Where line_of(const Tensor& x) {
+  const Value* value = dense_value_of(x);
+  return value ? value->node->origin.where : Where{};
 }
 
 Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) try {
@@ -69,10 +76,16 @@ Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Opera
 
 }  // namespace
 
-Value value_of(const Operand& operand, DType dtype, const char* argument) {
+Value value_of(const Operand& operand, DType dtype, const char* argument, const char* tensor) {
   if (operand.is_tensor()) return value_of(operand.tensor(), argument);
-  require_representable(operand, dtype, argument);
-  if (operand.kind() == Operand::Kind::Float) return ir::scalar_constant(dtype, operand.floating());
+  require_representable(operand, dtype, argument, tensor);
+  const bool is_unsigned = operand.kind() == Operand::Kind::Unsigned;
+  if (is_unsigned && !is_float(dtype)) {
+    return ir::scalar_constant_int(dtype, static_cast<std::int64_t>(operand.unsigned_integer()));
+  }
+  if (operand.kind() == Operand::Kind::Float || is_unsigned) {
+    return ir::scalar_constant(dtype, operand.floating());
+  }
   return ir::scalar_constant_int(dtype, operand.integer());
 }
 
@@ -128,7 +141,7 @@ std::pair<Value, Value> operand_pair(const Operand& x, const Operand& y, const P
   DType dtype = floatx_dtype();
   if (x.is_tensor()) dtype = value_of(x.tensor(), names.x).dtype();
   else if (y.is_tensor()) dtype = value_of(y.tensor(), names.y).dtype();
-  const Value a = value_of(x, dtype, names.x), b = value_of(y, dtype, names.y);
+  const Value a = value_of(x, dtype, names.x, names.y), b = value_of(y, dtype, names.y, names.x);
   require_equal_dtypes(a, b, names);
   return {a, b};
 }
@@ -199,6 +212,24 @@ Tensor operator!=(const Operand& x, const Operand& y) try {
   return not_equal(x, y);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("operator!=", where_of(x, y));
+}
+Tensor operator&&(const Tensor& x, const Operand& y) try {
+  const Call call("operator&&", y.where());
+  return logical_and(Operand(x, y.where()), y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator&&", y.where());
+}
+Tensor operator||(const Tensor& x, const Operand& y) try {
+  const Call call("operator||", y.where());
+  return logical_or(Operand(x, y.where()), y);
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator||", y.where());
+}
+Tensor operator!(const Tensor& x) try {
+  const Call call("operator!", line_of(x));
+  return logical_not(Operand(x, line_of(x)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("operator!", line_of(x));
 }
 Tensor operator-(const Operand& x) try {
   const Call call("operator-", x.where());

@@ -29,7 +29,7 @@ Tensor Tensor::operator[](Index index) const try {
   Call::out_of_memory("operator[]", index.where());
 }
 
-Tensor Tensor::slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+Tensor Tensor::slice(std::optional<WholeNumber> start, std::optional<WholeNumber> stop,
                      Where where) const try {
   const Call call("slice", where);
   const ir::Value x = value_of(*this, "x");

@@ -72,9 +72,11 @@ ir::Value value_of(const Tensor& tensor, const char* argument);
 /// The same for tensors[i], which errors call "argument[i]".
 ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char* argument);
 /// The value of a tensor, or a number as a scalar constant of `dtype`. Throws TypeError for a
-/// number with a fraction and an integer dtype, or other than 0 and 1 and bool; ValueError for a
-/// number out of the range of an integer dtype.
-ir::Value value_of(const Operand& operand, DType dtype, const char* argument);
+/// floating-point number, whatever its value, and an integer dtype or bool, and for a number other
+/// than 0 and 1 and bool; ValueError for a number out of the range of an integer dtype. `tensor`:
+/// the argument that can be cast, for the message; empty for none.
+ir::Value value_of(const Operand& operand, DType dtype, const char* argument,
+                   const char* tensor = "x");
 /// The same for the only operand of a function: a number has dtype floatx().
 ir::Value input_of(const Operand& operand, const char* argument = "x");
 /// input_of(); throws TypeError unless it is floating-point.
@@ -103,7 +105,8 @@ std::pair<ir::Value, ir::Value> broadcast_numbers(const Operand& x, const Operan
 /// The same for values. Throws TypeError for different dtypes.
 std::pair<ir::Value, ir::Value> broadcast_values(const ir::Value& x, const ir::Value& y,
                                                  const PairNames& names = {});
-/// The dims of both broadcast by NumPy's rules. Throws ValueError if they do not broadcast.
+/// The dims of both broadcast by NumPy's rules; an unknown size must equal the other at the call.
+/// Throws ValueError if they do not broadcast.
 ir::Dims broadcast_dims(const ir::Type& x, const ir::Type& y, const PairNames& names = {});
 /// The line of a call: of the first operand that has one.
 inline Where where_of(const Operand& x, const Operand& y) {

@@ -30,8 +30,9 @@ struct BranchNames {
 constexpr BranchNames kPhaseNames{"x", "alt"}, kTestPhaseNames{"alt", "x"};
 
 /// The value of a branch; numbers become constants of `dtype`.
-Value value_of_branch(const Branch& branch, DType dtype, const char* argument) {
-  if (!branch.is_function()) return value_of(branch.value(), dtype, argument);
+Value value_of_branch(const Branch& branch, DType dtype, const char* argument,
+                      const char* other) {
+  if (!branch.is_function()) return value_of(branch.value(), dtype, argument, other);
   if (branch.is_empty()) Call::value_error(argument, text(argument, " is an empty function"));
   const Tensor result = [&] {
     const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
@@ -67,10 +68,10 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch, const Br
   Value& y = both.else_branch.value;
   {
     const ir::Trace::Scope tracing(both.then_branch.trace);
-    x = value_of_branch(then_branch, dtype, names.then_name);
+    x = value_of_branch(then_branch, dtype, names.then_name, names.else_name);
   }
   const ir::Trace::Scope tracing(both.else_branch.trace);
-  y = value_of_branch(else_branch, dtype, names.else_name);
+  y = value_of_branch(else_branch, dtype, names.else_name, names.then_name);
   const auto number = [](const Branch& b) { return !b.is_function() && !b.value().is_tensor(); };
   if (number(then_branch)) x = ir::broadcast_to(x, y.dims());
   if (number(else_branch)) y = ir::broadcast_to(y, x.dims());
@@ -125,7 +126,7 @@ Tensor choose(const Operand& condition, const Branch& then_branch, const Branch&
 
 /// The value of the branch that is selected when the graph is built.
 Tensor selected(const Branch& branch, const char* argument) {
-  return wrap(value_of_branch(branch, floatx_dtype(), argument));
+  return wrap(value_of_branch(branch, floatx_dtype(), argument, ""));
 }
 
 /// Whether a number or a constant scalar is not 0; nullopt for other tensors.

@@ -54,7 +54,7 @@ Tensor missing_gradient(std::string reason) {
 
 }  // namespace
 
-std::vector<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) try {
+Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) try {
   const Call call("gradients", loss.where());
   const ir::Value y = value_of(loss, floatx_dtype(), "loss");
   if (!is_float(y.dtype())) {
@@ -90,7 +90,7 @@ Tensor stop_gradient(const Operand& x) try {
   Call::out_of_memory("stop_gradient", x.where());
 }
 
-std::vector<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) try {
+Results<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) try {
   const Call call("stop_gradient", where);
   std::vector<Tensor> stopped;
   for (std::size_t i = 0; i < variables.size(); ++i) {

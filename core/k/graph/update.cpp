@@ -30,7 +30,7 @@ bool broadcasts_to(const ir::Type& type, const ir::Type& value) {
 /// ValueError for a shape that does not broadcast.
 ir::Value fitted(const ir::Value& variable, const Operand& operand, const char* argument,
                  const char* name = "x") {
-  ir::Value value = value_of(operand, variable.dtype(), argument);
+  ir::Value value = value_of(operand, variable.dtype(), argument, "");
   const ir::Type& type = variable.type();
   const auto both = [&] {
     return text("(", name, " ", type, ", ", argument, " ", value.type(), ")");
@@ -61,7 +61,7 @@ UpdateOp make_update(const Tensor& x, const ir::Value& value, Where where) {
 UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
   const Call call("update", where);
   const ir::Value variable = variable_of(x, "x");
-  const ir::Value value = value_of(new_x, variable.dtype(), "new_x");
+  const ir::Value value = value_of(new_x, variable.dtype(), "new_x", "");
   const auto both = [&] {
     return text("(x ", variable.type(), ", new_x ", value.type(), ")");
   };
@@ -98,7 +98,7 @@ UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
                                const Operand& momentum, Where where) try {
   const Call call("moving_average_update", where);
   const ir::Value x = variable_of(variable, "variable");
-  const ir::Value current = ir::cast(value_of(value, x.dtype(), "value"), x.dtype());
+  const ir::Value current = ir::cast(value_of(value, x.dtype(), "value", ""), x.dtype());
   const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum", "variable"), x.dims());
   if (!broadcasts_to(x.type(), current.type())) {
     Call::value_error("value", text("value does not fit the variable (variable ", x.type(),

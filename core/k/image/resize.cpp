@@ -37,7 +37,7 @@ Value linear(const Value& x, int axis, std::int64_t factor) {
 
 }  // namespace
 
-Tensor resize_images(const Operand& x, std::int64_t height_factor, std::int64_t width_factor,
+Tensor resize_images(const Operand& x, WholeNumber height_factor, WholeNumber width_factor,
                      const std::string& data_format, const ResizeImagesOptions& options) try {
   const Call call("resize_images", x.where());
   const int rows = first_spatial_axis(data_format_of(data_format));
@@ -59,8 +59,8 @@ Tensor resize_images(const Operand& x, std::int64_t height_factor, std::int64_t 
   Call::out_of_memory("resize_images", x.where());
 }
 
-Tensor resize_volumes(const Operand& x, std::int64_t depth_factor, std::int64_t height_factor,
-                      std::int64_t width_factor, const std::string& data_format) try {
+Tensor resize_volumes(const Operand& x, WholeNumber depth_factor, WholeNumber height_factor,
+                      WholeNumber width_factor, const std::string& data_format) try {
   const Call call("resize_volumes", x.where());
   const int first = first_spatial_axis(data_format_of(data_format));
   require_factor(depth_factor, "depth_factor");

@@ -4,15 +4,22 @@
 
 #include "core/k/math/formulas_impl.h"
 
+#include <cmath>
+
 namespace kiln {
 namespace {
 
 using ir::Op;
 using ir::Value;
 
-/// A numeric option as a value with the dtype and dims of x.
+/// A numeric option as a value with the dtype and dims of x. Options are doubles, so that whole
+/// ones fit integers.
 Value option(double number, const Value& x, const char* argument) {
-  return ir::broadcast_to(value_of(Operand(number), x.dtype(), argument), x.dims());
+  const bool is_whole = std::trunc(number) == number && std::abs(number) < 0x1p63;
+  const Operand operand = is_whole && !is_float(x.dtype())
+                              ? Operand(static_cast<std::int64_t>(number))
+                              : Operand(number);
+  return ir::broadcast_to(value_of(operand, x.dtype(), argument), x.dims());
 }
 
 /// The part below the threshold.

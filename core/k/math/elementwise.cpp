@@ -40,6 +40,27 @@ Tensor minmax(const char* function, Op op, const Operand& x, const Operand& y) t
   Call::out_of_memory(function, where_of(x, y));
 }
 
+/// An operand of a logical function. TypeError unless it is bool.
+Value bool_of(const Operand& operand, const char* argument) {
+  const Value value = value_of(operand, DType::Bool, argument);
+  if (value.dtype() == DType::Bool) return value;
+  Call::type_error(argument, text(argument, " is not bool; not_equal(", argument,
+                                  ", 0) tells where it is not 0 (", argument, " ", value.type(),
+                                  ")"));
+}
+
+std::pair<Value, Value> broadcast_bools(const Operand& x, const Operand& y) {
+  return broadcast_values(bool_of(x, "x"), bool_of(y, "y"));
+}
+
+Tensor logical(const char* function, Op op, const Operand& x, const Operand& y) try {
+  const Call call(function, where_of(x, y));
+  const auto [a, b] = broadcast_bools(x, y);
+  return wrap(ir::binary(op, a, b));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory(function, where_of(x, y));
+}
+
 /// Applies one bound of clip.
 Value bounded(Op op, const Value& x, const OptionalOperand& bound, const char* argument) {
   const Value limit = value_of(bound.value(), x.dtype(), argument);
@@ -139,6 +160,28 @@ Tensor less(const Operand& x, const Operand& y) { return comparison("less", Op::
 
 Tensor less_equal(const Operand& x, const Operand& y) {
   return comparison("less_equal", Op::LessEqual, x, y);
+}
+
+Tensor logical_and(const Operand& x, const Operand& y) {
+  return logical("logical_and", Op::And, x, y);
+}
+Tensor logical_or(const Operand& x, const Operand& y) {
+  return logical("logical_or", Op::Or, x, y);
+}
+
+Tensor logical_xor(const Operand& x, const Operand& y) try {
+  const Call call("logical_xor", where_of(x, y));
+  const auto [a, b] = broadcast_bools(x, y);
+  return wrap(ir::logical_not(ir::equal_to(a, b)));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("logical_xor", where_of(x, y));
+}
+
+Tensor logical_not(const Operand& x) try {
+  const Call call("logical_not", x.where());
+  return wrap(ir::logical_not(bool_of(x, "x")));
+} catch (const std::bad_alloc&) {
+  Call::out_of_memory("logical_not", x.where());
 }
 
 Tensor maximum(const Operand& x, const Operand& y) { return minmax("maximum", Op::Maximum, x, y); }

@@ -144,8 +144,9 @@ Tensor transpose(const Operand& x) try {
 Tensor gather(const Operand& reference, const Operand& indices) try {
   const Call call("gather", where_of(reference, indices));
   const Value entries = input_of(reference, "reference");
-  const bool is_number = indices.kind() == Operand::Kind::Integer;
-  const Value index = is_number ? value_of(indices, DType::Int64, "indices")
+  const bool is_number = indices.kind() == Operand::Kind::Integer ||
+                         indices.kind() == Operand::Kind::Unsigned;
+  const Value index = is_number ? value_of(indices, DType::Int64, "indices", "")
                                 : input_of(indices, "indices");
   if (entries.rank() == 0) {
     Call::value_error("reference", text("reference is a scalar (reference ", entries.type(), ")"));

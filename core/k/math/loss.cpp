@@ -88,7 +88,8 @@ Tensor sparse_categorical_crossentropy(const Operand& target, const Operand& out
                                        const CrossentropyOptions& options) try {
   const Call call("sparse_categorical_crossentropy", where_of(target, output));
   const Value raw = float_of(output, "output");
-  const Value labels = value_of(target, DType::Int64, "target");
+  const bool is_floating = target.kind() == Operand::Kind::Float;
+  const Value labels = value_of(target, is_floating ? DType::Float64 : DType::Int64, "target");
   const Value x = widened(with_axis_last(raw, axis_of(options.axis, raw.rank())));
   const int last = x.rank() - 1;
   const Value classes = shaped_targets(labels, raw, {x.dims().begin(), x.dims().end() - 1});
@@ -117,10 +118,10 @@ Tensor binary_crossentropy(const Operand& target, const Operand& output,
   Call::out_of_memory("binary_crossentropy", where_of(target, output));
 }
 
-Tensor in_top_k(const Operand& predictions, const Operand& targets, std::int64_t k) try {
+Tensor in_top_k(const Operand& predictions, const Operand& targets, WholeNumber k) try {
   const Call call("in_top_k", where_of(predictions, targets));
   const Value scores = number_of(predictions, "predictions");
-  const Value classes = value_of(targets, DType::Int64, "targets");
+  const Value classes = value_of(targets, DType::Int64, "targets", "");
   const std::string types = text("(predictions ", scores.type(), ", targets ", classes.type(), ")");
   if (!is_integer(classes.dtype())) {
     Call::type_error("targets", text("targets are not integers ", types));

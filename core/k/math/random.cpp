@@ -21,8 +21,8 @@ using ir::Value;
 /// the process-wide generator.
 class Draws {
  public:
-  explicit Draws(const std::optional<std::int64_t>& seed)
-      : seed_(seed ? *seed : static_cast<std::int64_t>(next_seed())) {}
+  explicit Draws(const std::optional<Seed>& seed)
+      : seed_(seed ? std::int64_t{*seed} : static_cast<std::int64_t>(next_seed())) {}
 
   /// U[0, 1). Streams begin at 0, so that the first two draws share a Philox block.
   Value uniform(DType dtype, const Dims& dims) {

@@ -53,7 +53,9 @@ struct FoldStart {
 };
 
 FoldStart fold_start(const Value& x, const OptionalOperand& initializer, bool from_right) {
-  if (!initializer.is_none()) return {value_of(initializer.value(), x.dtype(), "initializer"), x};
+  if (!initializer.is_none()) {
+    return {value_of(initializer.value(), x.dtype(), "initializer", "elems"), x};
+  }
   const Dim& size = x.dims()[0];
   if (less_equal(1, size) == ir::Ternary::No) {
     Call::value_error("elems", text("elems is empty and no initializer is given (elems ",

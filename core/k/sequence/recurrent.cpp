@@ -59,7 +59,7 @@ class Rnn {
 
  private:
   void read_mask(const Value& x) {
-    if (!options_.mask) return;
+    if (options_.mask.empty()) return;
     Value mask = value_of(options_.mask, "mask");
     const bool trailing_one = mask.rank() == 3 && mask.dims()[2].is_one();
     if (mask.rank() != 2 && !trailing_one) {
@@ -84,7 +84,7 @@ class Rnn {
     if (*options_.input_length < 0) {
       Call::value_error("input_length", text("input_length is ", *options_.input_length));
     }
-    const Dim limit = *options_.input_length;
+    const Dim limit = std::int64_t{*options_.input_length};
     if (options_.unroll && !length_.is_static()) {
       x_ = ir::slice_axis(x_, 0, 0, limit);
       if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, limit);

@@ -43,7 +43,8 @@ Bound bound_of_tensor(const Value& value, const char* name, DType dtype) {
 
 Bound bound_of(const Operand& operand, const char* name, DType dtype) {
   if (operand.is_tensor()) return bound_of_tensor(value_of(operand.tensor(), name), name, dtype);
-  if (operand.kind() != Operand::Kind::Float) return {name, Dim(operand.integer())};
+  const bool is_large = operand.kind() == Operand::Kind::Unsigned;  // beyond int64
+  if (operand.kind() != Operand::Kind::Float && !is_large) return {name, Dim(operand.integer())};
   const double number = operand.floating();
   if (!std::isfinite(number)) Call::value_error(name, text(name, " is ", number));
   const bool is_integral = std::trunc(number) == number && std::abs(number) < 0x1p63;

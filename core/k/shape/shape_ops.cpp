@@ -176,7 +176,7 @@ Tensor expand_dims(const Operand& x, const ExpandDimsOptions& options) try {
   Call::out_of_memory("expand_dims", x.where());
 }
 
-Tensor squeeze(const Operand& x, int axis) try {
+Tensor squeeze(const Operand& x, WholeNumber axis) try {
   const Call call("squeeze", x.where());
   const Value value = input_of(x);
   const int index = axis_of(axis, value.rank());
@@ -211,23 +211,23 @@ Tensor batch_flatten(const Operand& x) try {
   Call::out_of_memory("batch_flatten", x.where());
 }
 
-Tensor repeat_elements(const Operand& x, std::int64_t rep, int axis) try {
+Tensor repeat_elements(const Operand& x, WholeNumber rep, WholeNumber axis) try {
   const Call call("repeat_elements", x.where());
   const Value value = input_of(x);
   require_count(rep, "rep");
-  return wrap(repeated_along(value, axis_of(axis, value.rank()), rep));
+  return wrap(repeated_along(value, axis_of(axis, value.rank()), std::int64_t{rep}));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("repeat_elements", x.where());
 }
 
-Tensor repeat(const Operand& x, std::int64_t n) try {
+Tensor repeat(const Operand& x, WholeNumber n) try {
   const Call call("repeat", x.where());
   const Value value = input_of(x);
   if (value.rank() != 2) {
     Call::value_error("x", text("x has rank ", value.rank(), ", not 2 (x ", value.type(), ")"));
   }
   require_count(n, "n");
-  return wrap(ir::broadcast(value, {value.dims()[0], n, value.dims()[1]}, {0, 2}));
+  return wrap(ir::broadcast(value, {value.dims()[0], std::int64_t{n}, value.dims()[1]}, {0, 2}));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("repeat", x.where());
 }
@@ -250,23 +250,23 @@ Tensor tile(const Operand& x, const Shape& n) try {
   Call::out_of_memory("tile", x.where());
 }
 
-Tensor tile(const Operand& x, std::int64_t n) try {
+Tensor tile(const Operand& x, WholeNumber n) try {
   const Call call("tile", x.where());
   require_count(n, "n");
-  return tile(x, Shape{n});
+  return tile(x, Shape{std::int64_t{n}});
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("tile", x.where());
 }
 
-Tensor one_hot(const Operand& indices, std::int64_t num_classes) try {
+Tensor one_hot(const Operand& indices, WholeNumber num_classes) try {
   const Call call("one_hot", indices.where());
-  const Value value = value_of(indices, DType::Int64, "indices");
+  const Value value = value_of(indices, DType::Int64, "indices", "");
   if (!is_integer(value.dtype())) {
     Call::type_error("indices", text("indices are not integers (indices ", value.type(), ")"));
   }
   require_count(num_classes, "num_classes");
   Dims dims = value.dims();
-  dims.push_back(num_classes);
+  dims.push_back(std::int64_t{num_classes});
   // Compared as int64: in a narrow dtype, class numbers could wrap.
   const Value wide = ir::cast(value, DType::Int64);
   const Value classes = ir::iota({DType::Int64, dims}, value.rank());

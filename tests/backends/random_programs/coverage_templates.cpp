@@ -17,7 +17,7 @@ class Builder {
     Tensor loss = sum(square(outputs[0]));
     for (std::size_t i = 1; i < outputs.size(); ++i) loss = loss + sum(square(outputs[i]));
     for (const Tensor& gradient : gradients(loss, program_.inputs)) {
-      if (gradient) program_.outputs.push_back(gradient);
+      if (!gradient.empty()) program_.outputs.push_back(gradient);
     }
     return program_;
   }

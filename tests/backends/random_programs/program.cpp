@@ -181,14 +181,14 @@ Program random_program(std::uint64_t seed) {
   const std::vector<Tensor> floats = program.differentiable();
   Tensor slopes = program.loss * 0.0;
   for (const Tensor& gradient : gradients(program.loss, floats)) {
-    if (!gradient) continue;
+    if (gradient.empty()) continue;
     program.outputs.push_back(gradient);
     slopes = slopes + sum(sin(gradient));
   }
   if (!growing.draw.chance(15)) return program;
   program.text += " twice";
   for (const Tensor& gradient : gradients(slopes, floats)) {
-    if (gradient) program.outputs.push_back(gradient);
+    if (!gradient.empty()) program.outputs.push_back(gradient);
   }
   return program;
 }

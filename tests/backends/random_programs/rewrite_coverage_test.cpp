@@ -197,7 +197,7 @@ void follow(const Program& program, Counts& counts, Origin origin) {
 Program with_gradients(Program program) {
   program.outputs.push_back(program.loss);
   for (const Tensor& gradient : gradients(program.loss, program.differentiable())) {
-    if (gradient) program.outputs.push_back(gradient);
+    if (!gradient.empty()) program.outputs.push_back(gradient);
   }
   return program;
 }

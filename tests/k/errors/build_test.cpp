@@ -283,11 +283,12 @@ TEST_CASE("building: updates and values that do not fit their variable") {
        "update_add: increment has dtype int32 but the variable has float32 (x float32[2], "
        "increment int32[2])"},
       {throws<TypeError>(), [&] { update_add(by.count, 0.5); },
-       "update_add: increment 0.5 is not an integer, as dtype int32 requires"},
+       "update_add: increment 0.5 is floating point but the dtype is int32: write an integer"},
       {throws<TypeError>(), [&] { update_sub(by.flags, true); },
        "update_sub: x is bool, not a number (x bool[2])"},
       {throws<TypeError>(), [&] { moving_average_update(by.count, 1, 0.5); },
-       "moving_average_update: momentum 0.5 is not an integer, as dtype int32 requires"},
+       "moving_average_update: momentum 0.5 is floating point but the dtype is int32: write "
+       "an integer"},
       {throws<ValueError>(), [&] { moving_average_update(w, three, 0.5); },
        "moving_average_update: value does not fit the variable (variable float32[2], value "
        "float32[3])"},

@@ -40,10 +40,11 @@ void destroy_together(int count, std::int64_t size) {
 TEST_CASE("small blocks: reused, counted and released") {
   release_idle_memory();
   const std::int64_t before = idle_bytes();
-  const void* first = Array::zeros({16}).as_view().data;
+  const auto address_of = [](const Array& array) { return array.data(); };
+  const void* first = address_of(Array::zeros({16}));
   CHECK(idle_bytes() == before + cached(kBlock));
   if (!runtime::has_address_sanitizer()) {
-    CHECK(Array::full({3}, 1).as_view().data == first);
+    CHECK(address_of(Array::full({3}, 1)) == first);
   }
   CHECK(Array::zeros({3}) == Array(std::vector<float>(3)));  // not the elements before
   const Tensor x = placeholder({.shape = {16}});

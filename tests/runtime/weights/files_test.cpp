@@ -110,16 +110,33 @@ TEST_CASE("save: leaves the temporary file of a save that runs in another proces
 
 TEST_CASE("save: removes only files with the names of temporary files") {
   const Scratch scratch;
-  const std::vector<const char*> kept{"w.tmp",     "w.1.tmp",      "w.1-.tmp",   "w.-1.tmp",
-                                      "w.1-2.tm",  "w.1-2.tmp.1",  "w1-2.tmp",   "w.x-2.tmp",
-                                      "w.1-2-tmp", "ww.1-2.tmp",   ".1-2.tmp",   "w.1-2.tmp~"};
-  for (const char* name : kept) scratch.write(name, "");
-  std::filesystem::create_directory(scratch.path("w.3-4.tmp"));
-  std::filesystem::create_symlink("w.tmp", scratch.path("w.5-6.tmp"));
-  scratch.write("w.1-2.tmp", "");
+  CHECK(Writer(scratch.path("w")).kill() == -SIGKILL);
+  const std::string stale =
+      std::filesystem::directory_iterator(scratch.folder())->path().filename().string();
+  REQUIRE(stale.ends_with(".tmp"));
+  const std::string prefix = stale.substr(0, stale.find('-', stale.find('-') + 1) + 1);
+  std::vector<std::string> kept{"w.tmp", "w.5-1.tmp", "w.1-2.tmp", ".1-2.tmp", ".kiln-1-2.tmp"};
+  for (const char* other : {"1.tmp", "1-.tmp", "-1.tmp", "1-2.tm", "1-2.tmp.1", "x-2.tmp",
+                            "1-2-tmp", "1-2.tmp~"}) {
+    kept.push_back(prefix + other);
+  }
+  for (const std::string& name : kept) scratch.write(name, "the user's");
+  std::filesystem::create_directory(scratch.path(prefix + "3-4.tmp"));
+  std::filesystem::create_symlink("w.tmp", scratch.path(prefix + "5-6.tmp"));
   save(scratch.path("w"), "new");
   CHECK(scratch.files() == kept.size() + 3);
-  CHECK_FALSE(std::filesystem::exists(scratch.path("w.1-2.tmp")));
+  CHECK_FALSE(std::filesystem::exists(scratch.path(stale)));
+  for (const std::string& name : kept) CHECK(contents_of(scratch.path(name)) == "the user's");
+}
+
+TEST_CASE("save: a name as long as names can be") {
+  const Scratch scratch;
+  const std::string path = scratch.path(std::string(255, 'n'));
+  save(path, "old");
+  save(path, "new");
+  CHECK(contents_of(path) == "new");
+  CHECK(scratch.files() == 1);
+  CHECK_THROWS_AS(save(scratch.path(std::string(256, 'n')), "new"), IoError);
 }
 
 TEST_CASE("save: follows links to a file that does not exist yet") {

@@ -33,6 +33,14 @@ std::string file_of(const std::string& header, const std::string& data = "") {
   return bytes + header + data;
 }
 
+/// All tensors of a file, in its order.
+std::vector<NamedArray> read_safetensors(const std::string& path) {
+  const SafetensorsFile file(path);
+  std::vector<NamedArray> all;
+  for (const TensorEntry& tensor : file.tensors()) all.push_back({tensor.name, file.read(tensor)});
+  return all;
+}
+
 /// The error for a file of these bytes, without its path.
 std::string error_of(const std::string& bytes) {
   const Scratch scratch;
@@ -189,7 +197,7 @@ TEST_CASE("safetensors: members of the wrong type or value name their tensor") {
   CHECK(tensor_error(R"("dtype":"F32","dtype":"F32")") == lead + "has dtype twice");
   CHECK(tensor_error(R"("dtype":3)") == lead + "has a number as dtype, not a string");
   CHECK(tensor_error(R"("dtype":null)") == lead + "has null as dtype, not a string");
-  CHECK(tensor_error(R"("dtype":"F8_E4M3")") == lead + "has the unsupported dtype 'F8_E4M3'");
+  CHECK(tensor_error(R"("dtype":"F33")") == lead + "has the unknown dtype 'F33'");
   CHECK(tensor_error(R"("shape":{})") == lead + "has an object as shape, not an array");
   CHECK(tensor_error(R"("shape":[true])") == lead + "has a boolean in shape");
   CHECK(tensor_error(R"("shape":[-1])") == lead + "has a negative number in shape");
@@ -209,7 +217,9 @@ TEST_CASE("safetensors: members of the wrong type or value name their tensor") {
         lead + "of dtype float32 and shape [2] needs 8 bytes but its data_offsets span 4");
   CHECK(tensor_error(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])") ==
         lead + "has shape [4294967296,4294967296], whose size in bytes exceeds 63 bits");
-  CHECK(tensor_error(R"("lazy":true)") == lead + "has the unknown key 'lazy'");
+  CHECK(tensor_error(R"("lazy":true)") == lead + "has no dtype");
+  CHECK(tensor_error(R"("dtype":"F4","shape":[3],"data_offsets":[0,1])") ==
+        lead + "of dtype F4 and shape [3] needs 2 bytes but its data_offsets span 1");
   std::string ones = "1";
   for (int i = 0; i < 64; ++i) ones += ",1";
   CHECK(tensor_error("\"shape\":[" + ones + "]") == lead + "has more than 64 dims");
@@ -238,12 +248,61 @@ TEST_CASE("safetensors: a bool is 0 or 1") {
         "PATH is damaged: tensor 'w' of bools holds the byte 2");
 }
 
+TEST_CASE("safetensors: what the original reads and Kiln does not use") {
+  const Scratch scratch;
+  const std::string path = scratch.write(
+      "w", file_of(R"({"__metadata__":null,"x":{"dtype":"U8","quant":[1,{"a":[null,-2,0.5]}],)"
+                   R"("note":null,"shape":[1],"data_offsets":[0,1],"z":"text","q":{}},)"
+                   R"("f8":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[1,4]},)"
+                   R"("f4":{"dtype":"F4","shape":[2,2],"data_offsets":[4,6]},)"
+                   R"("f6":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[6,9]},)"
+                   R"("c":{"dtype":"C64","shape":[],"data_offsets":[9,17]}})",
+                   std::string(17, '\7')));
+  const SafetensorsFile file(path);
+  REQUIRE(file.tensors().size() == 5);
+  CHECK(file.read(file.tensors()[0]) == Array{std::uint8_t{7}});
+  CHECK(file.tensors()[0].other_dtype.empty());
+  CHECK(file.tensors()[1].other_dtype == "F8_E4M3");
+  CHECK(file.tensors()[4].other_dtype == "C64");
+}
+
+TEST_CASE("safetensors: files of other formats are named") {
+  const auto zip = [](const std::string& name) {
+    std::string bytes("PK\x03\x04", 4);
+    bytes += std::string(22, '\0');
+    bytes += static_cast<char>(name.size());
+    return bytes + std::string(3, '\0') + name + "contents";
+  };
+  const std::pair<std::string, const char*> rows[] = {
+      {zip("dense/kernel.npy"), "a NumPy archive (.npz)"},
+      {zip("archive/data.pkl"), "a PyTorch archive (.pt)"},
+      {zip("metadata.json"), "a Keras model (.keras)"},
+      {zip("notes.md"), "a ZIP archive"},
+      {"PK\x05\x06" + std::string(18, '\0'), "an empty ZIP archive"},
+      {"\x93NUMPY" + std::string("\1\0v\0", 4) + "{'descr': '<f4'}", "a NumPy array (.npy)"},
+      {"\x89HDF\r\n\x1a\n" + std::string(40, '\0'), "an HDF5 file (.h5)"},
+      {"\x08\x08\x12\x07pytorch\x1a", "a protobuf message, such as ONNX's"},
+      {"\x80\x02}q\x01(X\x06weight", "a Python pickle, such as PyTorch's (.pt)"},
+      {"GGUF\x03\x01\x01\x01tensors", "a GGUF file"},
+      {"\x1f\x8b\x08\x01\x01\x01\x01\x01gzip", "a gzip file"},
+      {"version https://git-lfs.github.com/spec/v1\n",
+       "a Git LFS pointer, whose file was not downloaded"},
+      {"0.5,0.25,1\n2.5,0,0\n", "a text, such as CSV"},
+      {"  {\"weight_map\": {}}", "a JSON text"},
+      {"<!DOCTYPE html><html>", "an HTML or XML text"},
+  };
+  for (const auto& [bytes, format] : rows) {
+    CHECK(error_of(bytes) == std::string("PATH is ") + format + ", not a safetensors file");
+  }
+}
+
 TEST_CASE("safetensors: deep nesting is rejected at its fourth level") {
   CHECK(header_error(std::string(2'000'000, '[')) ==
         "PATH has an array as its header, not an object");
   std::string objects;
   for (int i = 0; i < 500'000; ++i) objects += "{\"a\":";
-  CHECK(header_error(objects) == "PATH is damaged: tensor 'a' has the unknown key 'a'");
+  CHECK(header_error(objects) ==
+        "PATH is damaged: tensor 'a' has a member nested deeper than 64 levels");
 }
 
 TEST_CASE("safetensors: names in messages are cut and printable") {

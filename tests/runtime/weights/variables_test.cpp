@@ -58,6 +58,37 @@ TEST_CASE("weights: a mismatch changes nothing") {
   CHECK(get_value(a) == Array{1.f});
 }
 
+TEST_CASE("weights: loading reports the names") {
+  const Scratch scratch;
+  const std::string path = scratch.path("w");
+  const Variable a = variable(Array{1.f}, {.name = "a"}), b = variable(Array{2.f}, {.name = "b"});
+  const Variable c = variable(Array{3.f}, {.name = "c"});
+  save_weights(path, {b, a});
+  using Names = std::vector<std::string>;
+  CHECK(load_weights(path, {b, a}).loaded == Names{"b", "a"});
+  const LoadedWeights some = load_weights(path, {c, a}, {.strict = false});
+  CHECK(some.loaded == Names{"a"});
+  CHECK(some.missing == Names{"c"});
+  CHECK(some.unused == Names{"b"});
+  CHECK_THROWS_AS(load_weights(path, {c}, {.strict = false}), ValueError);
+  CHECK(load_weights(path, {}, {.strict = false}).unused == Names{"a", "b"});
+}
+
+TEST_CASE("weights: only wanted tensors are read") {
+  const Scratch scratch;
+  const std::string header =  // 'bad' holds a byte that is no bool
+      R"({"bad":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]},)"
+      R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  const std::string path = scratch.write("w", length + header + "\2\5");
+  const Variable a = variable(Array{0}, {.dtype = "uint8", .name = "a"});
+  load_weights(path, {a}, {.strict = false});
+  CHECK(get_value(a) == Array{std::uint8_t{5}});
+  const Variable bad = variable(Array{false}, {.dtype = "bool", .name = "bad"});
+  CHECK_THROWS_AS(load_weights(path, {a, bad}), IoError);
+}
+
 TEST_CASE("weights: without strict values are cast") {
   const Scratch scratch;
   const Variable a = variable(Array{1.5f}, {.name = "a"});

@@ -1,0 +1,15 @@
+// Recognises files of other formats that are mistaken for weights.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace kiln::runtime {
+
+/// Names the format of a file by its first bytes, of which kFormatBytes suffice:
+/// "a NumPy archive (.npz)". Empty for an unknown format.
+std::string_view known_format(std::string_view start);
+
+inline constexpr std::size_t kFormatBytes = 256;
+
+}  // namespace kiln::runtime
