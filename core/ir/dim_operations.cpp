@@ -88,8 +88,10 @@ std::optional<Dim> unless_overflow(const Simplify& simplify) {
   }
 }
 
+std::size_t term_count(const Dim& dim) { return dim.is_static() ? 0 : dim.expr()->terms.size(); }
+
 /// `a` without an operand of one of its extrema that cannot decide op(a, b), or nothing:
-/// max(max(n - 1, 0) - 1, 0) is max(n - 2, 0), since 0 - 1 <= 0.
+/// max(max(n - 1, 0) - 1, 0) is max(n - 2, 0), since 0 - 1 <= 0. The result is not longer.
 std::optional<Dim> without_dominated(DimOp op, const Dim& a, const Dim& b) {
   if (a.is_static()) return std::nullopt;
   const std::vector<DimTerm>& terms = a.expr()->terms;
@@ -99,8 +101,8 @@ std::optional<Dim> without_dominated(DimOp op, const Dim& a, const Dim& b) {
     ++tried;
     if ((terms[i].coefficient > 0) != (of->op == op)) continue;
     const Dim left = with_operand(a, i, of->left), right = with_operand(a, i, of->right);
-    if (is_dominated(op, left, b)) return right;
-    if (is_dominated(op, right, b)) return left;
+    if (term_count(right) <= terms.size() && is_dominated(op, left, b)) return right;
+    if (term_count(left) <= terms.size() && is_dominated(op, right, b)) return left;
   }
   return std::nullopt;
 }

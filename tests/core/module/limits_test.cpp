@@ -126,14 +126,15 @@ const Kind kKinds[] = {
     {"minima", depth_of<DimOp::Min>, 1024,
      "a dimension nests more than 1024 divisions, remainders, maxima and minima"},
     {"loops", test::nested_program, module::kMaxNesting,
-     "scan: loops and conditions are nested more than 64 deep (x float32[n])"},
+     "scan: loops and conditions are nested more than 64 deep (float32[t,2], float32[2], "
+     "float32[t,2])"},
 };
 
 }  // namespace
 
 TEST_CASE("limits: what the type rules accept round-trips in both forms") {
   for (const Kind& kind : kKinds) {
-    const std::size_t sizes[] = {1, 2, 17, 31, 33, 40, 64, 255, 257, 1000, kind.limit};
+    const std::size_t sizes[] = {1, 2, 33, 40, 64, 257, kind.limit};
     for (const std::size_t size : sizes) {
       if (size > kind.limit) continue;
       INFO(kind.name << " " << size);
