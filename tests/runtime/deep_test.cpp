@@ -1,10 +1,11 @@
-// Tests that a function of a deep graph is compiled, called and freed on a thread with a 256 KiB
-// stack, in time linear in its depth, on each backend.
+// Tests that a function of a deep graph, or of deeply nested loops, is compiled, called and freed on
+// a thread with a 256 KiB stack, in time linear in its depth, on each backend.
 #include "tests/support/deep.h"
 
 #include <kiln/k.h>
 
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 
 namespace K = kiln;
@@ -32,5 +33,28 @@ TEST_CASE("deep graphs: a function needs no stack, and linear time", "[slow]") {
       }
       laps.end("die");
     });
+  }
+}
+
+TEST_CASE("nested loops: a function of 64 levels needs no more stack than a long one") {
+  const K::Tensor elems = K::placeholder({.shape = {K::None}, .dtype = "float64"});
+  const std::function<K::Tensor(const K::Tensor&, int)> nested = [&](const K::Tensor& x,
+                                                                     int depth) {
+    if (depth == 0) return x + 1.;
+    const auto step = [&](const K::Tensor& sum, const K::Tensor& e) {
+      return nested(sum + e, depth - 1);
+    };
+    return K::foldl(step, elems, {.initializer = x});
+  };
+  const K::Tensor y = nested(K::constant(0., {.dtype = "float64"}), 64);
+  for (const char* backend : {"reference", "cpu"}) {
+    INFO(backend);
+    double result = 0;
+    CHECK(kiln::test::error_on_small_stack([&] {
+      const K::Function f = K::function({elems}, {y}, {.backend = backend});
+      const std::vector<K::Array> results = f({K::Array(std::vector<double>{2.}, {1})});
+      result = results[0].as<double>()[0];
+    }) == "");
+    CHECK(result == 129);
   }
 }
