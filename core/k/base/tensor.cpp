@@ -20,7 +20,8 @@ Tensor Tensor::operator[](Index index) const try {
   if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
   const ir::Dim& size = x.dims()[0];
   const ir::Dim start = i < 0 ? size + i : ir::Dim(i);
-  if (less_equal(start + 1, size) == ir::Ternary::No || less_equal(0, start) == ir::Ternary::No) {
+  const bool is_past_end = less_equal(size, start) == ir::Ternary::Yes;
+  if (is_past_end || less_equal(0, start) == ir::Ternary::No) {
     Call::value_error("i", text("index ", i, " is out of range (x ", x.type(), ")"));
   }
   const ir::Value one = ir::slice_axis(x, 0, start, start + 1);

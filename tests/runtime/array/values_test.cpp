@@ -136,7 +136,8 @@ TEST_CASE("Array: views read the caller's memory and never write it") {
   CHECK(copy.data() == memory.data());
   memory[0] = 5;
   CHECK(view.at<float>(0, 0) == 5);
-  CHECK(view.astype(DType::Float32).data() != memory.data());
+  const Array same = view.astype(DType::Float32);
+  CHECK(same.data() != memory.data());
   view.as<float>()[0] = 6;
   CHECK(memory[0] == 5);
   CHECK(view.at<float>(0, 0) == 6);

@@ -42,7 +42,8 @@ TEST_CASE("large results: one takes the memory of another that was destroyed") {
     {
       const std::vector<Array> results = f({x});
       first = results[0].as_view().data;
-      CHECK(f({x})[0].as_view().data != first);
+      const Array other = f({x})[0];
+      CHECK(other.as_view().data != first);
     }
     const ArrayMemory before = f.stats().arrays;
     const std::vector<Array> results = f({x});
