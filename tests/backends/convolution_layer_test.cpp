@@ -103,7 +103,7 @@ TEST_CASE("convolution layer: bias and relu are fused, in inference and in train
   const Layer conv = layer(4, 8, "valid");
   const Tensor pooled = pool2d(conv.y, 2, {.strides = 2});
   const auto dumped = [&](const std::string& name, const std::vector<Tensor>& outputs) {
-    function(
+    const Function compiled = function(
         {conv.x, conv.kernel, conv.bias}, outputs,
         {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Claims | Stage::Plan});
     const std::string claims = contents_of(scratch.path(name + "/50-claims.txt"));
@@ -144,8 +144,9 @@ TEST_CASE("pooling: the gradient over overlapping windows stores nothing as larg
       check_same(found[0], want[0]);
       check_same(found[1], want[1]);
       const std::string name = std::string(mode) + padding;
-      function({conv.x, conv.kernel, conv.bias}, outputs,
-               {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Plan});
+      const Function compiled =
+          function({conv.x, conv.kernel, conv.bias}, outputs,
+                   {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Plan});
       const std::string plan = contents_of(scratch.path(name + "/52-plan.txt"));
       INFO(plan);
       CHECK_FALSE(has(plan, "20,3,3]"));

@@ -190,8 +190,9 @@ TEST_CASE("dense layer: dumps name what the epilogue fuses, and the reason for t
       {"tanh", tanh(sum), "followed by a kernel for tanh: the native GEMM has no tanh"},
   };
   for (const auto& row : rows) {
-    function({x, w, b}, {row.y},
-             {.backend = "cpu", .dump = scratch.path(row.name), .dump_stages = Stage::Claims});
+    const Function compiled =
+        function({x, w, b}, {row.y},
+                 {.backend = "cpu", .dump = scratch.path(row.name), .dump_stages = Stage::Claims});
     const std::string claims = contents_of(scratch.path(std::string(row.name) + "/50-claims.txt"));
     INFO(claims);
     CHECK(claims.find(row.said) != std::string::npos);

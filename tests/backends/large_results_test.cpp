@@ -49,8 +49,9 @@ TEST_CASE("streaming stores: large results have them, and no others") {
   for (const auto& one : rows) {
     INFO(one.name);
     const std::string folder = scratch.path("dump" + std::to_string(number++));
-    function(one.inputs, {one.y},
-             {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
+    const Function compiled =
+        function(one.inputs, {one.y},
+                 {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
     const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
     CHECK(ir.find("define ") != std::string::npos);
     CHECK((ir.find("!nontemporal") != std::string::npos) == one.streams);

@@ -35,7 +35,8 @@ TEST_CASE("prefetch: kernels that read far rows several times fetch the next row
   for (const auto& row : rows) {
     INFO(row.name);
     const std::string folder = scratch.path("dump" + std::to_string(number++));
-    function({row.x}, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
+    const Function compiled = function(
+        {row.x}, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
     const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
     CHECK(ir.find("define ") != std::string::npos);
     CHECK((ir.find("call void @llvm.prefetch") != std::string::npos) == row.fetches);
@@ -67,7 +68,8 @@ TEST_CASE("prefetch: gathered rows of a large table are fetched ahead, and no ot
   for (const auto& row : rows) {
     INFO(row.name);
     const std::string folder = scratch.path("dump" + std::to_string(number++));
-    function(row.inputs, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
+    const Function compiled = function(
+        row.inputs, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
     const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
     CHECK(ir.find("define ") != std::string::npos);
     CHECK((ir.find("call void @llvm.prefetch") != std::string::npos) == row.fetches);

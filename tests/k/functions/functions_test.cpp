@@ -124,7 +124,7 @@ TEST_CASE("docstrings: each belongs to the declarations right below it") {
 #pragma once
 
 /// Not of a function.
-struct Options {
+struct [[nodiscard]] Options {
   int axis = -1;  ///< which
 };
 using Step = std::function<
@@ -146,7 +146,8 @@ KILN_API Tensor one(const Options& options = {},
                     Where where = Where::here());
 KILN_API std::vector<Tensor>* other(Where where = Where::here());
 KILN_API Tensor operator+(const Tensor& x);
-KILN_API int apart();
+[[nodiscard]] KILN_API int apart(int one,
+                                 int two);
 
 )"});
   CHECK(doc.intro == "About all\nof it.");
@@ -159,7 +160,7 @@ KILN_API int apart();
   const FunctionDoc& one = doc.functions[0];
   CHECK(one.names == std::vector<std::string>{"one", "other", "apart"});
   CHECK(one.declarations ==
-        "Tensor one(const Options& options = {});\nstd::vector<Tensor>* other();\nint apart();\n");
+        "Tensor one(const Options& options = {});\nstd::vector<Tensor>* other();\nint apart(int one,\n          int two);\n");
   CHECK(one.text == "One, and\nthe rest.");
   CHECK(one.example == std::vector<std::string>{"auto x = K::one(", "    1);", "K::one();  // 1"});
   CHECK(one.example_line == 20);

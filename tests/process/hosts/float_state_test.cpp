@@ -174,8 +174,8 @@ TEST_CASE("floating-point state: dumps, timings, prints and draws keep it") {
       dumped({other});
     }));
     CHECK(keeps(c, [&] { std::ostringstream() << input; }));
-    CHECK(keeps(c, [&] { random_normal_variable({3, 3}, 0.0, 0.1); }));
-    CHECK(keeps(c, [&] { random_uniform_variable({3, 3}, -0.1, 0.1); }));
+    CHECK(keeps(c, [&] { return random_normal_variable({3, 3}, 0.0, 0.1); }));
+    CHECK(keeps(c, [&] { return random_uniform_variable({3, 3}, -0.1, 0.1); }));
   }
 }
 
