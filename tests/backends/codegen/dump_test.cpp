@@ -73,10 +73,11 @@ TEST_CASE("dumps: the graph after each step, also of a function compiled before 
 TEST_CASE("dumps: a target without a library has no claims, so it rejects no matmul") {
   const Scratch scratch;
   const Tensor x = K::placeholder({.shape = {2, 3}, .name = "x"});
-  K::function({x}, {K::dot(x, K::transpose(x))},
-              {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
-               .dump = scratch.path("dump"),
-               .dump_stages = K::Stage::Claims});
+  const K::Function compiled =
+      K::function({x}, {K::dot(x, K::transpose(x))},
+                  {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
+                   .dump = scratch.path("dump"),
+                   .dump_stages = K::Stage::Claims});
   const std::string claims = contents_of(scratch.path("dump/50-claims.txt"));
   INFO(claims);
   CHECK_FALSE(has(claims, "taken"));

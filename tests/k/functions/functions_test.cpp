@@ -160,7 +160,8 @@ KILN_API Tensor operator+(const Tensor& x);
   const FunctionDoc& one = doc.functions[0];
   CHECK(one.names == std::vector<std::string>{"one", "other", "apart"});
   CHECK(one.declarations ==
-        "Tensor one(const Options& options = {});\nstd::vector<Tensor>* other();\nint apart(int one,\n          int two);\n");
+        "Tensor one(const Options& options = {});\nstd::vector<Tensor>* other();\n"
+        "int apart(int one,\n          int two);\n");
   CHECK(one.text == "One, and\nthe rest.");
   CHECK(one.example == std::vector<std::string>{"auto x = K::one(", "    1);", "K::one();  // 1"});
   CHECK(one.example_line == 20);
