@@ -106,7 +106,7 @@ TEST_CASE("backends: ops that one lacks are named with their lines") {
       {throws<NotImplementedError>(), [&] { function({x}, {circle}, {.backend = kNoTanh}); },
        text("function: backend no_tanh cannot run sin (no circles here) at ", at(sine))},
       {throws<BackendError>(), [&] { function({x}, {cosine}, {.backend = kNoTanh}); },
-       text("function: its compiler is not there; node 3 at ", at(sine + 1), " (backend no_tanh, ",
+       text("function: its compiler is not there; node 4 at ", at(sine + 1), " (backend no_tanh, ",
             kNoTanh, ")")},
   });
   const std::string before = backend();
