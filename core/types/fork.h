@@ -1,6 +1,14 @@
 // What locks must do so that fork() works. The child has only the thread that forked: a lock that
 // another thread of the parent held is never released there, and data that it was changing stay
-// half changed. Therefore:
+// half changed.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+// The rules:
 // - Process-wide data are guarded by a mutex that fork() holds (hold_at_fork), so that they are
 //   whole in the child. A thread that holds such a mutex takes no other lock and runs no code of a
 //   plugin or of the user; hence fork() may take these mutexes in any order.
@@ -9,12 +17,6 @@
 //   thread of the parent was constructing.
 // - Any other mutex is a ForkMutex, which is unlocked in the child. Its data are whole at any
 //   instant, each change being one store, or are not read in the child.
-#pragma once
-
-#include <pthread.h>
-
-#include <atomic>
-#include <cstdint>
 
 /// Attribute of a global object that is constructed before all objects without it.
 #define KILN_AT_LOAD [[gnu::init_priority(1000)]]
