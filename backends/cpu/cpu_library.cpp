@@ -23,6 +23,7 @@ class PreparedOneDnnMatmul final : public codegen::PreparedMatmul {
   PreparedOneDnnMatmul(std::shared_ptr<const OneDnnMatmul> matmul, bool relu)
       : matmul_(std::move(matmul)), relu_(relu) {}
   std::size_t scratch_bytes() const override { return matmul_->scratch_bytes(); }
+  std::size_t retained_bytes() const override { return 1 << 16; }  // a primitive's code, about
   std::string description() const override {
     return text("oneDNN ", onednn_version(), " ", matmul_->implementation());
   }
@@ -84,11 +85,7 @@ std::optional<std::string> CpuLibrary::rejection_of_matmul(
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::prepare(
     const codegen::MatmulShape& shape, codegen::RhsUse use) {
   const std::lock_guard lock(mutex_);
-  auto& cached = prepared_[{shape, use}];
-  if (auto alive = cached.lock()) return alive;
-  auto matmul = make(shape, use);
-  cached = matmul;
-  return matmul;
+  return matmuls_.of({shape, use}, [&] { return make(shape, use); });
 }
 
 std::optional<std::string> CpuLibrary::rejection_of_epilogue(const ir::Node&,
@@ -123,11 +120,8 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolut
     const codegen::Convolution& convolution, codegen::RhsUse use) {
   const bool packed = use != codegen::RhsUse::Once && convolution.role != codegen::ConvRole::Filter;
   const std::lock_guard lock(mutex_);
-  auto& cached = convolutions_[{convolution, packed}];
-  if (auto alive = cached.lock()) return alive;
-  auto prepared = make_convolution(convolution, packed);
-  cached = prepared;
-  return prepared;
+  return convolutions_.of({convolution, packed},
+                          [&] { return make_convolution(convolution, packed); });
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution(

@@ -34,13 +34,34 @@ class CpuLibrary final : public codegen::HostLibrary {
   std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
       const codegen::Convolution& convolution, bool packed) const;
 
+  /// Prepared calls that a caller holds, by what was prepared.
+  template <class Key, class Prepared>
+  struct Shared {
+    /// The one of the key that is held, else make().
+    template <class Make>
+    std::shared_ptr<const Prepared> of(const Key& key, const Make& make) {
+      const auto known = by_key.find(key);
+      if (known != by_key.end()) {
+        if (auto alive = known->second.lock()) return alive;
+      }
+      std::shared_ptr<const Prepared> prepared = make();
+      by_key.insert_or_assign(key, prepared);
+      if (by_key.size() > max_size) drop_expired();
+      return prepared;
+    }
+    void drop_expired() {
+      std::erase_if(by_key, [](const auto& one) { return one.second.expired(); });
+      max_size = 2 * by_key.size() + 64;
+    }
+
+    std::map<Key, std::weak_ptr<const Prepared>> by_key;
+    std::size_t max_size = 64;  // drop_expired() beyond it, so that an insertion stays cheap
+  };
+
   GemmIsa isa_;
   std::mutex mutex_;
-  std::map<std::pair<codegen::MatmulShape, codegen::RhsUse>,
-           std::weak_ptr<const codegen::PreparedMatmul>>
-      prepared_;
-  std::map<std::pair<codegen::Convolution, bool>, std::weak_ptr<const codegen::PreparedConvolution>>
-      convolutions_;
+  Shared<std::pair<codegen::MatmulShape, codegen::RhsUse>, codegen::PreparedMatmul> matmuls_;
+  Shared<std::pair<codegen::Convolution, bool>, codegen::PreparedConvolution> convolutions_;
 };
 
 }  // namespace kiln::cpu

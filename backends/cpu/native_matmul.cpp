@@ -43,6 +43,9 @@ class NativeMatmul final : public codegen::PreparedMatmul {
   std::size_t packed_bytes() const override {
     return form_ == RhsForm::Prepacked ? gemm_.packed_bytes() : 0;
   }
+  std::int64_t packed_offset(std::int64_t columns) const override {
+    return form_ == RhsForm::Prepacked ? gemm_.packed_offset(columns) : -1;
+  }
   std::string description() const override { return description_of(form_, reason_); }
   void pack(const void* rhs, void* packed) const override {
     gemm_.pack(static_cast<const T*>(rhs), static_cast<T*>(packed));
@@ -73,6 +76,9 @@ class NativeHalfMatmul final : public codegen::PreparedMatmul {
   std::size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
   std::size_t packed_bytes() const override {
     return form_ == RhsForm::Prepacked ? gemm_.packed_bytes() : 0;
+  }
+  std::int64_t packed_offset(std::int64_t columns) const override {
+    return form_ == RhsForm::Prepacked ? gemm_.packed_offset(columns) : -1;
   }
   std::string description() const override {
     return description_of(form_, reason_) + ", sums in float32" + (gemm_.uses_amx() ? ", AMX" : "");

@@ -179,16 +179,16 @@ std::span<const ArrayView> PreparedCall::with_canonical_bools(std::span<const Ar
 
 template <class Input>
 void PreparedCall::bind_sizes(std::span<const Input> inputs) {
-  std::vector<Dims> dims;
-  for (const Input& input : inputs) dims.push_back(view_of(input).dims);
-  const std::vector<std::int64_t> symbols = program_.binding.check_dims(dims);
+  given_dims_.clear();
+  for (const Input& input : inputs) given_dims_.push_back(view_of(input).dims);
+  program_.binding.check_dims(given_dims_, symbols_);
   sized_ = false;  // in case the rest throws
   std::int64_t* size = sizes_.data();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    size = std::copy(dims[i].begin(), dims[i].end(), size);
-    bytes_[i] = bytes_of(dims[i], program_.binding.type(i).dtype);
+    size = std::copy(given_dims_[i].begin(), given_dims_[i].end(), size);
+    bytes_[i] = bytes_of(given_dims_[i], program_.binding.type(i).dtype);
   }
-  bind_output_sizes(symbols);
+  bind_output_sizes(symbols_);
   std::copy(sizes_.begin(), sizes_.end(), shared_sizes_.begin());
   std::copy_backward(output_sizes_.begin(), output_sizes_.end(), shared_sizes_.end());
   ++io_.sizes_serial;

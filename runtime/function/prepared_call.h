@@ -1,7 +1,7 @@
 // The reusable state of a call of one program: the sizes of its last call and all that follows from
 // them, the io struct that a frame of the backend reads, and references to versions of variables.
 // A PreparedCall serves one thread at a time; a program has as many as calls ran concurrently.
-// A repeated call with the same sizes allocates nothing.
+// A call with sizes that the backend knows allocates nothing.
 #pragma once
 
 #include "core/types/fork.h"
@@ -29,7 +29,8 @@ class PreparedCall {
   PreparedCall& operator=(const PreparedCall&) = delete;
 
   /// Checks the inputs and binds their sizes and addresses. Sizes equal to those of the last call
-  /// cost one comparison per axis. Throws ValueError, TypeError, OutOfMemory.
+  /// cost one comparison per axis; others are checked again. Throws ValueError, TypeError,
+  /// OutOfMemory.
   void bind_inputs(std::span<const ArrayView> inputs);
   void bind_inputs(std::span<const Array> inputs);
   /// Returns `inputs`, with each bool input that has bytes other than 0 and 1 replaced by a
@@ -90,6 +91,8 @@ class PreparedCall {
 
   const CompiledProgram& program_;
   bool sized_ = false;                      // the sizes below passed the checks
+  std::vector<Dims> given_dims_;            // working memory of bind_sizes()
+  std::vector<std::int64_t> symbols_;       // likewise
   std::vector<std::int64_t> sizes_;         // of all axes of all inputs
   std::vector<std::int64_t> output_sizes_;  // of all axes of all outputs
   std::vector<std::size_t> bytes_;          // of each input, then of each output

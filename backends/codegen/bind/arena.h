@@ -16,7 +16,7 @@ namespace kiln::codegen {
 
 /// Temporaries that share memory: each overwrites the one before.
 struct TensorsBlock {
-  std::vector<int> slots;
+  List<int> slots;
 };
 /// The two stacks of a carry: the second begins a slice later.
 struct CarryStacksBlock {
@@ -39,8 +39,11 @@ struct ArenaBlock {
 };
 
 struct Arena {
-  std::vector<std::int64_t> offsets;  // of each slot; -1: the slot is not in the arena
-  std::vector<ArenaBlock> blocks;
+  explicit Arena(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : offsets(memory), blocks(memory) {}
+
+  List<std::int64_t> offsets;  // of each slot; -1: the slot is not in the arena
+  List<ArenaBlock> blocks;
   std::int64_t bytes = 0;
   std::int64_t live_bytes = 0;  // maximum over all steps of the bytes that are live
 };

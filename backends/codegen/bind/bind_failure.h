@@ -6,9 +6,9 @@
 #include <kiln/error.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace kiln::codegen {
 
@@ -21,8 +21,20 @@ struct BindFailure {
 /// Checks the guards of `body`, then calls `bind`, which binds it. Returns the failure of a guard,
 /// and SizeFailure and kiln::ValueError of `bind`, as a value: they follow from the sizes.
 /// Propagates other exceptions, after which the next call tries again.
+template <class Bind>
 std::optional<BindFailure> failure_of_body(const Plan& body, const EvaluateDim& evaluate,
-                                           const std::function<void()>& bind);
+                                           const Bind& bind) {
+  try {
+    std::string failure = ir::first_failure(body.guards, evaluate);
+    if (!failure.empty()) return BindFailure{KILN_CODE_INVALID_ARGUMENT, std::move(failure)};
+    bind();
+    return std::nullopt;
+  } catch (const SizeFailure& error) {
+    return BindFailure{error.code(), error.what()};
+  } catch (const ValueError& error) {
+    return BindFailure{KILN_CODE_INVALID_ARGUMENT, error.message()};
+  }
+}
 
 /// Calls `bind` and returns its result. Throws sdk::Failure INVALID_ARGUMENT with the text of a
 /// kiln::Error.

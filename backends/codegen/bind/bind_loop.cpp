@@ -59,8 +59,9 @@ void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const SlotSize
 
 }  // namespace
 
-LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate) {
-  LoopBinding bound;
+LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate,
+                      std::pmr::memory_resource* memory) {
+  LoopBinding bound(memory);
   const auto& attrs = step.node->as<ir::ScanAttrs>();
   bound.length = evaluate(attrs.length);
   bound.direction = attrs.reverse ? -1 : 1;

@@ -29,15 +29,23 @@ struct LoopEndCopy {
 };
 
 struct LoopBinding {
-  std::int64_t length = 0;                // iterations
-  std::int64_t direction = 1;             // of t: -1 when the loop runs from the last slice
-  std::vector<std::int64_t> slice_bytes;  // of each x, then of each y
-  std::vector<LoopMove> moves;
-  std::vector<LoopCarry> carries;
-  std::vector<LoopEndCopy> first_copies, last_copies;  // before and after all iterations
+  explicit LoopBinding(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : slice_bytes(memory),
+        moves(memory),
+        carries(memory),
+        first_copies(memory),
+        last_copies(memory) {}
+
+  std::int64_t length = 0;         // iterations
+  std::int64_t direction = 1;      // of t: -1 when the loop runs from the last slice
+  List<std::int64_t> slice_bytes;  // of each x, then of each y
+  List<LoopMove> moves;
+  List<LoopCarry> carries;
+  List<LoopEndCopy> first_copies, last_copies;  // before and after all iterations
 };
 
 /// `sizes`: of the plan that contains `step`. The body is bound separately.
-LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate);
+LoopBinding bind_loop(const LoopStep& step, const SlotSizes& sizes, const EvaluateDim& evaluate,
+                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
 }  // namespace kiln::codegen

@@ -3,8 +3,6 @@
 
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/plan/buffer_aliasing.h"
-#include "backends/codegen/plan/lifetimes.h"
-#include "backends/codegen/plan/step_effects.h"
 
 #include <algorithm>
 
@@ -13,14 +11,20 @@ namespace {
 
 class ArenaBuilder {
  public:
-  ArenaBuilder(const Plan& plan, const std::vector<BuiltKernel>& kernels, const SlotSizes& sizes,
-               const std::vector<std::uint8_t>& has_own_memory)
-      : plan_(plan), kernels_(kernels), sizes_(sizes), has_own_memory_(has_own_memory) {}
+  ArenaBuilder(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanFacts& facts,
+               const SlotSizes& sizes, const BindMemory& memory)
+      : plan_(plan),
+        kernels_(kernels),
+        facts_(facts),
+        sizes_(sizes),
+        memory_(memory),
+        arena_(memory.plan),
+        block_of_(plan.slots.size(), -1, memory.scratch),
+        offset_in_block_(plan.slots.size(), 0, memory.scratch) {}
 
-  Arena run(const std::vector<StepMemory>& own, const std::vector<PlanMemory::Body>& bodies) {
-    const std::vector<Lifetime> lives = lifetimes(plan_, kernels_);
-    block_of_.assign(plan_.slots.size(), -1);
-    offset_in_block_.assign(plan_.slots.size(), 0);
+  Arena run(std::span<const StepMemory> own, const ListBodies& bodies) {
+    const std::vector<Lifetime>& lives = facts_.lifetimes;
+    arena_.blocks.reserve(plan_.slots.size() + own.size());
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) add_stacks(*loop, lives);
       add_tensors(s, lives);
@@ -59,15 +63,16 @@ class ArenaBuilder {
 
   /// Adds the temporaries whose first write is in step `s`.
   void add_tensors(std::size_t s, const std::vector<Lifetime>& lives) {
-    const StepEffects effects = effects_of(plan_.steps[s], kernels_);
+    const StepEffects& effects = facts_.effects[s];
     for (const int slot : effects.written) {
       const auto i = static_cast<std::size_t>(slot);
       if (!plan_.slots[i].is<TemporarySlot>() || block_of_[i] >= 0) continue;
-      if (!has_own_memory_.empty() && has_own_memory_[i]) continue;
+      if (facts_.cached.group_of_slot[i] >= 0) continue;
       block_of_[i] = reused_block(s, slot, effects, lives);
       if (block_of_[i] < 0) {
         block_of_[i] = static_cast<int>(arena_.blocks.size());
-        arena_.blocks.push_back({{sizes_.bytes[i], lives[i].first, lives[i].last}, TensorsBlock{}});
+        arena_.blocks.push_back({{sizes_.bytes[i], lives[i].first, lives[i].last},
+                                 TensorsBlock{List<int>(memory_.plan)}});
       }
       ArenaBlock& block = arena_.blocks[static_cast<std::size_t>(block_of_[i])];
       block.memory.last = std::max(block.memory.last, lives[i].last);
@@ -76,22 +81,24 @@ class ArenaBuilder {
   }
 
   /// Throws SizeFailure when the sum of the blocks overflows: plan_memory adds unchecked.
-  void require_countable(const std::vector<PlanMemory::Body>& bodies) const {
+  void require_countable(const ListBodies& bodies) const {
     std::int64_t sum = 0;
     for (const ArenaBlock& block : arena_.blocks) {
       if (__builtin_add_overflow(sum, block.memory.bytes, &sum) ||
           __builtin_add_overflow(sum, kAlignment, &sum)) {
         throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
                           "the temporary tensors have more than 2^63 - 1 bytes" +
-                              largest_tensors({&plan_, &sizes_, &arena_, bodies}));
+                              largest_tensors({&plan_, &sizes_, &arena_, bodies()}));
       }
     }
   }
 
   void assign_offsets() {
-    std::vector<MemoryBlock> memory;
+    List<MemoryBlock> memory(memory_.scratch);
+    memory.reserve(arena_.blocks.size());
     for (const ArenaBlock& block : arena_.blocks) memory.push_back(block.memory);
-    const MemoryPlan planned = plan_memory(memory, static_cast<int>(plan_.steps.size()));
+    const MemoryPlan planned =
+        plan_memory(memory, static_cast<int>(plan_.steps.size()), memory_.scratch);
     for (std::size_t i = 0; i < memory.size(); ++i) arena_.blocks[i].memory = memory[i];
     for (std::size_t i = 0; i < block_of_.size(); ++i) {
       const auto block = static_cast<std::size_t>(block_of_[i]);
@@ -129,11 +136,12 @@ class ArenaBuilder {
 
   const Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
+  const PlanFacts& facts_;
   const SlotSizes& sizes_;
-  const std::vector<std::uint8_t>& has_own_memory_;
+  const BindMemory memory_;
   Arena arena_;
-  std::vector<int> block_of_;                  // of each slot; -1: none
-  std::vector<std::int64_t> offset_in_block_;  // of each slot
+  List<int> block_of_;                  // of each slot; -1: none
+  List<std::int64_t> offset_in_block_;  // of each slot
 };
 
 }  // namespace
@@ -144,10 +152,10 @@ std::span<const int> ArenaBlock::slots() const {
   return {};
 }
 
-Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const SlotSizes& sizes,
-                  const std::vector<std::uint8_t>& has_own_memory,
-                  const std::vector<StepMemory>& own, const std::vector<PlanMemory::Body>& bodies) {
-  return ArenaBuilder(plan, kernels, sizes, has_own_memory).run(own, bodies);
+Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanFacts& facts,
+                  const SlotSizes& sizes, std::span<const StepMemory> own, const ListBodies& bodies,
+                  const BindMemory& memory) {
+  return ArenaBuilder(plan, kernels, facts, sizes, memory).run(own, bodies);
 }
 
 }  // namespace kiln::codegen

@@ -2,18 +2,20 @@
 #pragma once
 
 #include "backends/codegen/bind/arena.h"
+#include "backends/codegen/bind/plan_facts.h"
 
 namespace kiln::codegen {
 
+/// Lists bodies as in PlanMemory, for the text of an error.
+using ListBodies = std::function<std::vector<PlanMemory::Body>()>;
+
 /// Packs blocks by their lifetimes (plan/plan_memory.h). A kernel's result takes over the block of
 /// an operand of equal size that dies in that kernel, where can_share_buffer() allows it; the two
-/// stacks of a carry share a block. `has_own_memory`: 1 for each slot whose memory is elsewhere
-/// (cached steps); empty: none. `own`: memory of steps, in the order of steps; each `offset` is
-/// set. `bodies`: as in PlanMemory, for the text of the error. Throws SizeFailure when the arena
-/// has more than 2^63 - 1 bytes.
-Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const SlotSizes& sizes,
-                  const std::vector<std::uint8_t>& has_own_memory,
-                  const std::vector<StepMemory>& own,
-                  const std::vector<PlanMemory::Body>& bodies = {});
+/// stacks of a carry share a block. Results of cached steps have memory elsewhere. `own`: memory of
+/// steps, in the order of steps; each `offset` is set. Throws SizeFailure when the arena has more
+/// than 2^63 - 1 bytes.
+Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanFacts& facts,
+                  const SlotSizes& sizes, std::span<const StepMemory> own, const ListBodies& bodies,
+                  const BindMemory& memory = {});
 
 }  // namespace kiln::codegen

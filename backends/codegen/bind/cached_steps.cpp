@@ -24,6 +24,10 @@ class CacheFinder {
     while (drop_one_round()) {
     }
     drop_unneeded();
+    found_.group_of_slot.assign(plan_.slots.size(), -1);
+    numbers_.assign(plan_.slots.size(), -1);
+    find_groups();
+    found_.group_of_slot = std::move(numbers_);
     return std::move(found_);
   }
 
@@ -97,8 +101,7 @@ class CacheFinder {
   }
 
   void drop_unneeded() {
-    std::vector<std::uint8_t> wanted = wanted_slots(), cached(plan_.slots.size(), 0);
-    std::vector<std::uint8_t> read(plan_.slots.size(), 0);
+    std::vector<std::uint8_t> wanted = wanted_slots();
     for (std::size_t s = effects_.size(); s-- > 0;) {
       const StepEffects& effects = effects_[s];
       const auto is_wanted = [&](int slot) { return wanted[at(slot)] != 0; };
@@ -106,15 +109,58 @@ class CacheFinder {
                          std::any_of(effects.written.begin(), effects.written.end(), is_wanted);
       found_.is_cached_step[s] = stays;
       if (!stays) continue;
-      for (const int slot : effects.read) wanted[at(slot)] = read[at(slot)] = 1;
-      for (const int slot : effects.written) cached[at(slot)] = 1;
+      for (const int slot : effects.read) wanted[at(slot)] = 1;
     }
-    for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-      if (read[i] && is_unchanged_argument(static_cast<int>(i))) {
-        found_.arguments.push_back(static_cast<int>(i));
+  }
+
+  /// Unites the groups of steps that read or write a common slot which cached steps write.
+  void find_groups() {
+    std::vector<int> group_of_step(effects_.size(), -1);
+    for (std::size_t s = 0; s < effects_.size(); ++s) {
+      if (!found_.is_cached_step[s]) continue;
+      group_of_step[s] = static_cast<int>(s);
+      for (const int slot : effects_[s].written) {
+        found_.group_of_slot[at(slot)] = static_cast<int>(s);
       }
     }
-    found_.is_cached_slot = std::move(cached);
+    const auto unite = [&](int from, int to) {
+      std::replace(group_of_step.begin(), group_of_step.end(), from, to);
+      std::replace(found_.group_of_slot.begin(), found_.group_of_slot.end(), from, to);
+    };
+    for (std::size_t s = 0; s < effects_.size(); ++s) {
+      if (!found_.is_cached_step[s]) continue;
+      for (const auto* slots : {&effects_[s].read, &effects_[s].written}) {
+        for (const int slot : *slots) {
+          const int other = found_.group_of_slot[at(slot)];
+          if (other >= 0 && other != group_of_step[s]) {
+            unite(std::max(other, group_of_step[s]), std::min(other, group_of_step[s]));
+          }
+        }
+      }
+    }
+    for (std::size_t s = 0; s < effects_.size(); ++s) {
+      if (group_of_step[s] == static_cast<int>(s)) add_group(static_cast<int>(s), group_of_step);
+    }
+  }
+
+  /// Adds the group of that number in `group_of_step`, and gives its slots the number in `groups`.
+  void add_group(int number, const std::vector<int>& group_of_step) {
+    CachedGroup group;
+    const auto add = [](std::vector<int>& to, int slot) {
+      if (std::find(to.begin(), to.end(), slot) == to.end()) to.push_back(slot);
+    };
+    for (std::size_t s = 0; s < effects_.size(); ++s) {
+      if (group_of_step[s] != number) continue;
+      group.steps.push_back(static_cast<int>(s));
+      for (const int slot : effects_[s].written) add(group.slots, slot);
+      for (const int slot : effects_[s].read) {
+        if (is_unchanged_argument(slot)) add(group.arguments, slot);
+      }
+    }
+    for (const int slot : group.slots) {
+      numbers_[at(slot)] = static_cast<int>(found_.groups.size());
+    }
+    found_.groups.push_back(std::move(group));
   }
 
   const Plan& plan_;
@@ -122,6 +168,7 @@ class CacheFinder {
   const std::vector<bool>& unchanged_;
   std::vector<StepEffects> effects_;
   CachedSteps found_;
+  std::vector<int> numbers_;  // CachedSteps::group_of_slot
 };
 
 }  // namespace
@@ -136,14 +183,13 @@ std::vector<bool> unchanged_arguments(const LoweredModule& lowered) {
 
 CachedSteps find_cached_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                               const std::vector<bool>& unchanged) {
-  CachedSteps found;
   if (std::find(unchanged.begin(), unchanged.end(), true) != unchanged.end()) {
-    found = CacheFinder(plan, kernels, unchanged).run();
+    return CacheFinder(plan, kernels, unchanged).run();
   }
-  if (!found.arguments.empty()) return found;
-  found.is_cached_step.assign(plan.steps.size(), 0);
-  found.is_cached_slot.assign(plan.slots.size(), 0);
-  return found;
+  CachedSteps none;
+  none.is_cached_step.assign(plan.steps.size(), 0);
+  none.group_of_slot.assign(plan.slots.size(), -1);
+  return none;
 }
 
 }  // namespace kiln::codegen

@@ -17,11 +17,17 @@ namespace kiln::codegen {
 /// unchanged: it is a variable that the program does not update.
 std::vector<bool> unchanged_arguments(const LoweredModule& lowered);
 
-/// The steps whose results are cached, and the slots that they write and read.
+/// Cached steps that exchange tensors: their results are cached together.
+struct CachedGroup {
+  std::vector<int> steps;      // ascending
+  std::vector<int> slots;      // that they write
+  std::vector<int> arguments;  // slots of the arguments that they depend on
+};
+
 struct CachedSteps {
+  std::vector<CachedGroup> groups;
   std::vector<std::uint8_t> is_cached_step;  // of each step
-  std::vector<std::uint8_t> is_cached_slot;  // of each slot: cached steps write it
-  std::vector<int> arguments;                // slots of the arguments that they depend on
+  std::vector<int> group_of_slot;            // of each slot: whose steps write it; -1: none
 };
 
 /// Finds the kernels that read only unchanged arguments, constants and each other's results, cannot

@@ -26,6 +26,6 @@ void check_input(const std::vector<ir::Value>& inputs, std::size_t i, std::uint3
 void check_state(const module::Module& module, std::size_t i, const sdk::Buffer& buffer);
 /// `given`: the buffer for result `i`; `dims`: of the result in this call.
 void check_given_result(const ir::Value& result, std::size_t i,
-                        const std::vector<std::int64_t>& dims, const sdk::Buffer& given);
+                        sdk::Dims dims, const sdk::Buffer& given);
 
 }  // namespace kiln::codegen

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxListed = 5;
 
 std::string type_of(const PlanMemory& memory, int slot) {
-  return text(memory.plan->slots[at(slot)].dtype, "[", join_text(memory.sizes->dims[at(slot)], ","),
+  return text(memory.plan->slots[at(slot)].dtype, "[", join_text(memory.sizes->dims(slot), ","),
               "]");
 }
 

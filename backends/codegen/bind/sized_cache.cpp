@@ -4,7 +4,10 @@
 namespace kiln::codegen {
 
 std::vector<std::int64_t> flattened(const InputSizes& sizes) {
+  std::size_t axes = 0;
+  for (const sdk::Dims dims : sizes) axes += dims.size();
   std::vector<std::int64_t> flat;
+  flat.reserve(axes);
   for (const sdk::Dims dims : sizes) flat.insert(flat.end(), dims.begin(), dims.end());
   return flat;
 }
@@ -17,6 +20,17 @@ bool is_flattened(const std::vector<std::int64_t>& flat, const InputSizes& sizes
     }
   }
   return true;
+}
+
+std::uint64_t hash_of(const InputSizes& sizes) {
+  std::uint64_t hash = 0;
+  for (const sdk::Dims dims : sizes) {
+    for (const std::int64_t size : dims) {
+      hash = (hash ^ static_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15ull;
+      hash ^= hash >> 32;
+    }
+  }
+  return hash;
 }
 
 }  // namespace kiln::codegen

@@ -1,12 +1,13 @@
-// An LRU cache of objects that are bound to one tuple of input sizes each.
+// A cache of objects that are bound to one tuple of input sizes each, bounded by bytes (LRU).
 #pragma once
 
 #include "backends/codegen/bind/call_sizes.h"
 
-#include <algorithm>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
 namespace kiln::codegen {
 
@@ -14,8 +15,12 @@ namespace kiln::codegen {
 std::vector<std::int64_t> flattened(const InputSizes& sizes);
 /// Whether `flat` is flattened(sizes). REQUIRES: equal ranks. Allocates nothing.
 bool is_flattened(const std::vector<std::int64_t>& flat, const InputSizes& sizes);
+/// A hash of flattened(sizes). Allocates nothing.
+std::uint64_t hash_of(const InputSizes& sizes);
 
-/// Thread-safe: a mutex protects the entries.
+/// `Sized` has `std::int64_t bytes() const`, its memory, which may grow. The objects together have
+/// at most kMaxBytes, or are one. Objects that are in use survive their removal. A look-up takes
+/// constant time and allocates nothing. Thread-safe: a mutex protects the entries.
 template <class Sized>
 class SizedCache {
  public:
@@ -24,17 +29,26 @@ class SizedCache {
   /// does not call this cache.
   std::shared_ptr<Sized> of(const InputSizes& sizes,
                             const std::function<std::shared_ptr<Sized>()>& make) {
+    const std::uint64_t hash = hash_of(sizes);
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-      return is_flattened(entry.sizes, sizes);
-    });
-    if (found != entries_.end()) {
-      std::rotate(entries_.begin(), found, found + 1);
+    const auto [first, last] = by_hash_.equal_range(hash);
+    for (auto one = first; one != last; ++one) {
+      if (!is_flattened(one->second->sizes, sizes)) continue;
+      entries_.splice(entries_.begin(), entries_, one->second);
+      count_bytes(entries_.front());
       return entries_.front().sized;
     }
-    entries_.insert(entries_.begin(), Entry{flattened(sizes), make()});
-    if (entries_.size() > kMaxEntries) entries_.pop_back();
-    return entries_.front().sized;
+    std::shared_ptr<Sized> sized = make();
+    entries_.push_front({flattened(sizes), hash, sized});
+    try {
+      by_hash_.emplace(hash, entries_.begin());
+    } catch (...) {
+      entries_.pop_front();
+      throw;
+    }
+    count_bytes(entries_.front());
+    while (bytes_ > kMaxBytes && entries_.size() > 1) drop_last();
+    return sized;
   }
 
   /// The cached objects, the most recently used first.
@@ -45,16 +59,36 @@ class SizedCache {
     return all;
   }
 
-  static constexpr std::size_t kMaxEntries = 8;
+  static constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
 
  private:
   struct Entry {
     std::vector<std::int64_t> sizes;  // flattened
+    std::uint64_t hash = 0;
     std::shared_ptr<Sized> sized;
+    std::int64_t bytes = 0;  // that bytes_ includes
   };
+  using Entries = std::list<Entry>;
+
+  void count_bytes(Entry& entry) {
+    const std::int64_t bytes = entry.sized->bytes();
+    bytes_ += bytes - entry.bytes;
+    entry.bytes = bytes;
+  }
+
+  void drop_last() {
+    const auto last = std::prev(entries_.end());
+    auto same = by_hash_.find(last->hash);
+    while (same->second != last) ++same;
+    by_hash_.erase(same);
+    bytes_ -= last->bytes;
+    entries_.erase(last);
+  }
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // the most recently used first
+  Entries entries_;  // the most recently used first
+  std::unordered_multimap<std::uint64_t, typename Entries::iterator> by_hash_;
+  std::int64_t bytes_ = 0;
 };
 
 }  // namespace kiln::codegen

@@ -10,7 +10,7 @@
 namespace kiln::codegen {
 namespace {
 
-std::int64_t bytes_of(const Slot& slot, const std::vector<std::int64_t>& dims) {
+std::int64_t bytes_of(const Slot& slot, std::span<const std::int64_t> dims) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   auto bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
   for (const std::int64_t dim : dims) bytes = checked_product(bytes, dim, slot.node);
@@ -40,11 +40,19 @@ std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim&
   return sizes;
 }
 
-SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate) {
-  SlotSizes sizes;
+SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate,
+                     std::pmr::memory_resource* memory) {
+  SlotSizes sizes(memory);
+  std::size_t axes = 0;
+  for (const Slot& slot : plan.slots) axes += slot.dims.size();
+  sizes.dims_.reserve(axes);
+  sizes.ends_.reserve(plan.slots.size());
+  sizes.bytes.reserve(plan.slots.size());
   for (const Slot& slot : plan.slots) {
-    sizes.dims.push_back(evaluate_dims(slot.dims, evaluate));
-    sizes.bytes.push_back(bytes_of(slot, sizes.dims.back()));
+    for (const ir::Dim& dim : slot.dims) sizes.dims_.push_back(evaluate(dim));
+    sizes.ends_.push_back(static_cast<std::uint32_t>(sizes.dims_.size()));
+    const int number = static_cast<int>(sizes.bytes.size());
+    sizes.bytes.push_back(bytes_of(slot, sizes.dims(number)));
   }
   return sizes;
 }

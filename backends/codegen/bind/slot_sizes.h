@@ -6,9 +6,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
+#include <span>
 #include <vector>
 
 namespace kiln::codegen {
+
+/// A list of a bound plan. All lists of a plan share one memory resource, so that binding makes few
+/// allocations.
+template <class T>
+using List = std::pmr::vector<T>;
+
+/// The memory of a bound plan, and memory that is free again once the plan is bound.
+struct BindMemory {
+  std::pmr::memory_resource* plan = std::pmr::new_delete_resource();
+  std::pmr::memory_resource* scratch = std::pmr::new_delete_resource();
+};
 
 /// Evaluates a symbolic dim in a call. Throws kiln::ValueError for an unbound symbol, a division by
 /// zero or an overflow of 64 bits.
@@ -31,13 +44,30 @@ std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* nod
 /// The value of each dim.
 std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim& evaluate);
 
-struct SlotSizes {
-  std::vector<std::vector<std::int64_t>> dims;  // of each slot
-  std::vector<std::int64_t> bytes;              // of each slot; 0: a dim is 0
+class SlotSizes {
+ public:
+  explicit SlotSizes(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : bytes(memory), dims_(memory), ends_(memory) {}
+
+  std::span<const std::int64_t> dims(int slot) const {
+    const auto s = static_cast<std::size_t>(slot);
+    const std::size_t begin = s == 0 ? 0 : ends_[s - 1];
+    return {dims_.data() + begin, ends_[s] - begin};
+  }
+
+  List<std::int64_t> bytes;  // of each slot; 0: a dim is 0
+
+ private:
+  friend SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate,
+                              std::pmr::memory_resource* memory);
+
+  List<std::int64_t> dims_;   // of all slots, one after the other
+  List<std::uint32_t> ends_;  // of each slot, in dims_
 };
 
 /// Evaluates the dims of every slot of `plan`, without those of bodies. Throws SizeFailure for a
 /// tensor whose bytes overflow 63 bits, and what `evaluate` throws.
-SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate);
+SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate,
+                     std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
 }  // namespace kiln::codegen

@@ -1,29 +1,43 @@
-// The memory of one call of an executable: arena, packed operands, and
-// the execution list over them.
+// The memory of one call of an executable: the arena, the execution list over it, and the weights
+// that the call holds.
 #pragma once
 
-#include "backends/codegen/host/execution_list.h"
-
-#include <cstdlib>
-#include <memory>
+#include "backends/codegen/host/shared_weights.h"
+#include "backends/codegen/host/sized_plan.h"
 
 namespace kiln::codegen {
 
-struct FreeMemory {
-  void operator()(std::byte* memory) const { std::free(memory); }
+/// Used by one call at a time and reused by later calls of any sizes, so that pages are faulted in
+/// once.
+class CallMemory {
+ public:
+  CallMemory() = default;
+  ~CallMemory() { recycle_list(); }
+  CallMemory(const CallMemory&) = delete;
+  CallMemory& operator=(const CallMemory&) = delete;
+
+  /// Prepares a run of the plan: the arena grows to its size, and the list is one of its idle ones.
+  /// Allocates nothing if both are there. Throws sdk::Failure (RESOURCE_EXHAUSTED) naming the
+  /// largest tensors.
+  void prepare(std::shared_ptr<SizedPlan> plan);
+
+  /// REQUIRES for the rest: prepare() has returned.
+  ExecutionList& list() { return list_->list; }
+  const SizedPlan& plan() const { return *plan_; }
+
+  HeldWeights weights;
+
+ private:
+  void recycle_list();
+  void grow_arena(const BoundPlan& plan);
+
+  AlignedMemory arena_;
+  std::int64_t arena_bytes_ = 0;
+  std::shared_ptr<SizedPlan> plan_;
+  std::unique_ptr<ListOfPlan> list_;  // of plan_; null: prepare() failed
 };
 
-/// Used by one call at a time and reused by later calls, so that pages are faulted in once and
-/// packed operands stay packed.
-struct CallMemory {
-  /// Throws sdk::Failure (RESOURCE_EXHAUSTED) naming the largest tensors.
-  explicit CallMemory(const BoundPlan& plan);
-
-  std::unique_ptr<std::byte, FreeMemory> arena, packed;
-  ExecutionList list;
-  std::vector<std::uint64_t> packed_versions;  // of packed slots, see ExecutionList::versions
-  std::vector<std::uint64_t> cached_versions;    // of BoundPlan::cached_arguments in the last run
-  std::uint64_t cached_runs = 0;                 // number of runs of the cached steps
-};
+/// Throws sdk::Failure (RESOURCE_EXHAUSTED) for memory of that purpose.
+[[noreturn]] void throw_no_memory(std::int64_t bytes, const char* purpose, const BoundPlan& plan);
 
 }  // namespace kiln::codegen

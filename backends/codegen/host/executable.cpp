@@ -5,6 +5,7 @@
 #include "backends/codegen/bind/check_arguments.h"
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/compile.h"
+#include "backends/codegen/host/call_memory.h"
 #include "backends/codegen/host/sized_plans.h"
 #include "backends/codegen/host/timings.h"
 #include "core/types/fp_environment.h"
@@ -20,6 +21,46 @@ std::byte* address_of(const sdk::Buffer& buffer) {
   const void* data = buffer.bytes() == 0 ? nullptr : buffer.host_data();
   return data ? static_cast<std::byte*>(const_cast<void*>(data)) : empty_tensor();
 }
+
+/// Memory of calls that have ended. Thread-safe.
+class IdleMemory {
+ public:
+  std::unique_ptr<CallMemory> acquire() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<CallMemory> memory = std::move(idle_.back());
+        idle_.pop_back();
+        return memory;
+      }
+      idle_.reserve(++count_);
+    }
+    return std::make_unique<CallMemory>();
+  }
+  void recycle(std::unique_ptr<CallMemory> memory) noexcept {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CallMemory>> idle_;
+  std::size_t count_ = 0;  // of memories, idle or not; idle_ has room for them
+};
+
+/// The memory of one call; the destructor recycles it.
+class CallMemoryLease {
+ public:
+  explicit CallMemoryLease(IdleMemory& idle) : idle_(idle), memory_(idle.acquire()) {}
+  ~CallMemoryLease() { idle_.recycle(std::move(memory_)); }
+  CallMemoryLease(const CallMemoryLease&) = delete;
+  CallMemoryLease& operator=(const CallMemoryLease&) = delete;
+  CallMemory& operator*() { return *memory_; }
+
+ private:
+  IdleMemory& idle_;
+  std::unique_ptr<CallMemory> memory_;
+};
 
 class CompiledFrame;
 
@@ -40,11 +81,11 @@ class CompiledExecutable final : public sdk::Executable {
     if (dumps_.wanted("timings")) call_times_.enable();
     const HostDescription host_description{target.description()};
     plans_ = std::make_unique<SizedPlans>(SizedParts{.inputs = graph.inputs,
-                                                     .results = lowered_.results,
                                                      .guards = lowered_.guards,
                                                      .program = program(),
                                                      .functions = functions_,
                                                      .unchanged = unchanged_,
+                                                     .forms = weights_,
                                                      .library = target.library(),
                                                      .host = host_description,
                                                      .dumps = dumps_});
@@ -57,9 +98,9 @@ class CompiledExecutable final : public sdk::Executable {
       check_input(source().graph.inputs, i, input.dtype(), input.dims().size());
       sizes.push_back(input.dims());
     }
-    const std::shared_ptr<SizedPlan> plan = plans_->of(sizes);
-    CallMemoryLease memory(*plan);
-    ExecutionList& list = (*memory).list;
+    CallMemoryLease memory(idle_memory_);
+    (*memory).prepare(plans_->of(sizes));
+    ExecutionList& list = (*memory).list();
     const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
       const int slot = program().plan.arguments[i];
       if (slot < 0) return;
@@ -76,7 +117,7 @@ class CompiledExecutable final : public sdk::Executable {
     std::vector<std::unique_ptr<sdk::HostBuffer>> buffers(results);
     for (std::size_t i = 0; i < results; ++i) {
       const sdk::Result& result = result_of(call, i);
-      list.set_address(result_slot(i), destination(*plan, result, i, buffers[i]));
+      list.set_address(result_slot(i), destination(*list.plan, result, i, buffers[i]));
     }
     RunContext context = make_context();
     context.seed = call.seed;
@@ -134,7 +175,7 @@ class CompiledExecutable final : public sdk::Executable {
     const ScopedFpEnvironment usual;  // for the arithmetic on times; kernels set their own
     const Clock::time_point start = Clock::now();
     run_plan(memory, context);
-    call_times_.add(memory.list, std::chrono::duration<double>(Clock::now() - start).count());
+    call_times_.add(memory.list(), std::chrono::duration<double>(Clock::now() - start).count());
   }
 
   int result_slot(std::size_t i) const { return program().plan.results[i]; }
@@ -145,6 +186,7 @@ class CompiledExecutable final : public sdk::Executable {
     context.program = &program();
     context.module = &source();
     context.host = &host_;
+    context.weights = &weights_;
     context.mode = target_.thread_mode();
     return context;
   }
@@ -154,9 +196,9 @@ class CompiledExecutable final : public sdk::Executable {
   }
 
   /// The address for result `i`: of the given buffer, or of a new one, which `buffer` receives.
-  std::byte* destination(const SizedPlan& plan, const sdk::Result& result, std::size_t i,
+  std::byte* destination(const BoundPlan& plan, const sdk::Result& result, std::size_t i,
                          std::unique_ptr<sdk::HostBuffer>& buffer) const {
-    const std::vector<std::int64_t>& dims = plan.result_dims[i];
+    const sdk::Dims dims = plan.sizes.dims(result_slot(i));
     if (!result.given) {
       buffer = allocate_result(i, dims);
       return address_of(*buffer);
@@ -186,18 +228,20 @@ class CompiledExecutable final : public sdk::Executable {
   std::vector<KernelFunction> functions_;
   Dumps dumps_;
   mutable CallTimes call_times_;
-  std::unique_ptr<SizedPlans> plans_;
+  mutable SharedWeights weights_;
+  std::unique_ptr<SizedPlans> plans_;  // have forms of weights_
+  mutable IdleMemory idle_memory_;     // has lists of plans
 };
 
-/// A prepared call: caches the bound plan and its memory while the sizes stay the same.
+/// A prepared call. Its memory is reused for all sizes; it looks the plan up when they change.
 class CompiledFrame final : public sdk::Frame {
  public:
   CompiledFrame(const CompiledExecutable& program, const sdk::FrameIo& io)
       : program_(program), io_(io), context_(program.make_context()) {}
 
   void run() override {
-    if (!memory_ || serial_ != io_.sizes_serial()) rebind();
-    ExecutionList& list = memory_->list;
+    if (!is_bound_ || serial_ != io_.sizes_serial()) rebind();
+    ExecutionList& list = memory_.list();
     const std::vector<int>& arguments = program_.program().plan.arguments;
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
       if (arguments[i] >= 0) list.set_address(arguments[i], address_or_empty(io_.input(i).data));
@@ -217,7 +261,7 @@ class CompiledFrame final : public sdk::Frame {
     context_.seed = io_.seed();
     context_.call_counter = io_.call_counter();
     context_.host_call_context = io_.host_call_context();
-    program_.run(*memory_, context_);
+    program_.run(memory_, context_);
   }
 
  private:
@@ -225,33 +269,34 @@ class CompiledFrame final : public sdk::Frame {
     return data ? static_cast<std::byte*>(data) : empty_tensor();
   }
 
-  /// Binds the plan to the present sizes and allocates its memory.
+  /// Binds the plan to the present sizes and prepares the memory.
   void rebind() {
-    memory_.reset();
-    InputSizes sizes;
+    is_bound_ = false;
+    sizes_.clear();
     const module::Module& source = program_.source();
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
       check_input(source.graph.inputs, i, io_.input(i).dtype, io_.input(i).dims.rank);
-      sizes.push_back(abi::view_of(io_.input(i).dims));
+      sizes_.push_back(abi::view_of(io_.input(i).dims));
     }
     for (std::size_t i = 0; i < io_.state_count(); ++i) check_state(source, i, io_.state(i));
     for (std::size_t i = 0; i < io_.update_count(); ++i) {
       check_state(source, program_.lowered_.updated[i], io_.update(i));
     }
-    plan_ = program_.plans_->of(sizes);
-    memory_ = std::make_unique<CallMemory>(*plan_->plan);
+    memory_.prepare(program_.plans_->of(sizes_));
     // Starts the thread pool now: if that fails, it must fail before a state is overwritten.
     if (!program_.updates_in_place.empty()) {
       program_.host_.parallel_for(2, [](std::uint64_t, std::uint64_t) {});
     }
     serial_ = io_.sizes_serial();
+    is_bound_ = true;
   }
 
   const CompiledExecutable& program_;
   sdk::FrameIo io_;
+  bool is_bound_ = false;  // memory_ is prepared for the sizes of serial_
   std::uint64_t serial_ = 0;
-  std::shared_ptr<SizedPlan> plan_;
-  std::unique_ptr<CallMemory> memory_;
+  InputSizes sizes_;  // working memory
+  CallMemory memory_;
   RunContext context_;
 };
 

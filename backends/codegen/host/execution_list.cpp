@@ -16,38 +16,11 @@ bool has_work(const Other&) {
   return true;
 }
 
-/// The address of a slot that is fixed for the life of the list; empty_tensor() for the others.
-std::byte* fixed_address(const BoundPlan& bound, std::size_t slot, std::byte* arena,
-                         std::byte* packed) {
-  if (bound.cached_offsets[slot] >= 0) return packed + bound.cached_offsets[slot];
-  const Slot& described = bound.plan->slots[slot];
-  const auto* constant = std::get_if<ConstantSlot>(&described.kind);
-  if (constant && bound.sizes.bytes[slot] != 0) {
-    return const_cast<std::byte*>(constant->bytes->data());  // never written
-  }
-  if (described.is<TemporarySlot>() && bound.arena.offsets[slot] >= 0) {
-    return arena + bound.arena.offsets[slot];
-  }
-  return empty_tensor();
-}
-
-/// Lays out the kernels' buffer tables behind the addresses of slots and records the uses of slots.
-void lay_out_addresses(ExecutionList& list) {
-  const Plan& plan = *list.plan->plan;
-  std::vector<std::vector<std::uint32_t>> uses(plan.slots.size());
-  std::size_t next = plan.slots.size();
-  for (const Step& step : plan.steps) {
-    const auto* kernel = std::get_if<KernelStep>(&step);
-    if (!kernel) continue;
-    for (const int slot : kernel->slots)
-      uses[at(slot)].push_back(static_cast<std::uint32_t>(next++));
-  }
-  list.addresses.resize(next, empty_tensor());
-  list.first_use.push_back(0);
-  for (const auto& of_slot : uses) {
-    list.uses.insert(list.uses.end(), of_slot.begin(), of_slot.end());
-    list.first_use.push_back(static_cast<std::uint32_t>(list.uses.size()));
-  }
+/// The address of a constant; empty_tensor() for the other slots.
+std::byte* constant_address(const BoundPlan& bound, std::size_t slot) {
+  const auto* constant = std::get_if<ConstantSlot>(&bound.plan->slots[slot].kind);
+  if (!constant || bound.sizes.bytes[slot] == 0) return empty_tensor();
+  return const_cast<std::byte*>(constant->bytes->data());  // never written
 }
 
 /// Divides the region into parts. REQUIRES: the instructions are complete.
@@ -75,45 +48,117 @@ std::byte* empty_tensor() {
   return bytes;
 }
 
-ExecutionList::ExecutionList(const BoundPlan& bound, std::byte* arena_memory,
-                             std::byte* packed_memory)
-    : plan(&bound), arena(arena_memory), packed(packed_memory) {
+ExecutionList::ExecutionList(const BoundPlan& bound, std::pmr::memory_resource* memory)
+    : plan(&bound),
+      addresses(memory),
+      slots(bound.plan->slots.size()),
+      uses(bound.facts->kernel_uses.data()),
+      first_use(bound.facts->first_use.data()),
+      instructions(memory),
+      group_ends(memory),
+      region(memory),
+      versions(slots, 0, memory),
+      own_packed(bound.packings.size(), nullptr, memory) {
   const Plan& described = *bound.plan;
-  lay_out_addresses(*this);
-  versions.resize(described.slots.size(), 0);
-  for (std::size_t i = 0; i < described.slots.size(); ++i) {
-    set_address(static_cast<int>(i), fixed_address(bound, i, arena, packed));
+  packed = own_packed.data();
+  addresses.resize(slots + bound.facts->kernel_uses.size(), empty_tensor());
+  for (std::size_t i = 0; i < slots; ++i) {
+    std::byte* const address = constant_address(bound, i);
+    if (address != empty_tensor()) set_address(static_cast<int>(i), address);
   }
-  std::byte** table = addresses.data() + described.slots.size();
+  instructions.reserve(described.steps.size());
+  const CachedSteps& cached = bound.facts->cached;
+  for (const CachedGroup& group : cached.groups) {
+    for (const int step : group.steps) add_instruction(at(step));
+    group_ends.push_back(instructions.size());
+  }
+  cached_end = instructions.size();
   for (std::size_t s = 0; s < described.steps.size(); ++s) {
-    const Step& step = described.steps[s];
-    const BoundStep& bound_step = bound.steps[s];
-    Instruction instruction;
-    instruction.step = &step;
-    instruction.bound = &bound_step;
-    if (const auto* kernel = std::get_if<BoundKernel>(&bound_step)) {
-      instruction.arguments.buffers = table;
-      instruction.arguments.sizes = kernel->sizes.data();
-      instruction.arguments.begin = kernel->begin;
-      instruction.arguments.end = kernel->begin + kernel->range;
-      table += std::get<KernelStep>(step).slots.size();
-    }
-    if (const BoundBodies* bodies = bodies_of(bound_step)) {
-      for (std::size_t b = 0; b < bodies->plans.size(); ++b) {
-        instruction.bodies.emplace_back(*bodies->plans[b], arena + bodies->offsets[b],
-                                        packed + bodies->packed_offset);
-      }
-      instruction.packed_versions.resize(bodies->plans[0]->packings.size(), 0);
-    }
-    const bool is_needed = std::visit([&](const auto& one) { return has_work(one); }, bound_step);
-    if (is_needed) instructions.push_back(std::move(instruction));
+    if (cached.groups.empty() || !cached.is_cached_step[s]) add_instruction(s);
   }
-  const auto is_cached = [&](const Instruction& one) {
-    return bound.is_cached_step[static_cast<std::size_t>(one.step - described.steps.data())] != 0;
-  };
-  const auto rest = std::stable_partition(instructions.begin(), instructions.end(), is_cached);
-  cached_end = static_cast<std::size_t>(rest - instructions.begin());
+  place_tables();
   divide_region(*this);
+}
+
+void ExecutionList::add_instruction(std::size_t s) {
+  const BoundStep& step = plan->steps[s];
+  if (!std::visit([](const auto& one) { return has_work(one); }, step)) return;
+  std::pmr::memory_resource* const memory = addresses.get_allocator().resource();
+  Instruction instruction{.step = &plan->plan->steps[s],
+                          .bound = &step,
+                          .arguments = {},
+                          .bodies = List<ExecutionList>(memory)};
+  if (const auto* kernel = std::get_if<BoundKernel>(&step)) {
+    instruction.arguments.sizes = kernel->sizes.data();
+    instruction.arguments.begin = kernel->begin;
+    instruction.arguments.end = kernel->begin + kernel->range;
+  }
+  if (const BoundBodies* bodies = bodies_of(step)) {
+    instruction.bodies.reserve(bodies->plans.size());
+    for (const BoundPlanPtr& body : bodies->plans) instruction.bodies.emplace_back(*body, memory);
+    if (std::holds_alternative<BoundLoop>(step)) {
+      for (ExecutionList& body : instruction.bodies) body.packed = instruction.bodies[0].packed;
+    }
+  }
+  instructions.push_back(std::move(instruction));
+}
+
+/// Points each kernel to its buffer table.
+void ExecutionList::place_tables() {
+  List<std::byte**> tables(plan->steps.size(), nullptr, addresses.get_allocator().resource());
+  std::byte** table = addresses.data() + slots;
+  for (std::size_t s = 0; s < tables.size(); ++s) {
+    tables[s] = table;
+    const auto* kernel = std::get_if<KernelStep>(&plan->plan->steps[s]);
+    if (kernel) table += kernel->slots.size();
+  }
+  for (Instruction& one : instructions) {
+    one.arguments.buffers = tables[static_cast<std::size_t>(one.step - plan->plan->steps.data())];
+  }
+}
+
+std::int64_t ExecutionList::bytes_of(const BoundPlan& bound) {
+  const std::size_t words = 2 * bound.plan->slots.size() + bound.facts->kernel_uses.size() +
+                            bound.facts->cached.groups.size() + bound.steps.size() +
+                            bound.packings.size() + 16;
+  std::int64_t bytes =
+      static_cast<std::int64_t>(words * sizeof(void*) + bound.steps.size() * sizeof(Instruction));
+  for (const BoundStep& step : bound.steps) {
+    const BoundBodies* bodies = bodies_of(step);
+    if (!bodies) continue;
+    for (const BoundPlanPtr& body : bodies->plans) {
+      bytes += bytes_of(*body) + static_cast<std::int64_t>(sizeof(ExecutionList));
+    }
+  }
+  return bytes;
+}
+
+void ExecutionList::move_to(std::byte* memory) {
+  if (arena == memory) return;
+  arena = memory;
+  const List<std::int64_t>& offsets = plan->arena.offsets;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (offsets[i] >= 0 && plan->plan->slots[i].is<TemporarySlot>()) {
+      set_address(static_cast<int>(i), arena + offsets[i]);
+    }
+  }
+  for (Instruction& one : instructions) {
+    const BoundBodies* bodies = bodies_of(*one.bound);
+    for (std::size_t b = 0; bodies && b < bodies->plans.size(); ++b) {
+      one.bodies[b].move_to(arena + bodies->offsets[b]);
+    }
+    const auto* loop = std::get_if<BoundLoop>(one.bound);
+    if (loop) place_packings(*loop, one.bodies[0]);
+  }
+}
+
+/// Sets the addresses of operands that are packed whenever the loop begins. A weight's address is
+/// set when a call holds it.
+void ExecutionList::place_packings(const BoundLoop& loop, ExecutionList& body) const {
+  const List<Packing>& packings = body.plan->packings;
+  for (std::size_t i = 0; i < packings.size(); ++i) {
+    if (packings[i].offset >= 0) body.packed[i] = arena + loop.packed.offset + packings[i].offset;
+  }
 }
 
 }  // namespace kiln::codegen

@@ -13,9 +13,7 @@ struct Instruction {
   const Step* step = nullptr;
   const BoundStep* bound = nullptr;
   KernelArguments arguments;  // of a kernel, without seed and call counter
-  std::vector<ExecutionList> bodies;  // of a loop: one for each group of rows; of a branch: both
-  /// Of a loop: the versions of the slots that operands were packed from; 0: pack again.
-  std::vector<std::uint64_t> packed_versions;
+  List<ExecutionList> bodies;  // of a loop: one for each group of rows; of a branch: both
 };
 
 /// A part of a kernel: indices [begin, end) along axis 0.
@@ -26,35 +24,50 @@ struct RegionPart {
 
 /// Mutable state of a run: one run at a time.
 struct ExecutionList {
-  /// REQUIRES: the memory, `arena.bytes` and `packed_bytes` of the plan, outlives the list.
-  ExecutionList(const BoundPlan& bound, std::byte* arena, std::byte* packed);
+  /// `memory` outlives the list. The arena and the packed operands have no addresses yet.
+  ExecutionList(const BoundPlan& bound, std::pmr::memory_resource* memory);
+
+  /// The bytes that a list of the plan allocates, about.
+  static std::int64_t bytes_of(const BoundPlan& bound);
+
+  /// Sets all addresses in the arena, of bodies too. REQUIRES: `arena.bytes` of the plan, which
+  /// outlive the run. O(1) if that is the arena already.
+  void move_to(std::byte* memory);
 
   /// Sets the address of the slot for all instructions. O(uses of the slot by kernels).
   void set_address(int slot, std::byte* address) {
     const auto s = static_cast<std::size_t>(slot);
     addresses[s] = address;
-    for (std::uint32_t i = first_use[s]; i < first_use[s + 1]; ++i) addresses[uses[i]] = address;
+    std::byte** const table = addresses.data() + slots;
+    for (std::uint32_t i = first_use[s]; i < first_use[s + 1]; ++i) table[uses[i]] = address;
   }
   std::byte* slot(int number) const { return addresses[static_cast<std::size_t>(number)]; }
 
   const BoundPlan* plan = nullptr;
   std::byte* arena = nullptr;
-  std::byte* packed = nullptr;  // packed operands and cached tensors, of this plan and its bodies
+  std::byte** packed = nullptr;  // the address of each of BoundPlan::packings of the first group
   /// The address of each slot, then the buffer table of each kernel (KernelArguments::buffers
   /// points into it). Never resized.
-  std::vector<std::byte*> addresses;
-  /// Positions in the buffer tables that hold slot s: `uses` from first_use[s] to first_use[s + 1].
-  std::vector<std::uint32_t> uses, first_use;
-  std::vector<Instruction> instructions;
-  std::size_t cached_end = 0;  // instructions before it are cached steps, see BoundPlan
+  List<std::byte*> addresses;
+  std::size_t slots = 0;  // number of slots
+  const std::uint32_t *uses = nullptr, *first_use = nullptr;  // PlanFacts::kernel_uses
+  List<Instruction> instructions;  // groups of cached steps first, in order
+  List<std::size_t> group_ends;    // of each group of cached steps, in `instructions`
+  std::size_t cached_end = 0;      // instructions before it are cached steps
   /// The parts of the parallel region, instructions [region_begin, region_end), in any order; empty
   /// where the region is too little work for several threads.
-  std::vector<RegionPart> region;
+  List<RegionPart> region;
   std::size_t region_begin = 0, region_end = 0;
   /// Of each instruction, then of the region as a whole; empty until a run is timed.
   std::vector<StepTime> times;
-  std::vector<std::uint64_t> versions;  // of slots: equal versions, equal contents; 0: unknown
-  std::int64_t step_number = 0;         // t of the loop whose body this is
+  List<std::uint64_t> versions;  // of slots: equal versions, equal contents; 0: unknown
+  std::int64_t step_number = 0;  // t of the loop whose body this is
+  List<std::byte*> own_packed;   // `packed` points to it; unused in groups after the first
+
+ private:
+  void add_instruction(std::size_t s);
+  void place_tables();
+  void place_packings(const BoundLoop& loop, ExecutionList& body) const;
 };
 
 /// The address of tensors without elements: valid and aligned, never accessed.

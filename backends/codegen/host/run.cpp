@@ -7,22 +7,12 @@
 #include "backends/codegen/host/run_row_updates.h"
 #include "core/types/at.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
 namespace kiln::codegen {
 namespace {
-
-/// Packs the operand in the slot unless its version is the one that was packed last.
-void pack(const ExecutionList& list, int slot, const Packing& packing, std::byte* memory,
-          std::uint64_t& packed_version) {
-  const std::uint64_t version = list.versions[at(slot)];
-  if (version != 0 && packed_version == version) return;
-  packed_version = 0;
-  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.shape.dtype));
-  packing.packer->pack(list.slot(slot) + packing.rhs * bytes, memory + packing.offset);
-  packed_version = version;
-}
 
 class Runner {
  public:
@@ -37,9 +27,10 @@ class Runner {
     run(list_.region_end, count);
   }
 
-  void run_cached() {
+  /// Runs a group of cached steps.
+  void run_group_of_cached(std::size_t group) {
     if (context_.timed) list_.times.resize(list_.instructions.size() + 1);
-    run(0, list_.cached_end);
+    run(group == 0 ? 0 : list_.group_ends[group - 1], list_.group_ends[group]);
   }
 
  private:
@@ -64,7 +55,7 @@ class Runner {
 
   /// Runs independent kernels in one dispatch. REQUIRES: they cannot fail (plan/find_region.h).
   void run_region() {
-    const std::vector<RegionPart>& parts = list_.region;
+    const List<RegionPart>& parts = list_.region;
     context_.host->parallel_for(parts.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const ScopedThreadMode mode(context_.mode);
       IndexOutOfRange unused;
@@ -153,8 +144,7 @@ class Runner {
     copy_ends(bound.last_copies);
   }
 
-  void run_groups(const LoopStep& step, const BoundLoop& bound,
-                  std::vector<ExecutionList>& groups) {
+  void run_groups(const LoopStep& step, const BoundLoop& bound, List<ExecutionList>& groups) {
     if (groups.size() == 1) return run_group(step, bound, groups[0]);
     context_.host->parallel_for(groups.size(), [&](std::uint64_t begin, std::uint64_t end) {
       const ScopedThreadMode mode(context_.mode);
@@ -164,7 +154,7 @@ class Runner {
     });
   }
 
-  void copy_ends(const std::vector<LoopEndCopy>& copies) {
+  void copy_ends(const List<LoopEndCopy>& copies) {
     for (const LoopEndCopy& one : copies) {
       if (one.bytes == 0) continue;
       std::memcpy(list_.slot(one.to) + one.to_offset, list_.slot(one.from) + one.from_offset,
@@ -224,15 +214,15 @@ class Runner {
     body.set_address(carry.result, address);
   }
 
-  /// Packs the loop-invariant operands of the body's library calls, unless the packed copies have
-  /// the same versions.
-  void pack_operands(Instruction& instruction) {
+  /// Packs the loop-invariant operands of the body's library calls that are no weights.
+  void pack_operands(const Instruction& instruction) {
     const auto& step = std::get<LoopStep>(*instruction.step);
     const ExecutionList& body = instruction.bodies[0];
-    const std::vector<Packing>& packings = body.plan->packings;
+    const List<Packing>& packings = body.plan->packings;
     for (std::size_t i = 0; i < packings.size(); ++i) {
+      if (packings[i].offset < 0) continue;
       const int source = step.operands[at(packings[i].source)];
-      pack(list_, source, packings[i], body.packed, instruction.packed_versions[i]);
+      pack(packings[i], list_.slot(source), body.packed[i], context_);
     }
   }
 
@@ -279,7 +269,7 @@ class Runner {
     const auto& attrs = step.node->as<ir::HostCallAttrs>();
     const auto view = [&](int number) {
       const Slot& slot = list_.plan->plan->slots[at(number)];
-      return sdk::view(static_cast<std::uint32_t>(slot.dtype), list_.plan->sizes.dims[at(number)],
+      return sdk::view(static_cast<std::uint32_t>(slot.dtype), list_.plan->sizes.dims(number),
                        list_.slot(number));
     };
     std::vector<kiln_view> inputs, outputs;
@@ -313,40 +303,91 @@ class Runner {
   const RunContext& context_;
 };
 
-/// Runs the cached steps unless the versions of their arguments are those of the last run.
-void run_cached_steps(CallMemory& memory, const RunContext& context) {
-  ExecutionList& list = memory.list;
-  const BoundPlan& plan = *list.plan;
-  bool is_known = true, is_changed = false;
-  for (std::size_t i = 0; i < plan.cached_arguments.size(); ++i) {
-    const std::uint64_t version = list.versions[at(plan.cached_arguments[i])];
-    is_known = is_known && version != 0;
-    is_changed = is_changed || version != memory.cached_versions[i];
+/// Holds the weights of a run: sets their addresses, and makes those that no call has made yet.
+class WeightHolder {
+ public:
+  WeightHolder(CallMemory& memory, const RunContext& context)
+      : weights_(*context.weights), held_(memory.weights), list_(memory.list()), context_(context) {
+    weights_.hold(*list_.plan, list_.versions, held_);
+    try {
+      for (std::size_t i = 0; i < held_.copies.size(); ++i) {
+        provide(list_.plan->weights[i], *held_.copies[i]);
+      }
+    } catch (...) {
+      weights_.release(held_);
+      throw;
+    }
   }
-  if (is_known && !is_changed) return;
-  // If the run throws, the results are invalid for later runs.
-  memory.cached_versions.assign(memory.cached_versions.size(), 0);
-  Runner(list, context).run_cached();
-  for (std::size_t i = 0; i < plan.cached_arguments.size(); ++i) {
-    memory.cached_versions[i] = list.versions[at(plan.cached_arguments[i])];
+  ~WeightHolder() { weights_.release(held_); }
+  WeightHolder(const WeightHolder&) = delete;
+  WeightHolder& operator=(const WeightHolder&) = delete;
+
+ private:
+  void provide(const BoundWeight& weight, WeightCopy& copy) {
+    if (copy.is_made.load(std::memory_order_acquire)) return set_address(weight, copy);
+    const std::lock_guard lock(copy.making);
+    if (!copy.is_made && !copy.memory) allocate(weight, copy);
+    set_address(weight, copy);
+    if (copy.is_made) return;
+    make(weight, copy);
+    copy.is_made.store(true, std::memory_order_release);
   }
-  ++memory.cached_runs;
-  for (std::size_t slot = 0; slot < plan.cached_offsets.size(); ++slot) {
-    if (plan.cached_offsets[slot] >= 0) list.versions[slot] = is_known ? memory.cached_runs : 0;
+
+  void allocate(const BoundWeight& weight, WeightCopy& copy) const {
+    copy.memory = allocate_aligned(weight.form->bytes);
+    if (copy.memory) return;
+    throw_no_memory(weight.form->bytes, "packed operands and cached tensors", *list_.plan);
   }
-}
+
+  void set_address(const BoundWeight& weight, const WeightCopy& copy) {
+    if (weight.slot >= 0) {
+      packed_of(weight) = copy.memory.get();
+      return;
+    }
+    for (const int slot : group_of(weight).slots) {
+      std::byte* const address = copy.memory.get() + list_.plan->cached_offsets[at(slot)];
+      if (list_.slot(slot) != address) list_.set_address(slot, address);
+    }
+  }
+
+  void make(const BoundWeight& weight, const WeightCopy& copy) {
+    if (weight.slot < 0) return Runner(list_, context_).run_group_of_cached(at(weight.group));
+    pack(packing_of(weight), list_.slot(weight.slot), copy.memory.get(), context_);
+  }
+
+  const CachedGroup& group_of(const BoundWeight& weight) const {
+    return list_.plan->facts->cached.groups[at(weight.group)];
+  }
+
+  /// The list of the plan that has the packing: the program's, or the body's of a loop.
+  ExecutionList& list_of(const BoundWeight& weight) {
+    if (weight.loop < 0) return list_;
+    const BoundStep* const step = &list_.plan->steps[at(weight.loop)];
+    const auto loop = std::find_if(list_.instructions.begin(), list_.instructions.end(),
+                                   [&](const Instruction& one) { return one.bound == step; });
+    return loop->bodies[0];
+  }
+  const Packing& packing_of(const BoundWeight& weight) {
+    return list_of(weight).plan->packings[at(weight.packing)];
+  }
+  std::byte*& packed_of(const BoundWeight& weight) {
+    return list_of(weight).packed[at(weight.packing)];
+  }
+
+  SharedWeights& weights_;
+  HeldWeights& held_;
+  ExecutionList& list_;
+  const RunContext& context_;
+};
 
 }  // namespace
 
 void run_plan(CallMemory& memory, const RunContext& context) {
   const ScopedThreadMode mode(context.mode);
-  if (memory.list.cached_end != 0) run_cached_steps(memory, context);
-  const std::vector<Packing>& packings = memory.list.plan->packings;
-  for (std::size_t i = 0; i < packings.size(); ++i) {
-    pack(memory.list, packings[i].source, packings[i], memory.packed.get(),
-         memory.packed_versions[i]);
-  }
-  Runner(memory.list, context).run();
+  ExecutionList& list = memory.list();
+  if (list.plan->weights.empty()) return Runner(list, context).run();
+  const WeightHolder weights(memory, context);
+  Runner(list, context).run();
 }
 
 }  // namespace kiln::codegen

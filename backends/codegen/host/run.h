@@ -6,7 +6,7 @@
 
 namespace kiln::codegen {
 
-/// REQUIRES: the addresses of arguments and results are set in `memory.list`, and no other call
+/// REQUIRES: the addresses of arguments and results are set in `memory.list()`, and no other call
 /// uses `memory`. Throws sdk::Failure; no state has been overwritten then.
 void run_plan(CallMemory& memory, const RunContext& context);
 

@@ -9,6 +9,8 @@
 
 namespace kiln::codegen {
 
+class SharedWeights;
+
 /// Thread state of a target during its work, such as flushing of subnormals. `enter` sets it and
 /// returns the previous state for `leave`.
 struct ThreadMode {
@@ -36,6 +38,7 @@ struct RunContext {
   const Program* program = nullptr;
   const module::Module* module = nullptr;  // for the source lines of errors
   const sdk::Host* host = nullptr;
+  SharedWeights* weights = nullptr;
   ThreadMode mode;
   std::uint64_t seed = 0, call_counter = 0;
   void* host_call_context = nullptr;

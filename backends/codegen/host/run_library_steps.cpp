@@ -32,11 +32,11 @@ void fill_empty_sum(const LibraryStep& step, std::int64_t n, const ExecutionList
   fill_with_bias<float>(step, bytes, n, list);
 }
 
-void pack_shared(const BoundMatmul& bound, const std::byte* rhs, std::byte* packed,
-                 const RunContext& context) {
-  const Packer& packer = *bound.shared_rhs.packer;
-  if (!bound.parallel) return packer.pack(rhs, packed);
+/// Packs by several threads if `is_parallel`.
+void pack_operand(const Packer& packer, const std::byte* rhs, std::byte* packed, bool is_parallel,
+                  const RunContext& context) {
   const auto parts = static_cast<std::uint64_t>(packer.packing_parts());
+  if (!is_parallel || parts < 2) return packer.pack(rhs, packed);
   context.host->parallel_for(parts, [&](std::uint64_t begin, std::uint64_t end) {
     const ScopedThreadMode mode(context.mode);
     for (; begin < end; ++begin) {
@@ -46,6 +46,17 @@ void pack_shared(const BoundMatmul& bound, const std::byte* rhs, std::byte* pack
 }
 
 }  // namespace
+
+void pack(const Packing& packing, const std::byte* operand, std::byte* packed,
+          const RunContext& context) {
+  constexpr std::int64_t kParallelBytes = std::int64_t{1} << 20;  // some 100 us of one core
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.shape.dtype));
+  const std::byte* const matrix = operand + packing.rhs * bytes;
+  for (const PackingPart& part : packing.parts) {
+    pack_operand(*part.packer, matrix + part.begin * bytes, packed + part.offset,
+                 packing.bytes >= kParallelBytes, context);
+  }
+}
 
 void run_matmul(const MatmulStep& step, const BoundMatmul& bound, const ExecutionList& list,
                 const RunContext& context) {
@@ -58,11 +69,14 @@ void run_matmul(const MatmulStep& step, const BoundMatmul& bound, const Executio
   std::byte* const packed = list.arena + bound.scratch.offset;
   std::byte* const scratch = packed + bound.shared_rhs.bytes;
   const SharedRhs& shared_rhs = bound.shared_rhs;
-  if (shared_rhs.packer) pack_shared(bound, rhs + shared_rhs.begin * bytes, packed, context);
+  if (shared_rhs.packer) {
+    pack_operand(*shared_rhs.packer, rhs + shared_rhs.begin * bytes, packed, bound.parallel,
+                 context);
+  }
   const auto rhs_of = [&](const MatmulCall& call) -> const void* {
     if (call.shares_rhs) return packed;
-    if (call.packed_offset < 0) return rhs + call.rhs * bytes;
-    return list.packed + call.packed_offset;
+    if (call.packing < 0) return rhs + call.rhs * bytes;
+    return list.packed[call.packing] + call.packed_offset;
   };
   const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool is_parallel) {
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -90,7 +104,7 @@ void run_convolution(const ConvolutionStep& step, const BoundConvolution& bound,
   if (!bound.convolution) return fill_empty_sum(step, bound.n, list);
   const PreparedConvolution& convolution = *bound.convolution;
   std::byte* scratch = list.arena + bound.scratch.offset;
-  const void* packed = bound.packed_filter < 0 ? nullptr : list.packed + bound.packed_filter;
+  const void* packed = bound.packing < 0 ? nullptr : list.packed[bound.packing];
   const auto role = static_cast<ConvRole>(step.node->as<ir::ConvAttrs>().role);
   if (!packed) convolution.start(role == ConvRole::Output ? second : first, scratch);
   const auto run_range = [&](std::uint64_t begin, std::uint64_t end) {

@@ -15,21 +15,11 @@ std::uint64_t bytes_of(std::int64_t count) { return static_cast<std::uint64_t>(c
 
 }  // namespace
 
-CallMemoryLease::CallMemoryLease(SizedPlan& plan) : plan_(plan) {
-  {
-    const std::lock_guard lock(plan.mutex);
-    if (!plan.idle_memory.empty()) {
-      memory_ = std::move(plan.idle_memory.back());
-      plan.idle_memory.pop_back();
-    }
-  }
-  if (!memory_) memory_ = std::make_unique<CallMemory>(*plan.plan);
-}
-
-CallMemoryLease::~CallMemoryLease() {
-  const std::lock_guard lock(plan_.mutex);
-  plan_.idle_memory.push_back(std::move(memory_));
-}
+SizedPlans::SizedPlans(const SizedParts& parts)
+    : parts_(parts),
+      facts_(parts.program, parts.unchanged),
+      sizes_(parts.inputs, parts.guards),
+      scratch_(4096) {}
 
 std::shared_ptr<SizedPlan> SizedPlans::of(const InputSizes& sizes) {
   return plans_.of(sizes, [&] {
@@ -51,24 +41,36 @@ void SizedPlans::count(SizedPlan& sized) {
   const std::lock_guard lock(mutex_);
   const BoundPlan& plan = *sized.plan;
   sized.number = ++stats_.bindings;
-  const std::int64_t packed = plan.packed_bytes;
+  const std::int64_t packed = plan.weight_bytes;
   stats_.planned_bytes = std::max(stats_.planned_bytes, bytes_of(plan.arena.bytes + packed));
   stats_.live_bytes = std::max(stats_.live_bytes, bytes_of(plan.arena.live_bytes + packed));
 }
 
-std::shared_ptr<SizedPlan> SizedPlans::bind(const InputSizes& given) const {
-  const CallSizes sizes(parts_.inputs, parts_.guards, given);
-  const EvaluateDim evaluate = std::cref(sizes);
-  auto bound = std::make_shared<SizedPlan>();
-  with_call_errors([&] {
-    const BindInputs inputs{parts_.program.kernels, parts_.functions, evaluate, parts_.library,
-                            parts_.host};
-    bound->plan = bind_plan(parts_.program.plan, inputs, PlanUse{parts_.unchanged, -1, nullptr});
-    for (const ir::Value& result : parts_.results) {
-      bound->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
-    }
-  });
-  return bound;
+std::shared_ptr<SizedPlan> SizedPlans::bind(const InputSizes& given) {
+  sizes_.solve(given);
+  auto sized = std::make_shared<SizedPlan>(plan_bytes_);
+  CountedHeap more;
+  std::size_t wanted = scratch_.size();
+  {
+    std::pmr::monotonic_buffer_resource scratch(scratch_.data(), scratch_.size(), &more);
+    sized->plan = with_call_errors([&] { return bind(*sized, &scratch); });
+    plan_bytes_ = sized->memory.heap.bytes();
+    wanted += static_cast<std::size_t>(more.bytes());
+  }
+  if (wanted != scratch_.size()) scratch_.resize(wanted);
+  return sized;
+}
+
+BoundPlanPtr SizedPlans::bind(SizedPlan& sized, std::pmr::memory_resource* scratch) const {
+  const EvaluateDim evaluate = std::cref(sizes_);
+  return bind_program({.program = parts_.program,
+                       .facts = facts_,
+                       .functions = parts_.functions,
+                       .evaluate = evaluate,
+                       .forms = parts_.forms,
+                       .library = parts_.library,
+                       .host = parts_.host,
+                       .memory = {.plan = &sized.memory.blocks, .scratch = scratch}});
 }
 
 void dump_binding(const Dumps& dumps, const Program& program, const BoundPlan& bound,

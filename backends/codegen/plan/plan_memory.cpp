@@ -5,32 +5,38 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <vector>
 
 namespace kiln::codegen {
 namespace {
 
 constexpr std::size_t kManyBlocks = 8192;  // from here on, comparing all pairs is too slow
 
+using Numbers = std::pmr::vector<std::uint32_t>;
+
+/// The numbers of the blocks; equal ones keep their order.
 template <class Less>
-std::vector<std::size_t> sorted(const std::vector<MemoryBlock>& blocks, const Less& less) {
-  std::vector<std::size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return less(blocks[a], blocks[b]);
+Numbers sorted(std::span<const MemoryBlock> blocks, std::pmr::memory_resource* scratch,
+               const Less& less) {
+  Numbers order(blocks.size(), scratch);
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (less(blocks[a], blocks[b])) return true;
+    return a < b && !less(blocks[b], blocks[a]);
   });
   return order;
 }
 
 /// Assigns offsets in descending order of size: the lowest offset that no block with an overlapping
 /// lifetime occupies.
-void assign_by_size(std::vector<MemoryBlock>& blocks) {
+void assign_by_size(std::span<MemoryBlock> blocks, std::pmr::memory_resource* scratch) {
   const auto larger = [](const MemoryBlock& a, const MemoryBlock& b) { return a.bytes > b.bytes; };
-  std::vector<std::size_t> assigned;  // blocks by offset
-  for (const std::size_t i : sorted(blocks, larger)) {
+  std::pmr::vector<MemoryBlock> assigned(scratch);  // by offset
+  assigned.reserve(blocks.size());
+  for (const std::uint32_t i : sorted(blocks, scratch, larger)) {
     MemoryBlock& block = blocks[i];
     std::int64_t offset = 0;
-    for (const std::size_t j : assigned) {
-      const MemoryBlock& other = blocks[j];
+    for (const MemoryBlock& other : assigned) {
       if (other.last < block.first || block.last < other.first) continue;
       if (other.offset >= offset + block.bytes) break;
       offset = std::max(offset, other.offset + other.bytes);
@@ -38,8 +44,8 @@ void assign_by_size(std::vector<MemoryBlock>& blocks) {
     block.offset = offset;
     const auto position = std::upper_bound(
         assigned.begin(), assigned.end(), offset,
-        [&](std::int64_t value, std::size_t j) { return value < blocks[j].offset; });
-    assigned.insert(position, i);
+        [](std::int64_t value, const MemoryBlock& other) { return value < other.offset; });
+    assigned.insert(position, block);
   }
 }
 
@@ -101,13 +107,13 @@ class FreeList {
 };
 
 /// Assigns offsets in the order of first steps, as an allocator would at run time.
-void assign_by_time(std::vector<MemoryBlock>& blocks) {
+void assign_by_time(std::span<MemoryBlock> blocks, std::pmr::memory_resource* scratch) {
   const auto first = [](const MemoryBlock& a, const MemoryBlock& b) { return a.first < b.first; };
   const auto last = [](const MemoryBlock& a, const MemoryBlock& b) { return a.last < b.last; };
-  const std::vector<std::size_t> by_last = sorted(blocks, last);
+  const Numbers by_last = sorted(blocks, scratch, last);
   auto dead = by_last.begin();
   FreeList memory;
-  for (const std::size_t i : sorted(blocks, first)) {
+  for (const std::uint32_t i : sorted(blocks, scratch, first)) {
     for (; blocks[*dead].last < blocks[i].first; ++dead) {
       memory.release(blocks[*dead].offset, blocks[*dead].bytes);
     }
@@ -116,8 +122,9 @@ void assign_by_time(std::vector<MemoryBlock>& blocks) {
 }
 
 /// The maximum over all steps of the bytes that are live.
-std::int64_t max_live_bytes(const std::vector<MemoryBlock>& blocks, int steps) {
-  std::vector<std::int64_t> change(static_cast<std::size_t>(steps) + 2, 0);
+std::int64_t max_live_bytes(std::span<const MemoryBlock> blocks, int steps,
+                            std::pmr::memory_resource* scratch) {
+  std::pmr::vector<std::int64_t> change(static_cast<std::size_t>(steps) + 2, 0, scratch);
   for (const MemoryBlock& block : blocks) {
     change[static_cast<std::size_t>(block.first)] += block.bytes;
     change[static_cast<std::size_t>(block.last) + 1] -= block.bytes;
@@ -132,20 +139,21 @@ std::int64_t max_live_bytes(const std::vector<MemoryBlock>& blocks, int steps) {
 
 }  // namespace
 
-MemoryPlan plan_memory(std::vector<MemoryBlock>& blocks, int steps) {
+MemoryPlan plan_memory(std::span<MemoryBlock> blocks, int steps,
+                       std::pmr::memory_resource* scratch) {
   for (MemoryBlock& block : blocks) {
     block.bytes = (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
   if (blocks.size() < kManyBlocks) {
-    assign_by_size(blocks);
+    assign_by_size(blocks, scratch);
   } else {
-    assign_by_time(blocks);
+    assign_by_time(blocks, scratch);
   }
   MemoryPlan plan;
   for (const MemoryBlock& block : blocks) {
     plan.bytes = std::max(plan.bytes, block.offset + block.bytes);
   }
-  plan.live_bytes = max_live_bytes(blocks, steps);
+  plan.live_bytes = max_live_bytes(blocks, steps, scratch);
   return plan;
 }
 

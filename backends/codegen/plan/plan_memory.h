@@ -8,7 +8,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory_resource>
+#include <span>
 
 namespace kiln::codegen {
 
@@ -28,7 +29,9 @@ struct MemoryPlan {
 };
 
 /// Sets the offsets; rounds `bytes` of each block up to kAlignment. `steps`: upper bound of all
-/// `last`. REQUIRES: the sum of all bytes fits 63 bits.
-MemoryPlan plan_memory(std::vector<MemoryBlock>& blocks, int steps);
+/// `last`. `scratch`: for working memory. REQUIRES: the sum of all bytes fits 63 bits.
+MemoryPlan plan_memory(
+    std::span<MemoryBlock> blocks, int steps,
+    std::pmr::memory_resource* scratch = std::pmr::new_delete_resource());
 
 }  // namespace kiln::codegen

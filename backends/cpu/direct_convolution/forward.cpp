@@ -5,6 +5,7 @@
 #include "backends/cpu/direct_convolution/forward_block.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::cpu {
 namespace {
@@ -44,7 +45,8 @@ NativeGemm<float> packing_of(const Convolution& c, GemmIsa isa) {
 class Forward final : public codegen::PreparedConvolution {
  public:
   Forward(const Convolution& c, bool packed, GemmIsa isa)
-      : has_bias_(c.bias),
+      : filter_{product(c.windows) * c.channels, c.filters},
+        has_bias_(c.bias),
         packed_(packed),
         in_place_(c.channels == 1),
         run_block_(loops_of(isa)),
@@ -70,6 +72,10 @@ class Forward final : public codegen::PreparedConvolution {
 
   std::size_t packed_bytes() const override {
     return packed_ && !in_place_ ? packing_.packed_bytes() : 0;
+  }
+  bool packs_like(const codegen::Packer& other) const override {
+    const auto* forward = dynamic_cast<const Forward*>(&other);
+    return forward && forward->filter_ == filter_ && forward->packed_bytes() == packed_bytes();
   }
   void pack(const void* filter, void* packed) const override {
     packing_.pack(static_cast<const float*>(filter), static_cast<float*>(packed));
@@ -107,6 +113,7 @@ class Forward final : public codegen::PreparedConvolution {
   }
 
  private:
+  std::pair<std::int64_t, std::int64_t> filter_;  // rows and columns, as packing_of() packs it
   bool has_bias_, packed_, in_place_;
   RunForwardBlock run_block_;
   NativeGemm<float> packing_;

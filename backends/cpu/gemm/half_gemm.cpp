@@ -60,6 +60,12 @@ std::size_t HalfGemm<Half>::packed_bytes() const {
 }
 
 template <class Half>
+std::int64_t HalfGemm<Half>::packed_offset(std::int64_t columns) const noexcept {
+  if (columns % kernel_.panel_columns != 0) return -1;
+  return columns * words(shape_.k) * std::int64_t{sizeof(PackedWord)};
+}
+
+template <class Half>
 void HalfGemm<Half>::pack(const Half* rhs, PackedWord* packed) const noexcept {
   kernel_.pack({.rhs = rhs,
                 .rhs_k = shape_.rhs_k,

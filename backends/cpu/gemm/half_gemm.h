@@ -20,6 +20,8 @@ class HalfGemm {
   bool uses_amx() const { return kernel_.lhs_block_rows > 1; }
   /// The size of the packed rhs: panels of words.
   std::size_t packed_bytes() const;
+  /// As NativeGemm::packed_offset.
+  std::int64_t packed_offset(std::int64_t columns) const noexcept;
   /// REQUIRES: `packed` is aligned to 64 bytes.
   void pack(const Half* rhs, PackedWord* packed) const noexcept;
   /// The number of parts of the packed rhs, groups of columns, which pack_part() packs.

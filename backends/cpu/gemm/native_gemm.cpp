@@ -70,6 +70,12 @@ std::size_t NativeGemm<T>::packed_bytes() const {
 }
 
 template <class T>
+std::int64_t NativeGemm<T>::packed_offset(std::int64_t columns) const noexcept {
+  if (columns % kernel_.panel_columns != 0) return -1;
+  return columns * shape_.k * std::int64_t{sizeof(T)};
+}
+
+template <class T>
 void NativeGemm<T>::pack(const T* rhs, T* packed) const noexcept {
   kernel_.pack({.rhs = rhs,
                 .rhs_k = shape_.rhs_k,

@@ -69,6 +69,9 @@ class NativeGemm {
 
   /// The size of the packed rhs: panels of a few columns, padded with zeros, row after row.
   std::size_t packed_bytes() const;
+  /// The bytes of the first `columns` columns of a packed rhs with this K; -1: a panel ends
+  /// elsewhere.
+  std::int64_t packed_offset(std::int64_t columns) const noexcept;
   /// The columns of a panel of the packed rhs (NR).
   std::int64_t panel_columns() const noexcept { return kernel_.panel_columns; }
   /// REQUIRES: `packed` is aligned to 64 bytes.

@@ -129,6 +129,17 @@ class OneDnnConvolution final : public PreparedConvolution {
     return text("oneDNN ", onednn_version(), " ", implementation_, packing);
   }
 
+  bool packs_like(const codegen::Packer& other) const override {
+    const auto* same = dynamic_cast<const OneDnnConvolution*>(&other);
+    return same && same->packed_bytes() == packed_bytes() &&
+           filter_dims(same->c_) == filter_dims(c_) &&
+           is_equal(same->filter_->view(), filter_->view());
+  }
+  std::size_t retained_bytes() const override {
+    constexpr std::size_t kPrimitiveBytes = 1 << 16;  // generated code and descriptions, about
+    return (runners_.size() + 1) * kPrimitiveBytes;
+  }
+
   void pack(const void* filter, void* packed) const override {
     std::vector<std::byte> scratch(reorder_scratch_ + 64);
     const LibraryGuard guard;

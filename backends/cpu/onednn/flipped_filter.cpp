@@ -67,6 +67,17 @@ class FlippedFilterConvolution final : public PreparedConvolution {
            (packed_ ? "flipped filter prepacked" : "flipping and packing the filter");
   }
 
+  bool packs_like(const codegen::Packer& other) const override {
+    const auto* flipped = dynamic_cast<const FlippedFilterConvolution*>(&other);
+    return flipped && flipped->window_ == window_ && flipped->c_.channels == c_.channels &&
+           flipped->c_.filters == c_.filters && flipped->packed_bytes() == packed_bytes() &&
+           flipped->forward_->packed_bytes() == forward_->packed_bytes() &&
+           (forward_->packed_bytes() == 0 || flipped->forward_->packs_like(*forward_));
+  }
+  std::size_t retained_bytes() const override {
+    return sizeof(*this) + forward_->retained_bytes();
+  }
+
   void pack(const void* plain, void* packed) const override {
     const auto* filter = static_cast<const float*>(plain);
     if (forward_->packed_bytes() == 0) return flip(filter, static_cast<float*>(packed));

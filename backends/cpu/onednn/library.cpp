@@ -261,6 +261,8 @@ bool has_strides(LayoutView layout, const std::vector<std::int64_t>& dims,
   return true;
 }
 
+bool is_equal(LayoutView a, LayoutView b) { return dnnl_memory_desc_equal(a, b) != 0; }
+
 const char* implementation_of(const Handle<dnnl_primitive_desc_t>& desc) {
   const char* name = nullptr;
   check(dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name),

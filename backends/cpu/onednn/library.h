@@ -103,6 +103,8 @@ std::size_t bytes_of(LayoutView layout);
 /// axis.
 bool has_strides(LayoutView layout, const std::vector<std::int64_t>& dims,
                  const std::vector<std::int64_t>& strides);
+/// Whether both describe the same layout of the same dimensions.
+bool is_equal(LayoutView a, LayoutView b);
 const char* implementation_of(const Handle<dnnl_primitive_desc_t>& desc);
 
 }  // namespace kiln::cpu

@@ -24,6 +24,13 @@ using namespace codegen;
 /// A plan bound to one tuple of sizes, with a free list of CallMemory of finished calls.
 /// Thread-safe.
 struct SizedPlan {
+  /// An estimate of the memory of the plan, its graphs and their kernel nodes.
+  std::int64_t bytes() const {
+    constexpr std::int64_t kBytesOfOperation = 4096, kMaxOperations = 4096;
+    const std::int64_t operations = std::max<std::int64_t>(plan->operations, 0);
+    return (std::min(operations, kMaxOperations) + 16) * kBytesOfOperation;
+  }
+
   std::unique_ptr<DevicePlan> plan;
   std::uint64_t number = 0;  // in the order of binding, from 1
   std::vector<std::vector<std::int64_t>> result_dims;
@@ -77,7 +84,8 @@ class DeviceExecutable final : public sdk::Executable {
         host_(host),
         dumps_(host_, lowered_.label),
         loaded_{lowered_,   call_block_use(lowered_.program.kernels),
-                constant_addresses_, host_, resources_, call_times_} {
+                constant_addresses_, host_, resources_, call_times_},
+        call_sizes_(lowered_.module.graph.inputs, lowered_.guards) {
     const ir::Graph& graph = lowered_.module.graph;
     inputs = graph.inputs.size();
     states = lowered_.module.state.size();
@@ -161,8 +169,8 @@ class DeviceExecutable final : public sdk::Executable {
 
   std::shared_ptr<SizedPlan> bind(const InputSizes& sizes) const {
     return with_call_errors([&] {
-      const CallSizes call_sizes(lowered_.module.graph.inputs, lowered_.guards, sizes);
-      const EvaluateDim evaluate = std::cref(call_sizes);
+      call_sizes_.solve(sizes);
+      const EvaluateDim evaluate = std::cref(call_sizes_);
       auto sized = std::make_shared<SizedPlan>();
       sized->plan = bind_device_plan(lowered_.program.plan,
                                      {.program = lowered_.program,
@@ -226,6 +234,7 @@ class DeviceExecutable final : public sdk::Executable {
   ConstantAddresses constant_addresses_;
   mutable CallTimes call_times_;
   LoadedProgram loaded_;
+  mutable CallSizes call_sizes_;  // guarded by the lock of cache_, which the thread that binds has
   mutable SizedCache<SizedPlan> cache_;
   mutable std::mutex stats_mutex_;
   mutable sdk::ExecutableStats stats_{.code_generations = 1};

@@ -29,8 +29,9 @@ class Binder {
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
     cut();
-    out_->arena = build_arena(plan_, inputs_.program.kernels, out_->sizes, {}, step_memory(),
-                              memory_of(*out_).bodies);
+    const PlanFacts facts(plan_, inputs_.program.kernels);
+    out_->arena = build_arena(plan_, inputs_.program.kernels, facts, out_->sizes, step_memory(),
+                              [this] { return memory_of(*out_).bodies; });
     return std::move(out_);
   }
 

@@ -208,7 +208,7 @@ class PlanIssuer {
     }
   }
 
-  void copy_ends(const std::vector<LoopEndCopy>& copies) {
+  void copy_ends(const List<LoopEndCopy>& copies) {
     for (const LoopEndCopy& one : copies) {
       copy(offset_by(slot(one.to), one.to_offset), offset_by(slot(one.from), one.from_offset),
            one.bytes);
@@ -283,7 +283,7 @@ class PlanIssuer {
     std::vector<kiln_view> list;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const auto dtype = static_cast<std::uint32_t>(plan_.plan->slots[at(numbers[i])].dtype);
-      list.push_back(sdk::view(dtype, plan_.sizes.dims[at(numbers[i])], memory[i].data()));
+      list.push_back(sdk::view(dtype, plan_.sizes.dims(numbers[i]), memory[i].data()));
     }
     return list;
   }

@@ -100,7 +100,7 @@ class LaunchPrinter {
   static std::string type_of(const Plan& plan, const DevicePlan* bound, int slot) {
     const Slot& one = plan.slots[at(slot)];
     if (bound == nullptr) return text(ir::Type{one.dtype, one.dims});
-    return text(one.dtype, "[", join_text(bound->sizes.dims[at(slot)], ","), "]");
+    return text(one.dtype, "[", join_text(bound->sizes.dims(slot), ","), "]");
   }
 
   // ---- plans ----

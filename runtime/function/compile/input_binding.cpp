@@ -136,20 +136,19 @@ void InputBinding::check_guard(const GuardSizes& sizes, std::span<const std::int
   if (!failure.empty()) throw ValueError("", "", failure, sizes.guard.origin.where);
 }
 
-std::vector<std::int64_t> InputBinding::check_dims(DimSpans dims) const {
+void InputBinding::check_dims(DimSpans dims, std::vector<std::int64_t>& values) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (dims[i].size() != inputs_[i].sizes.size()) fail(i, dims[i], "");
     for (const std::int64_t dim : dims[i]) {
       if (dim < 0) fail(i, dims[i], text("; dim ", dim, " is negative"));
     }
   }
-  std::vector<std::int64_t> values;
+  values.clear();
   for (const SymbolAxis& symbol : symbol_axes_) {
     values.push_back(dims[symbol.input][symbol.axis]);
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) check_input(i, dims[i], values);
   for (const GuardSizes& guard : guards_) check_guard(guard, values);
-  return values;
 }
 
 }  // namespace kiln::runtime

@@ -48,9 +48,9 @@ class InputBinding {
   void check_count(std::size_t given) const {
     if (given != inputs_.size()) reject_input_count(function_, inputs_.size(), given);
   }
-  /// Checks all inputs' dims, then the guards; returns the values of symbols(). ValueError naming
-  /// the input or the guard.
-  std::vector<std::int64_t> check_dims(DimSpans dims) const;
+  /// Checks all inputs' dims, then the guards; sets `values` to the values of symbols().
+  /// ValueError naming the input or the guard.
+  void check_dims(DimSpans dims, std::vector<std::int64_t>& values) const;
 
  private:
   struct Input {

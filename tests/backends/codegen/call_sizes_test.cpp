@@ -21,7 +21,11 @@ struct Inputs {
                             test::placeholder({DType::Float32, {m, n + 1}})};
   std::vector<ir::Guard> guards{{ir::Guard::Kind::LessEqual, n, m, "n exceeds m", {}}};
 
-  CallSizes solved(const Sizes& sizes) const { return {inputs, guards, views_of(sizes)}; }
+  CallSizes solved(const Sizes& sizes) const {
+    CallSizes solved(inputs, guards);
+    solved.solve(views_of(sizes));
+    return solved;
+  }
 
   /// The text of the error, with its code checked; empty when there is none.
   std::string rejection(const Sizes& sizes) const {
@@ -35,18 +39,26 @@ struct Inputs {
   }
 };
 
+/// An object of `size` sizes that reports an eighth of a cache's bytes.
+struct Eighth {
+  std::int64_t size = 0;
+  std::int64_t bytes() const { return SizedCache<Eighth>::kMaxBytes / 8 + grown; }
+  std::int64_t grown = 0;
+};
+
 /// A cache by the first size of one input, and how often an object was created for it.
 struct Cached {
-  SizedCache<std::int64_t> cache;
+  SizedCache<Eighth> cache;
   int created = 0;
 
-  std::int64_t of(std::int64_t size) {
+  std::shared_ptr<Eighth> entry(std::int64_t size) {
     const Sizes sizes{{size, 3}};
-    return *cache.of(views_of(sizes), [&] {
+    return cache.of(views_of(sizes), [&] {
       ++created;
-      return std::make_shared<std::int64_t>(size);
+      return std::make_shared<Eighth>(Eighth{size});
     });
   }
+  std::int64_t of(std::int64_t size) { return entry(size)->size; }
 };
 
 }  // namespace
@@ -74,9 +86,25 @@ TEST_CASE("CallSizes: sizes that the program does not take are rejected") {
   CHECK(program.rejection({{5, 8}, {4, 6}}).starts_with("n exceeds m"));
 }
 
-TEST_CASE("SizedCache: the least recently used sizes are dropped") {
+TEST_CASE("CallSizes: one object serves calls of different sizes") {
+  const Inputs program;
+  CallSizes sizes(program.inputs, program.guards);
+  const ir::Dim product = program.n * program.m + 1;
+  for (std::int64_t n = 1; n < 20; ++n) {
+    const std::int64_t m = n + n % 3;
+    const Sizes given{{n, 2 * m}, {m, n + 1}};
+    sizes.solve(views_of(given));
+    CHECK(sizes(program.n) == n);
+    CHECK(sizes(product) == n * m + 1);
+    const Sizes odd{{n, 2 * m + 1}, {m, n + 1}}, other{{n, 2 * m}, {m + 1, n + 1}};
+    CHECK_THROWS_AS(sizes.solve(views_of(odd)), sdk::Failure);
+    CHECK_THROWS_AS(sizes.solve(views_of(other)), sdk::Failure);
+  }
+}
+
+TEST_CASE("SizedCache: the least recently used sizes are dropped, by bytes") {
   Cached cached;
-  constexpr auto kCount = static_cast<std::int64_t>(decltype(cached.cache)::kMaxEntries);
+  constexpr std::int64_t kCount = 8;
   for (std::int64_t size = 0; size < kCount; ++size) CHECK(cached.of(size) == size);
   for (std::int64_t size = 0; size < kCount; ++size) CHECK(cached.of(size) == size);
   CHECK(cached.created == kCount);
@@ -87,16 +115,29 @@ TEST_CASE("SizedCache: the least recently used sizes are dropped") {
   CHECK(cached.created == kCount + 1);
   CHECK(cached.of(1) == 1);
   CHECK(cached.created == kCount + 2);
-  CHECK(cached.cache.all().size() == decltype(cached.cache)::kMaxEntries);
-  CHECK(*cached.cache.all().front() == 1);
+  CHECK(cached.cache.all().size() == kCount);
+  CHECK(cached.cache.all().front()->size == 1);
+}
+
+TEST_CASE("SizedCache: an object that grows drops others, and one in use survives") {
+  Cached cached;
+  for (std::int64_t size = 0; size < 8; ++size) cached.of(size);
+  const std::shared_ptr<Eighth> used = cached.entry(3);
+  used->grown = 2 * SizedCache<Eighth>::kMaxBytes;
+  cached.of(3);
+  cached.of(100);
+  CHECK(cached.cache.all().size() == 1);
+  CHECK(used->size == 3);
+  CHECK(cached.entry(3) != used);
 }
 
 TEST_CASE("SizedCache: a failure leaves no entry") {
-  SizedCache<int> cache;
+  SizedCache<Eighth> cache;
   const Sizes sizes{{2}, {}};
-  const auto fail = []() -> std::shared_ptr<int> { throw SizeFailure(1, "too large"); };
+  const auto fail = []() -> std::shared_ptr<Eighth> { throw SizeFailure(1, "too large"); };
   CHECK_THROWS_AS(cache.of(views_of(sizes), fail), SizeFailure);
   CHECK(cache.all().empty());
-  CHECK(*cache.of(views_of(sizes), [] { return std::make_shared<int>(5); }) == 5);
-  CHECK(*cache.of(views_of(sizes), fail) == 5);
+  const auto make = [] { return std::make_shared<Eighth>(Eighth{5}); };
+  CHECK(cache.of(views_of(sizes), make)->size == 5);
+  CHECK(cache.of(views_of(sizes), fail)->size == 5);
 }

@@ -133,8 +133,13 @@ TEST_CASE("stack_carries: two stacks of a carry are one tensor that is a slice l
     const codegen::Program program = lowered(graph.inputs, graph.results);
     const std::vector<KernelFunction> functions(program.kernels.size());
     const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
-    const auto bound =
-        bind_plan(program.plan, BindInputs{program.kernels, functions, evaluate, nullptr}, {});
+    const ProgramFacts facts(program, std::vector<bool>(graph.inputs.size(), false));
+    WeightForms forms;
+    const auto bound = bind_program({.program = program,
+                                     .facts = facts,
+                                     .functions = functions,
+                                     .evaluate = evaluate,
+                                     .forms = forms});
     bytes[both] = bound->arena.bytes;
   }
   CHECK(bytes[true] - bytes[false] <= kSlice + kAlignment);

@@ -84,23 +84,32 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   const KernelFunction nothing{[](const void*, const KernelArguments*) {}, nullptr};
   const std::vector<KernelFunction> kernels(program.kernels.size(), nothing);
   const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
-  const BindInputs bind_inputs{program.kernels, kernels, evaluate, &library};
-  const auto bound =
-      bind_plan(program.plan, bind_inputs, PlanUse{std::vector<bool>(arguments.size(), false)});
-  CallMemory memory_of_call(*bound);
+  const ProgramFacts facts(program, std::vector<bool>(arguments.size(), false));
+  SharedWeights weights_of_program;
+  const auto sized = std::make_shared<SizedPlan>(0);
+  sized->plan = bind_program({.program = program,
+                              .facts = facts,
+                              .functions = kernels,
+                              .evaluate = evaluate,
+                              .forms = weights_of_program,
+                              .library = &library,
+                              .memory = {.plan = &sized->memory.blocks}});
+  CallMemory memory_of_call;
+  memory_of_call.prepare(sized);
   std::vector<std::vector<std::byte>> memory;
   for (const std::vector<int>* slots : {&program.plan.arguments, &program.plan.results}) {
     for (const int slot : *slots) {
       if (slot < 0) continue;
-      const std::int64_t bytes = bound->sizes.bytes[static_cast<std::size_t>(slot)];
+      const std::int64_t bytes = sized->plan->sizes.bytes[static_cast<std::size_t>(slot)];
       memory.emplace_back(static_cast<std::size_t>(bytes));
-      memory_of_call.list.set_address(slot, memory.back().data());
+      memory_of_call.list().set_address(slot, memory.back().data());
     }
   }
   const sdk::Host host = host_with_one_thread();
   RunContext context;
   context.program = &program;
   context.host = &host;
+  context.weights = &weights_of_program;
   run_plan(memory_of_call, context);
   library.log.clear();
   run_plan(memory_of_call, context);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 extern "C" {
 void* __libc_malloc(std::size_t bytes);                             // NOLINT
@@ -18,6 +19,10 @@ std::atomic<std::int64_t> asked{0};
 
 std::atomic<std::size_t> largest{0};
 
+std::atomic<std::size_t> large{SIZE_MAX};  // requests above it count as large
+
+std::atomic<std::int64_t> large_requests{0};
+
 std::atomic<std::int64_t> left{-1};  // requests that will still succeed; negative: all will
 
 std::atomic<std::size_t> most{0};  // the largest size that succeeds; 0: any size
@@ -28,6 +33,7 @@ bool count(std::size_t bytes) {
   std::size_t known = largest.load(std::memory_order_relaxed);
   while (bytes > known && !largest.compare_exchange_weak(known, bytes)) {
   }
+  if (bytes > large.load(std::memory_order_relaxed)) large_requests.fetch_add(1);
   const std::size_t limit = most.load(std::memory_order_relaxed);
   if (limit != 0 && bytes > limit) return false;
   if (left.load(std::memory_order_relaxed) < 0) return true;
@@ -48,6 +54,11 @@ namespace allocations_test {
 std::int64_t allocations_so_far() { return asked.load(); }
 
 std::size_t exchange_largest_request(std::size_t bytes) { return largest.exchange(bytes); }
+
+std::int64_t exchange_large_requests(std::size_t threshold) {
+  large = threshold;
+  return large_requests.exchange(0);
+}
 
 void reject_larger(std::size_t bytes) { most = bytes; }
 

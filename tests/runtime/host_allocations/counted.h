@@ -13,6 +13,9 @@ std::int64_t allocations_so_far();
 /// requests must exceed to be noted.
 std::size_t exchange_largest_request(std::size_t bytes = 0);
 
+/// Returns the number of requests above the threshold since the last call, and sets the threshold.
+std::int64_t exchange_large_requests(std::size_t threshold);
+
 /// Lets the next `requests` allocations succeed and all later ones fail; -1: all succeed.
 void grant(std::int64_t requests);
 

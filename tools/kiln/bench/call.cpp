@@ -30,10 +30,10 @@ Array filled(const std::vector<std::int64_t>& dims, DType dtype, const Draw& dra
   return array;
 }
 
-Work work_of(const std::vector<Tensor>& placeholders, const std::vector<Tensor>& outputs,
-             const std::vector<UpdateOp>& updates, std::vector<Array> inputs) {
+/// Calls the function once, for the shapes of its outputs.
+std::shared_ptr<Call> prepared_call(Function function, std::vector<Array> inputs) {
   const auto call = std::make_shared<Call>();
-  call->function = function(placeholders, outputs, {.updates = updates});
+  call->function = std::move(function);
   call->inputs = std::move(inputs);
   call->outputs = call->function(call->inputs);
   for (const Array& input : call->inputs) {
@@ -42,6 +42,13 @@ Work work_of(const std::vector<Tensor>& placeholders, const std::vector<Tensor>&
   for (Array& output : call->outputs) {
     call->output_views.push_back({output.dtype(), output.data(), output.dims()});
   }
+  return call;
+}
+
+Work work_of(const std::vector<Tensor>& placeholders, const std::vector<Tensor>& outputs,
+             const std::vector<UpdateOp>& updates, std::vector<Array> inputs) {
+  const auto call =
+      prepared_call(function(placeholders, outputs, {.updates = updates}), std::move(inputs));
   return {[call] { call->into(); }, [call] { call->give_arrays(); },
           [call] { return call->function.stats(); }};
 }
@@ -58,6 +65,18 @@ Array drawn_classes(const std::vector<std::int64_t>& dims, std::int64_t classes)
   std::minstd_rand generator(2);
   std::uniform_int_distribution<std::int32_t> uniform(0, static_cast<std::int32_t>(classes) - 1);
   return filled<std::int32_t>(dims, DType::Int32, [&] { return uniform(generator); });
+}
+
+Work rotating_work(const Function& function, const std::vector<std::vector<Array>>& feeds) {
+  std::vector<std::shared_ptr<Call>> calls;
+  for (const std::vector<Array>& inputs : feeds) calls.push_back(prepared_call(function, inputs));
+  return {[calls] {
+            for (const auto& call : calls) call->into();
+          },
+          [calls] {
+            for (const auto& call : calls) call->give_arrays();
+          },
+          [function] { return function.stats(); }};
 }
 
 Tensor WorkBuilder::input(Array value) {

@@ -27,6 +27,9 @@ struct Work {
   std::function<FunctionStats()> stats;
 };
 
+/// A call of the work calls the function with each of the feeds in turn, which differ in size.
+Work rotating_work(const Function& function, const std::vector<std::vector<Array>>& feeds);
+
 /// Makes the inputs of a row's graph and compiles its outputs.
 class WorkBuilder {
  public:

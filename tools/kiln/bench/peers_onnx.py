@@ -6,6 +6,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import peer_loop
+import peers_onnx_sizes
 
 OPTIONS = peer_loop.options()
 random = np.random.default_rng(1)
@@ -16,14 +17,16 @@ def uniform(*dims, bound=1.0):
 
 
 def session_of(nodes, weights, inputs, outputs):
-    """Of a graph of nodes: `weights` and `inputs` are arrays by name, `outputs` dims by name."""
+    """Of a graph of nodes: `weights` are arrays by name, `inputs` arrays or the dims of floats,
+    `outputs` dims. A dim that changes from call to call is a name."""
     def value(name, dims, kind=TensorProto.FLOAT):
         return helper.make_tensor_value_info(name, kind, dims)
 
     graph = helper.make_graph(
         nodes, "row",
-        [value(name, array.shape, helper.np_dtype_to_tensor_dtype(array.dtype))
-         for name, array in inputs.items()],
+        [value(name, given.shape, helper.np_dtype_to_tensor_dtype(given.dtype))
+         if isinstance(given, np.ndarray) else value(name, given)
+         for name, given in inputs.items()],
         [value(name, dims) for name, dims in outputs.items()],
         [numpy_helper.from_array(array, name) for name, array in weights.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
@@ -133,6 +136,7 @@ def cnn_infer_one(tiny):
 ROWS = {row.__name__: row for row in (
     call, softmax, softmax_small, transpose_4096, nhwc_to_nchw, concat_4, gather_rows, cnn_infer,
     cnn_infer_one)}
+ROWS.update(peers_onnx_sizes.rows(session_of, uniform))
 
 if __name__ == "__main__":
     peer_loop.Rows(ROWS).serve(f"ONNX Runtime {onnxruntime.__version__}")

@@ -46,13 +46,14 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   bound.convolution = binding.inputs.library->prepare_convolution(c, rhs_use(source, binding));
   bound.scratch.bytes = aligned(static_cast<std::int64_t>(bound.convolution->scratch_bytes()));
   bound.parallel = !binding.group() && bound.convolution->parts() > 1;
+  binding.out.retained_bytes += static_cast<std::int64_t>(bound.convolution->retained_bytes());
   const auto packed = static_cast<std::int64_t>(bound.convolution->packed_bytes());
   if (source < 0 || packed == 0) return bound;
-  BoundPlan& out = binding.out;
-  bound.packed_filter = out.packed_bytes;
-  out.packings.push_back(
-      {.packer = bound.convolution, .source = source, .offset = out.packed_bytes});
-  out.packed_bytes += aligned(packed);
+  List<Packing>& packings = binding.out.packings;
+  bound.packing = static_cast<int>(packings.size());
+  packings.push_back({.parts = List<PackingPart>({{.packer = bound.convolution}}, binding.memory()),
+                      .source = source,
+                      .bytes = aligned(packed)});
   return bound;
 }
 

@@ -15,7 +15,7 @@ struct RowGroup {
 
 /// The context in which a plan runs.
 struct PlanUse {
-  std::vector<bool> unchanged;  // of each argument: no call changes it; see unchanged_arguments()
+  bool is_program = false;  // not a body
   int consts = -1;  // of a loop's body: the number of loop-invariant arguments after t
   const RowGroup* group = nullptr;
   /// The bound plan of the first group, for the others: it packs the operands of all groups. A
@@ -23,14 +23,19 @@ struct PlanUse {
   BoundPlan* first = nullptr;
 };
 
-/// Inputs for a plan and its bodies. REQUIRES: the library outlives
-/// the bound plan; the others need not.
+/// Inputs for a plan and its bodies. REQUIRES: the program, its facts and the library outlive the
+/// bound plan, and so does `memory.plan`; the others need not.
 struct BindInputs {
-  const std::vector<BuiltKernel>& kernels;
+  const Program& program;
+  const ProgramFacts& facts;
   const std::vector<KernelFunction>& functions;  // one for each kernel
   const EvaluateDim& evaluate;
+  WeightForms& forms;
   HostLibrary* library = nullptr;  // of the plan's library steps
   HostDescription host = {};
+  BindMemory memory = {};
+
+  const std::vector<BuiltKernel>& kernels() const { return program.kernels; }
 };
 
 }  // namespace kiln::codegen

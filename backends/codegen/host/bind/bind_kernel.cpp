@@ -37,11 +37,12 @@ std::int64_t grain_of(const Kernel& kernel, std::int64_t range, const StepBindin
 }  // namespace
 
 BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
-  BoundKernel bound;
-  const BuiltKernel& built = binding.inputs.kernels[static_cast<std::size_t>(step.kernel)];
+  BoundKernel bound{.function = {}, .sizes = List<std::int64_t>(binding.memory())};
+  const BuiltKernel& built = binding.inputs.kernels()[static_cast<std::size_t>(step.kernel)];
   const Kernel& kernel = built.kernel;
   bound.function = binding.inputs.functions[static_cast<std::size_t>(step.kernel)];
-  bound.sizes = binding.evaluate(kernel.sizes);
+  bound.sizes.reserve(kernel.sizes.size());
+  for (const ir::Dim& size : kernel.sizes) bound.sizes.push_back(binding.evaluate(size));
   bound.range = 1;
   for (int axis = 0; axis < kernel.outer; ++axis) {
     const std::int64_t extent = binding.evaluate(kernel.axes[static_cast<std::size_t>(axis)]);

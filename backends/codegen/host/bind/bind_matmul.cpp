@@ -2,6 +2,7 @@
 // prepare each, and plans packing of an rhs that several calls read.
 // The division depends on sizes alone, so it fixes the bits.
 #include "backends/codegen/host/bind/bind_step.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -19,18 +20,27 @@ struct Division {
   std::int64_t extent = 0, part = 0;
 };
 
+struct BatchAxis {
+  std::int64_t size = 0, lhs = 0, rhs = 0, result = 0;
+};
+
 class MatmulBinder {
  public:
   MatmulBinder(const MatmulStep& step, const StepBinding& binding)
-      : step_(step), binding_(binding), host_(binding.inputs.host), group_(binding.group()) {}
+      : step_(step),
+        binding_(binding),
+        host_(binding.inputs.host),
+        group_(binding.group()),
+        batch_(binding.inputs.memory.scratch),
+        bound_{.calls = List<MatmulCall>(binding.memory()), .shared_rhs = {}, .scratch = {}} {}
 
   BoundMatmul run() {
     whole_ = shape();
     bound_.n = whole_.n;
     if (group_) whole_.m = std::min(whole_.m, group_->end - group_->begin);
     std::int64_t count = 1;
-    for (const MatmulAxis& axis : step_.form.batch) {
-      count = checked_product(count, binding_.evaluate(axis.size), step_.node);
+    for (const BatchAxis& axis : evaluated_batch()) {
+      count = checked_product(count, axis.size, step_.node);
     }
     if (count == 0 || whole_.m == 0 || whole_.n == 0 || whole_.k == 0) return std::move(bound_);
     const std::int64_t grains = grains_of(count);
@@ -39,8 +49,12 @@ class MatmulBinder {
     const bool divides = division_.along_m && division_.part < division_.extent;
     const bool shared = source_ < 0 && count == 1 && divides;
     use_ = shared ? RhsUse::Shared : rhs_use(source_, binding_);
-    for (std::int64_t i = 0; i < count; ++i) add_parts(start_of(i));
+    bound_.calls.reserve(static_cast<std::size_t>(count * ceil_div(division_.extent,
+                                                                   division_.part)));
+    const MatmulCall first = start_of_batch();
+    for (std::int64_t i = 0; i < count; ++i) add_parts(start_of(first, i));
     if (shared) share_rhs();
+    if (source_ >= 0) pack_kept();
     for (const MatmulCall& call : bound_.calls) {
       const auto scratch = static_cast<std::int64_t>(call.matmul->scratch_bytes());
       bound_.scratch.bytes = std::max(bound_.scratch.bytes, aligned(scratch));
@@ -87,20 +101,32 @@ class MatmulBinder {
     return division;
   }
 
-  /// The offsets of the matrices of batch element `i`.
-  MatmulCall start_of(std::int64_t i) const {
+  const List<BatchAxis>& evaluated_batch() {
+    batch_.reserve(step_.form.batch.size());
+    for (const MatmulAxis& axis : step_.form.batch) {
+      batch_.push_back({binding_.evaluate(axis.size), binding_.evaluate(axis.lhs),
+                        binding_.evaluate(axis.rhs), binding_.evaluate(axis.result)});
+    }
+    return batch_;
+  }
+
+  MatmulCall start_of_batch() const {
     const std::int64_t first_row = group_ ? group_->begin : 0;
     MatmulCall start;
     start.lhs = binding_.evaluate(step_.form.lhs_offset) + first_row * whole_.lhs_m;
     start.rhs = binding_.evaluate(step_.form.rhs_offset);
     start.result = first_row * whole_.result_m;
-    const std::vector<MatmulAxis>& batch = step_.form.batch;
-    for (auto axis = batch.rbegin(); axis != batch.rend(); ++axis) {
-      const std::int64_t size = binding_.evaluate(axis->size), index = i % size;
-      i /= size;
-      start.lhs += index * binding_.evaluate(axis->lhs);
-      start.rhs += index * binding_.evaluate(axis->rhs);
-      start.result += index * binding_.evaluate(axis->result);
+    return start;
+  }
+
+  /// The offsets of the matrices of batch element `i`.
+  MatmulCall start_of(MatmulCall start, std::int64_t i) const {
+    for (auto axis = batch_.rbegin(); axis != batch_.rend(); ++axis) {
+      const std::int64_t index = i % axis->size;
+      i /= axis->size;
+      start.lhs += index * axis->lhs;
+      start.rhs += index * axis->rhs;
+      start.result += index * axis->result;
     }
     return start;
   }
@@ -124,10 +150,17 @@ class MatmulBinder {
       call.bias += begin;
       call.result += begin;
     }
-    call.matmul = binding_.inputs.library->prepare(part, use_);
-    const bool packed = source_ >= 0 && call.matmul->packed_bytes() != 0;
-    if (packed) call.packed_offset = packed_offset(part, call);
+    call.matmul = prepared(part);
     return call;
+  }
+
+  /// Most parts have the shape of the part before.
+  const std::shared_ptr<const PreparedMatmul>& prepared(const MatmulShape& part) {
+    if (last_ && last_shape_ == part) return last_;
+    last_ = binding_.inputs.library->prepare(part, use_);
+    last_shape_ = part;
+    binding_.out.retained_bytes += static_cast<std::int64_t>(last_->retained_bytes());
+    return last_;
   }
 
   /// Packs the rhs once for all parts along M. Parts that do not pack read it in place.
@@ -140,21 +173,78 @@ class MatmulBinder {
     }
   }
 
-  /// The offset of the packed rhs; matmuls with the same rhs share it.
-  std::int64_t packed_offset(const MatmulShape& shape, const MatmulCall& call) const {
-    BoundPlan& first = binding_.use.first ? *binding_.use.first : binding_.out;
-    for (const Packing& known : first.packings) {
-      if (known.source == source_ && known.rhs == call.rhs && same_rhs(known.shape, shape)) {
-        return known.offset;
+  /// Plans the packing of an rhs that keeps its value. Parts along N read one packed rhs if they
+  /// can, so that the packing does not depend on the division.
+  void pack_kept() {
+    if (division_.along_m) {
+      for (MatmulCall& call : bound_.calls) pack_alone(call, whole_);
+      return;
+    }
+    const auto& calls = bound_.calls;
+    bool together = true;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const PreparedMatmul& matmul = *calls[i].matmul;
+      together = together && matmul.packed_bytes() != 0 && matmul.packed_offset(column_of(i)) >= 0;
+    }
+    if (together) return pack_together();
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      MatmulShape part = whole_;
+      part.n = std::min(division_.part, whole_.n - column_of(i));
+      pack_alone(bound_.calls[i], part);
+    }
+  }
+
+  /// The first column of part `i` of a division along N.
+  std::int64_t column_of(std::size_t i) const {
+    return static_cast<std::int64_t>(i) * division_.part;
+  }
+
+  void pack_alone(MatmulCall& call, const MatmulShape& shape) const {
+    const auto bytes = aligned(static_cast<std::int64_t>(call.matmul->packed_bytes()));
+    if (bytes == 0) return;
+    const auto [number, is_new] = packing_of(call.rhs, shape, bytes);
+    call.packing = number;
+    if (is_new) packings()[at(number)].parts.push_back({.packer = call.matmul});
+  }
+
+  void pack_together() {
+    const PreparedMatmul& last = *bound_.calls.back().matmul;
+    const std::int64_t first = bound_.calls.front().rhs;
+    const auto bytes = aligned(last.packed_offset(column_of(bound_.calls.size() - 1)) +
+                               static_cast<std::int64_t>(last.packed_bytes()));
+    const auto [number, is_new] = packing_of(first, whole_, bytes);
+    for (std::size_t i = 0; i < bound_.calls.size(); ++i) {
+      MatmulCall& call = bound_.calls[i];
+      call.packing = number;
+      call.packed_offset = call.matmul->packed_offset(column_of(i));
+      if (!is_new) continue;
+      packings()[at(number)].parts.push_back(
+          {.packer = call.matmul, .begin = call.rhs - first, .offset = call.packed_offset});
+    }
+  }
+
+  List<Packing>& packings() const {
+    return (binding_.use.first ? *binding_.use.first : binding_.out).packings;
+  }
+
+  /// The number of the packing of the rhs, and whether it is new; matmuls with the same rhs share
+  /// it.
+  std::pair<int, bool> packing_of(std::int64_t rhs, const MatmulShape& shape,
+                                  std::int64_t bytes) const {
+    List<Packing>& all = packings();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Packing& known = all[i];
+      if (known.source == source_ && known.rhs == rhs && known.bytes == bytes &&
+          same_rhs(known.shape, shape)) {
+        return {static_cast<int>(i), false};
       }
     }
-    first.packings.push_back({.packer = call.matmul,
-                              .source = source_,
-                              .rhs = call.rhs,
-                              .shape = shape,
-                              .offset = first.packed_bytes});
-    first.packed_bytes += aligned(static_cast<std::int64_t>(call.matmul->packed_bytes()));
-    return first.packings.back().offset;
+    all.push_back({.parts = List<PackingPart>(binding_.memory()),
+                   .source = source_,
+                   .rhs = rhs,
+                   .shape = shape,
+                   .bytes = bytes});
+    return {static_cast<int>(all.size()) - 1, true};
   }
 
   const MatmulStep& step_;
@@ -165,6 +255,9 @@ class MatmulBinder {
   Division division_;
   int source_ = -1;  // of the rhs, see packing_source()
   RhsUse use_ = RhsUse::Once;
+  List<BatchAxis> batch_;
+  MatmulShape last_shape_;  // of `last_`
+  std::shared_ptr<const PreparedMatmul> last_;
   BoundMatmul bound_;
 };
 

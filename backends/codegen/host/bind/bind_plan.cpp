@@ -2,12 +2,13 @@
 #include "backends/codegen/host/bind/bind_plan.h"
 
 #include "backends/codegen/bind/build_arena.h"
-#include "backends/codegen/bind/cached_steps.h"
 #include "backends/codegen/host/bind/bind_step.h"
+#include "backends/codegen/host/bind/bind_weights.h"
 #include "backends/codegen/host/bind/bound_memory.h"
 #include "core/types/no_destructor.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace kiln::codegen {
 namespace {
@@ -18,37 +19,35 @@ class Binder {
       : plan_(plan),
         inputs_(inputs),
         use_(use),
-        out_(std::make_unique<BoundPlan>()),
+        out_(new_bound_plan(inputs)),
         step_{plan, inputs, use, *out_} {}
 
-  std::unique_ptr<BoundPlan> run() {
+  BoundPlanPtr run() {
     out_->plan = &plan_;
-    out_->sizes = slot_sizes(plan_, inputs_.evaluate);
-    const std::vector<std::uint8_t> is_cached_slot = bind_cached_steps();
+    out_->facts = &inputs_.facts.of(plan_);
+    out_->sizes = slot_sizes(plan_, inputs_.evaluate, memory());
+    out_->steps.reserve(plan_.steps.size());
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       step_.scale = use_.group ? (*use_.group->scales)[i] : 0;
       out_->steps.push_back(
           std::visit([&](const auto& step) -> BoundStep { return bind(step); }, plan_.steps[i]));
     }
     out_->parallel_region = is_parallel_region();
+    if (use_.is_program) bind_weights(*out_, inputs_);
     lay_out_packings();
-    out_->arena = build_arena(plan_, inputs_.kernels, out_->sizes, is_cached_slot,
-                              step_memory(*out_), memory_of(*out_).bodies);
+    out_->arena = build_arena(plan_, inputs_.kernels(), *out_->facts, out_->sizes,
+                              step_memory(*out_, inputs_.memory.scratch),
+                              [this] { return memory_of(*out_).bodies; }, inputs_.memory);
     return std::move(out_);
   }
 
  private:
-  /// Records the cached steps and assigns offsets to the slots that
-  /// they write. Returns CachedSteps::is_cached_slot.
-  std::vector<std::uint8_t> bind_cached_steps() {
-    CachedSteps cached = find_cached_steps(plan_, inputs_.kernels, use_.unchanged);
-    for (std::size_t slot = 0; slot < plan_.slots.size(); ++slot) {
-      out_->cached_offsets.push_back(cached.is_cached_slot[slot] ? out_->packed_bytes : -1);
-      if (cached.is_cached_slot[slot]) out_->packed_bytes += aligned(out_->sizes.bytes[slot]);
-    }
-    out_->is_cached_step = std::move(cached.is_cached_step);
-    out_->cached_arguments = std::move(cached.arguments);
-    return std::move(cached.is_cached_slot);
+  std::pmr::memory_resource* memory() const { return inputs_.memory.plan; }
+
+  static BoundPlanPtr new_bound_plan(const BindInputs& inputs) {
+    std::pmr::memory_resource* const memory = inputs.memory.plan;
+    return BoundPlanPtr(std::pmr::polymorphic_allocator<>(memory).new_object<BoundPlan>(memory),
+                        DeleteBoundPlan{memory});
   }
 
   BoundKernel bind(const KernelStep& step) const { return bind_kernel(step, step_); }
@@ -58,15 +57,20 @@ class Binder {
   BoundRowUpdates bind(const RowUpdateStep& step) const { return bind_row_updates(step, step_); }
   static BoundHostCall bind(const HostCallStep&) { return {}; }
   BoundBranch bind(const BranchStep& step) const {
-    BoundBranch bound;
+    BoundBranch bound{new_bodies()};
     for (const auto& branch : step.branches) add_body(*branch, bound.bodies, {});
     return bound;
   }
   BoundLoop bind(const LoopStep& step) const {
-    BoundLoop bound{bind_loop(step, out_->sizes, inputs_.evaluate), {}, {}};
+    BoundLoop bound{bind_loop(step, out_->sizes, inputs_.evaluate, memory()),
+                    List<std::int64_t>(memory()), new_bodies(), {}};
     bound.spare_offsets.resize(bound.carries.size());
     bind_groups(step, bound.bodies);
     return bound;
+  }
+
+  BoundBodies new_bodies() const {
+    return {List<BoundPlanPtr>(memory()), List<std::int64_t>(memory())};
   }
 
   /// Binds the body once per group of rows. The number of groups depends on the sizes alone.
@@ -91,17 +95,20 @@ class Binder {
   void add_body(const Plan& body, BoundBodies& bodies, const PlanUse& use) const {
     bodies.plans.push_back(bind_body(body, use));
     bodies.offsets.push_back(0);
+    out_->retained_bytes += bodies.plans.back()->retained_bytes;
   }
 
   /// Binds a body. If these sizes make that fail, the bound plan has the error for entering it.
-  std::unique_ptr<BoundPlan> bind_body(const Plan& body, const PlanUse& use) const {
+  BoundPlanPtr bind_body(const Plan& body, const PlanUse& use) const {
     static const NoDestructor<Plan> empty;
-    std::unique_ptr<BoundPlan> bound;
+    static const NoDestructor<PlanFacts> no_facts(*empty, std::vector<BuiltKernel>());
+    BoundPlanPtr bound;
     std::optional<BindFailure> failure = failure_of_body(
         body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });
     if (!failure) return bound;
-    bound = std::make_unique<BoundPlan>();
+    bound = new_bound_plan(inputs_);
     bound->plan = &*empty;
+    bound->facts = &*no_facts;
     bound->failure = std::move(failure);
     return bound;
   }
@@ -118,30 +125,35 @@ class Binder {
     return kernels > 1 && sixteenths >= 16 * inputs_.host.min_region_parts;
   }
 
-  /// Assigns offsets to the packed operands of bodies. The bodies of a step share one range: groups
-  /// of rows use those of the first group, and only one branch runs.
+  /// Assigns offsets to the operands that loops pack whenever they begin.
   void lay_out_packings() {
-    for (BoundStep& step : out_->steps) {
-      BoundBodies* bodies = bodies_of(step);
-      if (!bodies) continue;
-      bodies->packed_offset = out_->packed_bytes;
-      std::int64_t max_bytes = 0;
-      for (const auto& body : bodies->plans) max_bytes = std::max(max_bytes, body->packed_bytes);
-      out_->packed_bytes += max_bytes;
+    for (std::size_t s = 0; s < out_->steps.size(); ++s) {
+      auto* loop = std::get_if<BoundLoop>(&out_->steps[s]);
+      if (!loop) continue;
+      const auto is_weight = [&](std::size_t packing) {
+        return std::any_of(out_->weights.begin(), out_->weights.end(), [&](const BoundWeight& one) {
+          return one.loop == static_cast<int>(s) && one.packing == static_cast<int>(packing);
+        });
+      };
+      List<Packing>& packings = loop->bodies.plans[0]->packings;
+      for (std::size_t i = 0; i < packings.size(); ++i) {
+        if (is_weight(i)) continue;
+        packings[i].offset = loop->packed.bytes;
+        loop->packed.bytes += packings[i].bytes;
+      }
     }
   }
 
   const Plan& plan_;
   const BindInputs& inputs_;
   const PlanUse& use_;
-  std::unique_ptr<BoundPlan> out_;
+  BoundPlanPtr out_;
   StepBinding step_;  // the one being bound
 };
 
 }  // namespace
 
-std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const BindInputs& inputs,
-                                     const PlanUse& use) {
+BoundPlanPtr bind_plan(const Plan& plan, const BindInputs& inputs, const PlanUse& use) {
   return Binder(plan, inputs, use).run();
 }
 

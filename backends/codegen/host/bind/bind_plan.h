@@ -9,7 +9,10 @@ namespace kiln::codegen {
 /// result is immutable and shared by all runs with these sizes. Throws SizeFailure for tensors
 /// whose bytes overflow 63 bits. A body that cannot run with these sizes fails when it is entered
 /// (BoundPlan::failure), as it may never be.
-std::unique_ptr<BoundPlan> bind_plan(const Plan& plan, const BindInputs& inputs,
-                                     const PlanUse& use);
+BoundPlanPtr bind_plan(const Plan& plan, const BindInputs& inputs, const PlanUse& use);
+/// Binds the plan of the program.
+inline BoundPlanPtr bind_program(const BindInputs& inputs) {
+  return bind_plan(inputs.program.plan, inputs, {.is_program = true});
+}
 
 }  // namespace kiln::codegen

@@ -6,30 +6,30 @@
 
 #include <kiln/error.h>
 
-#include <functional>
-#include <numeric>
-
 namespace kiln::codegen {
 namespace {
 
-/// The product of the dims from `first` on. No overflow: slot_sizes()
-/// has checked the tensor's bytes.
-std::int64_t product_of(const std::vector<std::int64_t>& dims, std::ptrdiff_t first) {
-  return std::accumulate(dims.begin() + first, dims.end(), std::int64_t{1}, std::multiplies<>());
+/// The product of the dims from `first` on. No overflow: slot_sizes() has checked the tensor's
+/// bytes.
+std::int64_t product_of(const ir::Dims& dims, std::size_t first, const StepBinding& binding) {
+  std::int64_t product = 1;
+  for (std::size_t i = first; i < dims.size(); ++i) product *= binding.evaluate(dims[i]);
+  return product;
 }
 
 }  // namespace
 
 int packing_source(int slot, const StepBinding& binding) {
-  if (binding.out.cached_offsets[static_cast<std::size_t>(slot)] >= 0) return slot;
+  if (binding.out.facts->cached.group_of_slot[static_cast<std::size_t>(slot)] >= 0) return slot;
   const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
   const auto* argument = std::get_if<ArgumentSlot>(&described.kind);
   if (!argument) return -1;
   const PlanUse& use = binding.use;
   const int number = argument->number;
   if (use.consts >= 0) return number >= 1 && number <= use.consts ? number - 1 : -1;
+  const std::vector<bool>& unchanged = binding.out.facts->unchanged;
   const auto i = static_cast<std::size_t>(number);
-  return i < use.unchanged.size() && use.unchanged[i] ? slot : -1;
+  return i < unchanged.size() && unchanged[i] ? slot : -1;
 }
 
 RhsUse rhs_use(int source, const StepBinding& binding) {
@@ -45,16 +45,16 @@ void require_float32(const ConvolutionStep& step) {
 }
 
 BoundRowUpdates bind_row_updates(const RowUpdateStep& step, const StepBinding& binding) {
-  BoundRowUpdates bound;
+  BoundRowUpdates bound{List<PreparedRowUpdate>(binding.memory()), {}};
+  bound.updates.reserve(step.updates.size());
   for (const RowUpdate& one : step.updates) {
     const ir::Type &type = one.node->types[0], &indices = one.node->operands[2].type();
-    const std::vector<std::int64_t> dims = binding.evaluate(type.dims);
     PreparedRowUpdate update;
     update.dtype = type.dtype;
     update.indices = indices.dtype;
-    update.rows = dims[0];
-    update.columns = product_of(dims, 1);
-    update.entries = product_of(binding.evaluate(indices.dims), 0);
+    update.rows = binding.evaluate(type.dims[0]);
+    update.columns = product_of(type.dims, 1, binding);
+    update.entries = product_of(indices.dims, 0, binding);
     update.grain = binding.inputs.host.kernel_grain;
     bound.scratch.bytes += aligned(update.scratch_bytes());
     bound.updates.push_back(update);
@@ -67,7 +67,7 @@ BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding) {
   const std::int64_t bytes = binding.out.sizes.bytes[to];
   const RowGroup* group = binding.group();
   if (!group || bytes == 0) return {0, bytes};
-  const std::int64_t row = bytes / binding.out.sizes.dims[to].front();
+  const std::int64_t row = bytes / binding.out.sizes.dims(step.to).front();
   return {group->begin * row, (group->end - group->begin) * row};
 }
 

@@ -17,6 +17,7 @@ struct StepBinding {
   std::vector<std::int64_t> evaluate(const ir::Dims& dims) const {
     return evaluate_dims(dims, inputs.evaluate);
   }
+  std::pmr::memory_resource* memory() const { return inputs.memory.plan; }
   const RowGroup* group() const { return use.group; }
 };
 

@@ -10,6 +10,7 @@ Scratch* scratch_of(BoundStep& step) {
   if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
   if (auto* convolution = std::get_if<BoundConvolution>(&step)) return &convolution->scratch;
   if (auto* rows = std::get_if<BoundRowUpdates>(&step)) return &rows->scratch;
+  if (auto* loop = std::get_if<BoundLoop>(&step)) return &loop->packed;
   return nullptr;
 }
 
@@ -17,13 +18,14 @@ Scratch* scratch_of(BoundStep& step) {
 /// then the scratch of each part.
 std::int64_t whole_scratch(const BoundStep& step) {
   if (const auto* rows = std::get_if<BoundRowUpdates>(&step)) return rows->scratch.bytes;
+  if (const auto* loop = std::get_if<BoundLoop>(&step)) return loop->packed.bytes;
   const auto* matmul = std::get_if<BoundMatmul>(&step);
   if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;
   const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->calls.size()) : 1;
   return matmul->shared_rhs.bytes + matmul->scratch.bytes * runs;
 }
 
-void add_spare_carries(BoundPlan& bound, int step, BoundLoop& loop, std::vector<StepMemory>& own) {
+void add_spare_carries(BoundPlan& bound, int step, BoundLoop& loop, List<StepMemory>& own) {
   const auto s = static_cast<std::size_t>(step);
   const std::vector<int>& results = std::get<LoopStep>(bound.plan->steps[s]).results;
   for (std::size_t i = 0; i < loop.spare_offsets.size(); ++i) {
@@ -35,13 +37,13 @@ void add_spare_carries(BoundPlan& bound, int step, BoundLoop& loop, std::vector<
 
 }  // namespace
 
-std::vector<StepMemory> step_memory(BoundPlan& bound) {
-  std::vector<StepMemory> own;
+List<StepMemory> step_memory(BoundPlan& bound, std::pmr::memory_resource* scratch) {
+  List<StepMemory> own(scratch);
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
     BoundStep& one = bound.steps[s];
     const int step = static_cast<int>(s);
-    if (Scratch* scratch = scratch_of(one); scratch && whole_scratch(one) != 0) {
-      own.push_back({{Kind::Scratch, step}, whole_scratch(one), &scratch->offset});
+    if (Scratch* working = scratch_of(one); working && whole_scratch(one) != 0) {
+      own.push_back({{Kind::Scratch, step}, whole_scratch(one), &working->offset});
     }
     if (auto* loop = std::get_if<BoundLoop>(&one)) add_spare_carries(bound, step, *loop, own);
     BoundBodies* bodies = bodies_of(one);

@@ -7,9 +7,9 @@
 
 namespace kiln::codegen {
 
-/// Scratch, spare carries and arenas of bodies, in the order of steps. The offsets to assign are
-/// members of `bound.steps`.
-std::vector<StepMemory> step_memory(BoundPlan& bound);
+/// Scratch, spare carries, packed operands and arenas of bodies, in the order of steps. The offsets
+/// to assign are members of `bound.steps`.
+List<StepMemory> step_memory(BoundPlan& bound, std::pmr::memory_resource* scratch);
 
 /// Borrows from `bound`. One body represents all groups of rows of a loop, as they are alike.
 PlanMemory memory_of(const BoundPlan& bound);

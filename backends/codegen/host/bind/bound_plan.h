@@ -5,8 +5,10 @@
 #include "backends/codegen/bind/arena.h"
 #include "backends/codegen/bind/bind_failure.h"
 #include "backends/codegen/bind/bind_loop.h"
+#include "backends/codegen/bind/plan_facts.h"
 #include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/host/prepared/matmul.h"
+#include "backends/codegen/host/bind/weight_form.h"
 
 #include <type_traits>
 #include <variant>
@@ -17,18 +19,28 @@ namespace kiln::codegen {
 struct MatmulCall {
   std::shared_ptr<const PreparedMatmul> matmul;
   std::int64_t lhs = 0, rhs = 0, result = 0, bias = 0;
-  std::int64_t packed_offset = -1;  // of the rhs in ExecutionList::packed; -1: not packed
-  bool shares_rhs = false;          // reads BoundMatmul::shared_rhs
+  int packing = -1;                // of the rhs, in BoundPlan::packings; -1: not packed
+  std::int64_t packed_offset = 0;  // of the rhs in it, in bytes
+  bool shares_rhs = false;         // reads BoundMatmul::shared_rhs
+};
+
+/// A range of columns of a Packing that one packer packs.
+struct PackingPart {
+  std::shared_ptr<const Packer> packer;
+  std::int64_t begin = 0;   // of the columns in the operand, in elements
+  std::int64_t offset = 0;  // in the packed operand, in bytes
 };
 
 /// An rhs of matmuls, or the filter of a convolution, that is packed before the steps run, and
 /// again when its tensor's version changes.
 struct Packing {
-  std::shared_ptr<const Packer> packer;
+  List<PackingPart> parts;
   int source = 0;           // in a loop's body: an operand of the loop; else a slot
   std::int64_t rhs = 0;     // offset of the matrix in it, in elements
   MatmulShape shape = {};   // of a matmul with this rhs; default for a filter
-  std::int64_t offset = 0;  // in ExecutionList::packed
+  std::int64_t bytes = 0;   // when packed
+  /// In BoundLoop::packed of the enclosing loop; -1: it is a weight of the program.
+  std::int64_t offset = -1;
 };
 
 /// The rhs of a matmul that is divided along M: packed once, before
@@ -41,6 +53,13 @@ struct SharedRhs {
 
 struct BoundPlan;
 
+/// Destroys a bound plan in the memory resource that it was created in.
+struct DeleteBoundPlan {
+  std::pmr::memory_resource* memory = nullptr;
+  void operator()(BoundPlan* plan) const;
+};
+using BoundPlanPtr = std::unique_ptr<BoundPlan, DeleteBoundPlan>;
+
 /// Working memory of a step.
 struct Scratch {
   std::int64_t offset = 0;  // in the arena
@@ -49,14 +68,13 @@ struct Scratch {
 
 /// The plans of a loop's or a branch's bodies.
 struct BoundBodies {
-  std::vector<std::unique_ptr<BoundPlan>> plans;
-  std::vector<std::int64_t> offsets;  // of their arenas in the arena of the enclosing plan
-  std::int64_t packed_offset = 0;     // of their packed operands in its packed memory
+  List<BoundPlanPtr> plans;
+  List<std::int64_t> offsets;  // of their arenas in the arena of the enclosing plan
 };
 
 struct BoundKernel {
   KernelFunction function;
-  std::vector<std::int64_t> sizes;
+  List<std::int64_t> sizes;
   std::int64_t begin = 0;                // first index of axis 0
   std::int64_t range = 0;                // number of indices; 0: no work
   std::int64_t grain = 0;                // indices of a part of a parallel run
@@ -65,7 +83,7 @@ struct BoundKernel {
 };
 
 struct BoundMatmul {
-  std::vector<MatmulCall> calls;  // empty: K is 0, or the result has no elements
+  List<MatmulCall> calls;         // empty: K is 0, or the result has no elements
   std::int64_t n = 0;             // columns of the result
   SharedRhs shared_rhs;
   Scratch scratch;
@@ -74,16 +92,18 @@ struct BoundMatmul {
 
 struct BoundConvolution {
   std::shared_ptr<const PreparedConvolution> convolution;  // null: an empty operand or result
-  std::int64_t n = 0;               // channels of the result
-  std::int64_t packed_filter = -1;  // offset in ExecutionList::packed; -1: not packed
+  std::int64_t n = 0;  // channels of the result
+  int packing = -1;    // of the filter, in BoundPlan::packings; -1: not packed
   Scratch scratch;
   bool parallel = false;
 };
 
-/// A loop with one body per group of rows; groups run in parallel.
+/// A loop with one body per group of rows; groups run in parallel and share the packed operands of
+/// the first.
 struct BoundLoop : LoopBinding {
-  std::vector<std::int64_t> spare_offsets;  // of each carry's second buffer, if it has one
+  List<std::int64_t> spare_offsets;  // of each carry's second buffer, if it has one
   BoundBodies bodies;
+  Scratch packed;  // operands that are packed whenever the loop begins
 };
 
 struct BoundBranch {
@@ -94,7 +114,7 @@ struct BoundHostCall {};
 
 /// The updates of a step; their entries follow each other in the scratch.
 struct BoundRowUpdates {
-  std::vector<PreparedRowUpdate> updates;
+  List<PreparedRowUpdate> updates;
   Scratch scratch;
 };
 
@@ -115,22 +135,45 @@ auto* bodies_of(Bound& step) {
   return none;
 }
 
+/// A tensor that depends on unchanged variables alone, in memory that all plans of the program
+/// share (shared_weights.h): a packed operand or the results of a group of cached steps.
+struct BoundWeight {
+  std::shared_ptr<const WeightForm> form;
+  int group = -1;   // whose arguments it depends on: of CachedSteps::groups; -1: on `slot` alone
+  int slot = -1;    // of the packed tensor; -1: the results of the group
+  int loop = -1;    // step whose body has the packing; -1: the plan has it
+  int packing = 0;  // index in BoundPlan::packings
+};
+
 struct BoundPlan {
+  explicit BoundPlan(std::pmr::memory_resource* memory)
+      : sizes(memory),
+        arena(memory),
+        steps(memory),
+        cached_offsets(memory),
+        packings(memory),
+        weights(memory) {}
+
   const Plan* plan = nullptr;
-  /// The error of entering a body that cannot run with these sizes. `plan` then points to an empty
-  /// Plan, and no other member is set.
+  const PlanFacts* facts = nullptr;  // of `plan`
+  /// The error of entering a body that cannot run with these sizes. `plan` and `facts` are then
+  /// those of an empty Plan, and no other member is set.
   std::optional<BindFailure> failure = {};
   SlotSizes sizes;
   Arena arena;
-  std::vector<BoundStep> steps;
+  List<BoundStep> steps;
   bool parallel_region = false;  // run the kernels of the plan's region in parallel
-  /// Steps that run only when the version of one of `cached_arguments` changes; see cached_steps.h.
-  std::vector<std::uint8_t> is_cached_step;
-  std::vector<int> cached_arguments;         // slots
-  /// For each slot that those steps write, its offset in ExecutionList::packed; -1: other slots.
-  std::vector<std::int64_t> cached_offsets;
-  std::vector<Packing> packings;
-  std::int64_t packed_bytes = 0;  // of packings, of cached slots, and of the bodies' packed memory
+  /// For each slot that cached steps write, its offset in the memory of their group; -1: other
+  /// slots. Empty without cached steps.
+  List<std::int64_t> cached_offsets;
+  List<Packing> packings;
+  List<BoundWeight> weights;        // of the program's plan: groups of cached steps, then packings
+  std::int64_t weight_bytes = 0;    // of these
+  std::int64_t retained_bytes = 0;  // of prepared library calls, see Packer::retained_bytes()
 };
+
+inline void DeleteBoundPlan::operator()(BoundPlan* plan) const {
+  std::pmr::polymorphic_allocator<>(memory).delete_object(plan);
+}
 
 }  // namespace kiln::codegen

@@ -15,7 +15,7 @@ std::string implementations_of(const BoundMatmul& matmul) {
   std::vector<std::pair<std::string, std::size_t>> implementations;
   for (const MatmulCall& call : matmul.calls) {
     const char* packing = call.shares_rhs          ? ", once for all of them"
-                          : call.packed_offset < 0 ? ""
+                          : call.packing < 0       ? ""
                                                    : ", right operand packed";
     const std::string implementation = text(call.matmul->description(), packing);
     const auto known =
@@ -63,14 +63,15 @@ void print_calls(const BoundPlan& bound, const std::string& indent, std::string&
   }
 }
 
-std::string cached_steps_text(const BoundPlan& bound) {
-  std::string arguments, out;
-  for (const int slot : bound.cached_arguments) {
-    arguments += text(arguments.empty() ? "%" : ", %", slot);
-  }
-  for (std::size_t s = 0; s < bound.is_cached_step.size(); ++s) {
-    if (bound.is_cached_step[s]) {
-      out += text("# step ", s, " runs when one of ", arguments, " has changed\n");
+std::string cached_steps_text(const CachedSteps& cached) {
+  std::string out;
+  for (const CachedGroup& group : cached.groups) {
+    std::string arguments;
+    for (const int slot : group.arguments) {
+      arguments += text(arguments.empty() ? "%" : ", %", slot);
+    }
+    for (const int step : group.steps) {
+      out += text("# step ", step, " runs when one of ", arguments, " has changed\n");
     }
   }
   return out;
@@ -80,7 +81,8 @@ std::string cached_steps_text(const BoundPlan& bound) {
 
 std::string print_memory(const Program& program, const BoundPlan& bound) {
   return print_memory(program, memory_of(bound),
-                      {text("; packed: ", bound.packed_bytes, " bytes"), cached_steps_text(bound)});
+                      {text("; packed: ", bound.weight_bytes, " bytes"),
+                       cached_steps_text(bound.facts->cached)});
 }
 
 std::string print_library_calls(const BoundPlan& bound) {

@@ -39,6 +39,10 @@ class Packer {
   virtual std::size_t packed_bytes() const { return 0; }
   /// REQUIRES: packed_bytes() is not 0. Throws sdk::Failure.
   virtual void pack(const void*, void*) const {}
+  /// Whether `other` packs an operand into the same layout: both may read what either packed.
+  virtual bool packs_like(const Packer& other) const { return this == &other; }
+  /// An estimate of the memory that the object keeps, such as generated code.
+  virtual std::size_t retained_bytes() const { return 256; }
   /// The number of parts of the packed operand; threads may pack different ones at a time.
   virtual std::int64_t packing_parts() const { return 1; }
   /// Packs one part. REQUIRES: as pack(); `part` is below packing_parts().

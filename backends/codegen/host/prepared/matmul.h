@@ -33,9 +33,13 @@ enum class RhsUse : std::uint8_t {
 class PreparedMatmul : public Packer {
  public:
   virtual std::size_t scratch_bytes() const = 0;
-  /// The bytes of a packed rhs, if several runs share it: a function of its use, N, K and strides
-  /// alone, so that matmuls of different M share one packed rhs. 0: the rhs is read in place.
+  /// The bytes of a packed rhs, if several runs share it. 0: the rhs is read in place. The packed
+  /// layout is a function of N, K, the strides of the rhs and the dtype alone, so that matmuls of
+  /// different M and use share one packed rhs.
   std::size_t packed_bytes() const override { return 0; }
+  /// The bytes that the first `columns` columns of a wider rhs take when packed: a matmul of N
+  /// columns that begin there reads the packed wider rhs from that offset. -1: it cannot.
+  virtual std::int64_t packed_offset(std::int64_t /*columns*/) const { return -1; }
   /// The name of its implementation, for dumps.
   virtual std::string description() const { return "the library"; }
   /// `rhs`: packed by pack() if packed_bytes() > 0. `bias`: N
