@@ -16,8 +16,9 @@ struct BinaryCrossentropyOptions {
 
 /// Returns the cross-entropy -sum(target * log(output)) over the axis, which is dropped.
 /// Probabilities are divided by their sum, then clipped to [epsilon(), 1 - epsilon()]; logits go
-/// through a log-softmax. target and output: one shape and one floating-point dtype, kept.
-/// Gradients flow to both, but not to output where a probability is clipped.
+/// through a log-softmax. A target of 0 contributes nothing, even for a logit of -inf. target and
+/// output: one shape and one floating-point dtype, kept. Gradients flow to both, but not to output
+/// where a probability is clipped.
 /// Errors: ValueError for different shapes or an axis out of range; TypeError for other dtypes.
 ///     const auto target = K::constant({{0., 1.}}), output = K::constant({{0.5, 0.5}});
 ///     K::eval(K::categorical_crossentropy(target, output));  // [0.6931472]
@@ -38,7 +39,8 @@ KILN_API Tensor sparse_categorical_crossentropy(const Operand& target, const Ope
 
 /// Returns the binary cross-entropy of each element, max(z, 0) - z * target + log(1 + e^-|z|) for
 /// the logit z. A probability p is clipped to [epsilon(), 1 - epsilon()] and converted to the logit
-/// log(p / (1 - p)). target and output: one floating-point dtype, kept; they broadcast.
+/// log(p / (1 - p)). The loss of an infinite logit is 0 for the target that it predicts, infinity
+/// for others. target and output: one floating-point dtype, kept; they broadcast.
 /// Errors: TypeError for other dtypes; ValueError if shapes do not broadcast.
 ///     const auto target = K::constant({0., 1.}), output = K::constant({0.5, 0.5});
 ///     K::eval(K::binary_crossentropy(target, output));  // [0.6931472 0.6931472]

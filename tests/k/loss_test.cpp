@@ -167,6 +167,47 @@ std::vector<Row> loss_rows() {
          return gradients(sum(loss), {x[1]})[0];
        },
        f32({2}, {0.5, -0.5})},
+      // A target of 0 contributes nothing, and an infinite logit has a finite slope.
+      {"categorical_crossentropy of a logit of -inf",
+       {f32({2, 3}, {0.25, 0, 0.75, 0, 1, 0}), f32({2, 3}, {0, -kInf, 0, 0, -kInf, 0})},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1], {.from_logits = true}); },
+       f32({2}, {0.693147181, kInf})},
+      {"categorical_crossentropy gradient beside a logit of -inf",
+       {f32({1, 3}, {0.25, 0, 0.75}), f32({1, 3}, {0, -kInf, 0})},
+       [](const Tensors& x) {
+         const Tensor loss = categorical_crossentropy(x[0], x[1], {.from_logits = true});
+         return concatenate(gradients(sum(loss), {x[0], x[1]}));
+       },
+       f32({1, 6}, {0.693147181, 0, 0.693147181, 0.25, 0, -0.25})},
+      {"categorical_crossentropy of logits without a distribution",
+       {f32({3, 2}, {1, 0, 1, 0, 1, 0}), f32({3, 2}, {-kInf, -kInf, kInf, 0, kNaN, 0})},
+       [](const Tensors& x) { return categorical_crossentropy(x[0], x[1], {.from_logits = true}); },
+       f32({3}, {kNaN, kNaN, kNaN})},
+      {"sparse_categorical_crossentropy of a logit of -inf",
+       {i64({2}, {0, 1}), f32({2, 3}, {0, -kInf, 0, 0, -kInf, 0})},
+       [](const Tensors& x) {
+         return sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true});
+       },
+       f32({2}, {0.693147181, kInf})},
+      {"sparse_categorical_crossentropy gradient beside a logit of -inf",
+       {i64({1}, {0}), f32({1, 3}, {0, -kInf, 0})},
+       [](const Tensors& x) {
+         const Tensor loss = sparse_categorical_crossentropy(x[0], x[1], {.from_logits = true});
+         return gradients(sum(loss), {x[1]})[0];
+       },
+       f32({1, 3}, {-0.5, 0, 0.5})},
+      {"binary_crossentropy of infinite logits",
+       {f32({7}, {0, 1, 0, 1, 0.5, 0.5, 0}),
+        f32({7}, {-kInf, kInf, kInf, -kInf, kInf, -kInf, kNaN})},
+       [](const Tensors& x) { return binary_crossentropy(x[0], x[1], {.from_logits = true}); },
+       f32({7}, {0, 0, kInf, kInf, kInf, kInf, kNaN})},
+      {"binary_crossentropy gradient of infinite logits",
+       {f32({6}, {0, 1, 0, 1, 0.5, 0.5}), f32({6}, {-kInf, kInf, kInf, -kInf, kInf, -kInf})},
+       [](const Tensors& x) {
+         const Tensor loss = binary_crossentropy(x[0], x[1], {.from_logits = true});
+         return gradients(sum(loss), {x[1]})[0];
+       },
+       f32({6}, {0, 0, 1, -1, 0.5, -0.5})},
       {"categorical_crossentropy of no samples", {Array::zeros({0, 3}), Array::zeros({0, 3})},
        [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); }, Array::zeros({0})},
       {"categorical_crossentropy of one class", {f32({2, 1}, {1, 1}), f32({2, 1}, {0.3, 0.7})},

@@ -31,6 +31,15 @@ Value clip_probabilities(const Value& probabilities) {
 
 Value log(const Value& x) { return ir::unary(Op::Log, x); }
 
+/// x, but 0 where it is infinite and the weight is 0: 0 * inf is NaN, although a target of 0
+/// contributes nothing.
+Value without_unweighted_infinities(const Value& x, const Value& weight) {
+  const Value infinite =
+      ir::equal_to(ir::unary(Op::Abs, x), ir::like(x, std::numeric_limits<double>::infinity()));
+  const Value unweighted = ir::equal_to(weight, ir::zeros_like(weight));
+  return ir::select(ir::binary(Op::And, infinite, unweighted), ir::zeros_like(x), x);
+}
+
 void require_equal_shapes(const Value& target, const Value& output) {
   if (equal(target.dims(), output.dims()) != ir::Ternary::No) return;
   Call::value_error("target", text("target and output have different shapes ",
@@ -70,15 +79,15 @@ Tensor categorical_crossentropy(const Operand& target, const Operand& output,
   float_of(output, "output");
   require_equal_shapes(labels, raw);
   const int axis = axis_of(options.axis, raw.rank());
-  const Value x = widened(raw);
+  const Value x = widened(raw), weights = widened(labels);
   Value logs;
   if (options.from_logits) {
-    logs = ir::log_softmax(x, axis);
+    logs = without_unweighted_infinities(ir::log_softmax(x, axis), weights);
   } else {
     const Value sum = ir::reduce_sum(x, {axis});
     logs = log(clip_probabilities(x / ir::broadcast_over(sum, x.dims(), {axis})));
   }
-  const Value loss = -ir::reduce_sum(widened(labels) * logs, {axis});
+  const Value loss = -ir::reduce_sum(weights * logs, {axis});
   return wrap(ir::cast(loss, raw.dtype()));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("categorical_crossentropy", where_of(target, output));
@@ -112,7 +121,11 @@ Tensor binary_crossentropy(const Operand& target, const Operand& output,
     const Value p = clip_probabilities(z);
     z = log(p / (1.0 - p));
   }
-  const Value loss = positive_part(z) - z * t + log1p_exp_of_minus_abs(z);
+  const Value zero = ir::zeros_like(z);
+  // max(z, 0) - z t as one product: the difference of two infinities is NaN.
+  const Value weight = ir::select(ir::less_equal_to(z, zero), zero, ir::like(z, 1)) - t;
+  const Value factor = options.from_logits ? without_unweighted_infinities(z, weight) : z;
+  const Value loss = factor * weight + log1p_exp_of_minus_abs(z);
   return wrap(ir::cast(loss, raw.dtype()));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("binary_crossentropy", where_of(target, output));
