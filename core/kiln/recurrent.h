@@ -25,7 +25,9 @@ struct RnnOptions {
   /// iteration.
   bool go_backwards = false;
   /// (samples, time) or (samples, time, 1), any dtype. Where it is 0, the step repeats the previous
-  /// output (zeros before the first unmasked step) and keeps the states.
+  /// output (zeros before the first unmasked step) and keeps the states. Such a step contributes
+  /// nothing to gradients, even if its slope is infinite: in the rows of masked samples, the step
+  /// function gets an unmasked input and the initial states that belong to it.
   Tensor mask = {};
   /// Tensors that the step function gets after the states.
   std::vector<Tensor> constants = {};

@@ -26,6 +26,46 @@ Value broadcast_mask(const Value& mask, const Value& x) {
   return ir::broadcast(mask, x.dims(), {0});
 }
 
+/// What the step function computes with where the mask is 0: values of a step that is taken. A step
+/// that is not taken may have an infinite slope where it is, and 0 * inf would be its gradient.
+class Substitutes {
+ public:
+  /// `mask`: bool, (time, samples).
+  explicit Substitutes(const Value& mask) {
+    const Dim count = product(mask.dims());
+    const Value flat = ir::reshape(mask, {count});
+    const Value number = ir::iota({DType::Int64, {count}}, 0), end = ir::dim_size(count);
+    const Value numbers = ir::select(flat, number, ir::broadcast_to(end, {count}));
+    const Value first = ir::reduce(ir::Op::Min, numbers, {0});
+    const Value zero = ir::scalar_constant_int(DType::Int64, 0);
+    const Value one = ir::scalar_constant_int(DType::Int64, 1);
+    exists_ = ir::less(first, end);
+    first_ = ir::binary(ir::Op::Maximum, ir::binary(ir::Op::Minimum, first, end - one), zero);
+    sample_ = ir::binary(ir::Op::Mod, first_, ir::dim_size(mask.dims()[1]));
+  }
+
+  /// Of inputs (time, samples, ..): the first one that is not masked.
+  Value of_inputs(const Value& x) const {
+    Dims dims(x.dims().begin() + 1, x.dims().end());
+    dims[0] = x.dims()[0] * dims[0];
+    return row(ir::reshape(x, dims), first_);
+  }
+  /// Of initial states (samples, ..): those of the sample with that input.
+  Value of_states(const Value& x) const { return row(x, sample_); }
+
+ private:
+  /// rows[index]; anything if there are no rows; 0.5 if every step is masked, where functions with
+  /// poles at 0 or 1 have finite slopes.
+  Value row(const Value& rows, const Value& index) const {
+    const Value picked = ir::gather(rows, ir::broadcast_to(index, {min(1, rows.dims()[0])}));
+    const Value x = ir::stop_gradient(ir::reduce_max(picked, {0}));
+    if (!is_float(x.dtype())) return x;
+    return ir::select(ir::broadcast_to(exists_, x.dims()), x, ir::like(x, 0.5));
+  }
+
+  Value exists_, first_, sample_;  // scalars
+};
+
 /// The results of one step, as values.
 struct Step {
   Value output;
@@ -53,6 +93,7 @@ class Rnn {
       constants_.push_back(wrap(value_of(options.constants, i, "constants")));
     }
     limit_length();
+    substitute_inputs();
   }
 
   RnnResult run() { return options_.unroll ? unrolled() : scanned(); }
@@ -96,11 +137,30 @@ class Rnn {
     if (mask_) mask_ = ir::slice_axis(mask_, 0, 0, length_);
   }
 
-  /// Calls the step function. Throws ValueError unless the new states have the types of the old
-  /// ones.
-  Step call_step(const Value& input, const std::vector<Value>& states) {
+  void substitute_inputs() {
+    if (!mask_) return;
+    for (std::size_t i = 0; i < initial_.size(); ++i) {
+      require_samples(initial_[i], text("state ", i));
+    }
+    const Substitutes substitutes(mask_);
+    x_ = ir::select(ir::broadcast(mask_, x_.dims(), {0, 1}), x_,
+                    ir::broadcast_to(substitutes.of_inputs(x_), x_.dims()));
+    for (const Value& state : initial_) substitutes_.push_back(substitutes.of_states(state));
+  }
+
+  /// Calls the step function; `mask` (samples) is empty without a mask. Throws ValueError unless
+  /// the new states have the types of the old ones.
+  Step call_step(const Value& input, const std::vector<Value>& states, const Value& mask) {
     std::vector<Tensor> arguments;
-    for (const Value& state : states) arguments.push_back(wrap(state));
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const Value& state = states[i];
+      if (!mask) {
+        arguments.push_back(wrap(state));
+        continue;
+      }
+      arguments.push_back(wrap(ir::select(broadcast_mask(mask, state), state,
+                                          ir::broadcast_to(substitutes_[i], state.dims()))));
+    }
     arguments.insert(arguments.end(), constants_.begin(), constants_.end());
     const StepResult result = [&] {
       const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
@@ -126,14 +186,17 @@ class Rnn {
   /// Throws ValueError unless a mask can select outputs and states along axis 0.
   void require_maskable(const Step& step) const {
     if (!mask_) return;
-    const auto require = [&](const Value& x, const std::string& what) {
-      if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Ternary::No) return;
-      Call::value_error("mask", text(what, " has no axis 0 of ", samples_,
-                                     " samples for the mask (", what, " ", x.type(), ", mask ",
-                                     value_of(options_.mask, "mask").type(), ")"));
-    };
-    require(step.output, "the step's output");
-    for (std::size_t i = 0; i < step.states.size(); ++i) require(step.states[i], text("state ", i));
+    require_samples(step.output, "the step's output");
+    for (std::size_t i = 0; i < step.states.size(); ++i) {
+      require_samples(step.states[i], text("state ", i));
+    }
+  }
+
+  void require_samples(const Value& x, const std::string& what) const {
+    if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Ternary::No) return;
+    Call::value_error("mask", text(what, " has no axis 0 of ", samples_,
+                                   " samples for the mask (", what, " ", x.type(), ", mask ",
+                                   value_of(options_.mask, "mask").type(), ")"));
   }
 
   /// Throws ValueError unless an unrolled step's output has the type of the one before.
@@ -180,11 +243,12 @@ class Rnn {
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t t = options_.go_backwards ? length - 1 - i : i;
       const ir::PositionScope position(ir::scalar_constant_int(DType::Int64, t));
-      Step step = call_step(step_of(x_, t), states);
+      const Value mask = mask_ ? step_of(mask_, t) : Value();
+      Step step = call_step(step_of(x_, t), states, mask);
       if (output) require_same_output(step.output, output);
-      if (mask_) {
+      if (mask) {
         if (!output) output = ir::zeros_like(step.output);
-        step = masked(step, step_of(mask_, t), output, states);
+        step = masked(step, mask, output, states);
       }
       output = step.output;
       states = step.states;
@@ -201,21 +265,23 @@ class Rnn {
   }
 
   RnnResult scanned() {
-    // Parameters: t, states, x[t]; then with a mask the previous output and mask[t].
+    // Parameters: t, states, x[t], with a mask mask[t]; later the output after the states.
     std::vector<ir::Type> types{{DType::Int64, {}}};
     for (const Value& state : initial_) types.push_back(state.type());
     ir::Type slice = x_.type();
     slice.dims.erase(slice.dims.begin());
     types.push_back(slice);
+    if (mask_) types.push_back({DType::Bool, {samples_}});
 
     const ir::LambdaBuilder builder(types);
     const Value& t = builder.parameters()[0];
     const Value& input = builder.parameters()[1 + initial_.size()];
+    const Value mask = mask_ ? builder.parameters().back() : Value();
     Step step;
     {
       const ir::Trace::Scope tracing(trace_);
       const ir::PositionScope position(t);
-      step = call_step(input, states_of(builder));
+      step = call_step(input, states_of(builder), mask);
     }
     return close_scan(builder, types, step);
   }
@@ -224,16 +290,15 @@ class Rnn {
                        Step step) {
     // The output is always carried, too: it gives the last output, zeros over no steps. Its type is
     // known only after the trace, so the traced body is moved to a second set of parameters.
-    std::vector<ir::Type> all(types.begin(), types.end() - 1);
-    all.push_back(step.output.type());
-    all.push_back(types.back());
-    if (mask_) all.push_back({DType::Bool, {samples_}});
+    const std::size_t states = initial_.size();
+    std::vector<ir::Type> all = types;
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(states) + 1, step.output.type());
     const ir::LambdaBuilder builder(all);
     const std::vector<Value>& own = builder.parameters();
-    const std::size_t states = initial_.size();
     ir::Replacements map;
-    for (std::size_t i = 0; i <= states; ++i) map.emplace(traced.parameters()[i], own[i]);
-    map.emplace(traced.parameters()[states + 1], own[states + 2]);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      map.emplace(traced.parameters()[i], own[i <= states ? i : i + 1]);
+    }
 
     std::vector<Value> results = step.states;
     results.push_back(step.output);
@@ -275,7 +340,7 @@ class Rnn {
   const RnnOptions& options_;
   Dim samples_, length_;
   Value x_, mask_;  // time-major
-  std::vector<Value> initial_;
+  std::vector<Value> initial_, substitutes_;  // states; of masked samples, (..)
   std::vector<Tensor> constants_;
   ir::Trace trace_;  // of the step function
 };
