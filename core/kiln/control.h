@@ -54,7 +54,10 @@ KILN_API void clear_session();
 /// dtype. A scalar condition selects one branch, and only that one runs if it is a function.
 /// Otherwise the choice is elementwise; a condition of lower rank is extended by trailing axes, so
 /// that (4,3) selects rows of (4,3,2). Condition and branches are of any dtype; no gradient flows
-/// to the condition.
+/// to the condition. An elementwise choice computes both branches, and the gradient of an element
+/// that is not chosen is 0 times its slope: NaN if that is infinite, as in NumPy and TensorFlow.
+/// Replace the operand of such a branch where it is not chosen, or use a scalar condition with
+/// functions as branches, of which only one runs.
 /// Errors: ValueError if the condition has a higher rank or shapes differ; TypeError if the dtypes
 /// of the branches differ. Formula: Keras 2.2.5.
 ///     const auto x = K::constant({-1., 4.});
