@@ -233,6 +233,9 @@ Value dot(const Value& lhs, const Ints& lhs_labels, const Value& rhs, const Ints
 
 Value identity(const Value& x) { return unary(Op::Identity, x); }
 Value stop_gradient(const Value& x) { return unary(Op::StopGradient, x); }
+Value scale_gradient(const Value& x, const Value& scale) {
+  return binary(Op::ScaleGradient, x, scale);
+}
 Value softmax(const Value& x, int axis) { return make(Op::Softmax, AxisAttrs{axis}, {x}); }
 Value log_softmax(const Value& x, int axis) { return make(Op::LogSoftmax, AxisAttrs{axis}, {x}); }
 

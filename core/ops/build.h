@@ -89,6 +89,8 @@ Value dot(const Value& lhs, const Ints& lhs_labels, const Value& rhs, const Ints
           const Ints& result_labels);
 Value identity(const Value& x);
 Value stop_gradient(const Value& x);
+/// x, whose cotangent is multiplied by `scale`, floating-point of the same dims.
+Value scale_gradient(const Value& x, const Value& scale);
 Value softmax(const Value& x, int axis);
 Value log_softmax(const Value& x, int axis);
 

@@ -80,6 +80,8 @@ enum class Op : std::uint16_t {
   Window, Fold, Conv,
   // composites over whole axes
   Variance,
+  // composites with a gradient of their own
+  ScaleGradient,
 };
 
 /// The lowering class: how a backend runs an op. Passes dispatch on the class, not on ops.

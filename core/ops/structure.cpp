@@ -221,6 +221,16 @@ std::vector<Type> infer_require(Inference& in) {
   in.value_error(text("a condition of unknown kind ", static_cast<std::int64_t>(a.kind)));
 }
 
+std::vector<Type> infer_scale_gradient(Inference& in) {
+  const Type &x = in.type(0), &scale = in.type(1);
+  if (!is_float(scale.dtype)) in.type_error("the scale is not floating point");
+  if (scale.dims.size() != x.dims.size()) in.value_error("the ranks differ");
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    in.require_equal(scale.dims[i], x.dims[i], "the sizes of axis ", i, " differ");
+  }
+  return {x};
+}
+
 std::vector<Type> infer_host_call(Inference& in) {
   if (in.count() == 0 || !(in.type(0) == Type{DType::Int64, {}})) {
     in.type_error("position is not an int64 scalar");

@@ -16,6 +16,7 @@ std::vector<Value> expand_scatter_sub(const Node& node, std::span<const Value> o
 std::vector<Type> infer_dot(Inference& in);
 std::vector<Type> infer_scan(Inference& in);
 std::vector<Type> infer_cond(Inference& in);
+std::vector<Type> infer_scale_gradient(Inference& in);
 std::vector<Type> infer_host_call(Inference& in);
 std::vector<Type> infer_require(Inference& in);
 Grads grad_dot(const Grad& g);
@@ -130,6 +131,22 @@ inline constexpr OpDef kStructure[] = {
      .gradient = "none: by definition",
      .alias = true,
      .differentiable = false},
+    {.op = Op::ScaleGradient, .code = 68,
+     .name = "scale_gradient",
+     .operands = {"x", "scale"},
+     .arity = 2,
+     .lowering = Lowering::Composite,
+     .dtypes = kFloats,
+     .doc = "x, whose gradient is scaled. `scale` is floating-point, of the same dims.",
+     .infer = infer_scale_gradient,
+     .grad = [](const Grad& g) -> Grads {
+       const Value scaled = cast(g.dy[0], g.x[1].dtype()) * g.x[1];
+       return {cast(scaled, g.x[0].dtype()), {}};
+     },
+     .gradient = "dx = dy scale; none for scale",
+     .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
+       return {operands[0]};
+     }},
     {.op = Op::HostCall, .code = 58,
      .name = "host_call",
      .operands = {"position and inputs"},

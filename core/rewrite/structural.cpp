@@ -183,8 +183,9 @@ Value cond_constant(const Node& node) {
 using Examples = std::vector<Value>;
 
 constexpr StructuralRule kRules[] = {
-    {"drop_identity", "identity(x) = x; stop_gradient(x) = x; require(x) = x",
-     is_one_of<Op::Identity, Op::StopGradient, Op::Require>, drop_identity,
+    {"drop_identity",
+     "identity(x) = x; stop_gradient(x) = x; scale_gradient(x, s) = x; require(x) = x",
+     is_one_of<Op::Identity, Op::StopGradient, Op::ScaleGradient, Op::Require>, drop_identity,
      [](DType dtype) {
        const Value x = sample({2, 3}, dtype);
        const Value required = ir::make(

@@ -198,6 +198,17 @@ std::vector<Row> rows_by_hand() {
        {Array::zeros({2, 2, 1, 1, 3}), counted({1, 1, 3, 2})},
        [](const Tensors& x) { return bias_add(x[0], x[1], {.data_format = "channels_first"}); },
        f32({2, 2, 1, 1, 3}, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5})},
+      // Padding is no element, although it has the value of these.
+      {"pool2d max gradient of -inf beside padding", {f32({1, 2, 1, 1}, {-kInf, -kInf})},
+       [](const Tensors& x) {
+         const Tensor y = pool2d(x[0], {3, 1}, {.strides = 3, .padding = "same"});
+         return gradients(sum(y * 2), {x[0]})[0];
+       },
+       f32({1, 2, 1, 1}, {1, 1})},
+      {"pool2d max of the lowest integers beside padding",
+       {i32({1, 2, 1, 1}, {INT32_MIN, INT32_MIN})},
+       [](const Tensors& x) { return pool2d(x[0], {3, 1}, {.strides = 3, .padding = "same"}); },
+       i32({1, 1, 1, 1}, {INT32_MIN})},
       {"bias_add of six axes", {Array::zeros({1, 1, 2, 1, 1, 2}), f32({2}, {1, 2})},
        [](const Tensors& x) { return bias_add(x[0], x[1]); },
        f32({1, 1, 2, 1, 1, 2}, {1, 2, 1, 2})},

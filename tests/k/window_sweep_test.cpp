@@ -173,10 +173,14 @@ void add_transpose(Sweep& sweep, const Case& c) {
                image(c, dy, c.positions(), c.filters), "dx of transpose to " + c.text());
 }
 
-void add_pool(Sweep& sweep, const Case& c, bool is_max) {
+/// `lowest`: whether most elements have the value of the padding.
+void add_pool(Sweep& sweep, const Case& c, bool is_max, bool lowest = false) {
   const Windows& w = c.windows;
   const std::string mode = is_max ? "max" : "avg";
-  const Doubles x = numbers(w.elements(), 5);
+  Doubles x = numbers(w.elements(), 5);
+  for (double& element : x) {
+    if (lowest && element < 3) element = -std::numeric_limits<double>::infinity();
+  }
   const Doubles dy = numbers(w.batch * w.positions() * w.channels, 2);
   const loops::Pooled expected = loops::pool(w, is_max, x, dy);
   const PoolOptions options{c.strides(), c.padding_name(), c.format(), mode};
@@ -244,6 +248,7 @@ TEST_CASE("pooling over many sizes and strides", "[k]") {
   for (const std::size_t rank : {2u, 3u}) {
     for (const Case& c : cases(rank, "vs", false)) {
       add_pool(sweep, c, true);
+      add_pool(sweep, c, true, /*lowest=*/true);
       add_pool(sweep, c, false);
     }
   }

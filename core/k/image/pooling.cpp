@@ -59,24 +59,51 @@ Value elements_along(const Pool& pool, std::size_t i, const Dims& dims) {
   return end - ir::binary(Op::Maximum, first, number(0));
 }
 
+/// The axes without padding contribute a number, the others a tensor, empty if there are none.
+struct ElementCounts {
+  double unpadded = 1;
+  Value padded;  // int64
+};
+
+/// The number of elements of x in each window is the product of both; `dims`: those of the results.
+ElementCounts element_counts(const Pool& pool, const Dims& dims) {
+  ElementCounts counts;
+  for (std::size_t i = 0; i < pool.windows.size(); ++i) {
+    const bool padded = pool.sliding.low[i] != Dim(0) || pool.sliding.high[i] != Dim(0);
+    if (!padded) {
+      counts.unpadded *= static_cast<double>(pool.windows[i].value());
+      continue;
+    }
+    const Value along = elements_along(pool, i, dims);
+    counts.padded = counts.padded ? counts.padded * along : along;
+  }
+  return counts;
+}
+
 /// The mean of each window, padding excluded. REQUIRES: float32 or wider, for the range of sums.
 Value average(const Pool& pool) {
   const std::size_t n = pool.windows.size();
   const Value sum = ir::reduce_sum(windows_of(pool, ir::scalar_constant(pool.x.dtype(), 0)),
                                    counting(static_cast<std::int64_t>(n) + 2, n));
-  Value count;
-  double unpadded = 1;  // elements of a window along the axes without padding
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool padded = pool.sliding.low[i] != Dim(0) || pool.sliding.high[i] != Dim(0);
-    if (!padded) {
-      unpadded *= static_cast<double>(pool.windows[i].value());
-      continue;
-    }
-    const Value along = elements_along(pool, i, sum.dims());
-    count = count ? count * along : along;
-  }
-  if (!count) return sum / unpadded;
-  return sum / (ir::cast(count, sum.dtype()) * unpadded);
+  const ElementCounts counts = element_counts(pool, sum.dims());
+  if (!counts.padded) return sum / counts.unpadded;
+  return sum / (ir::cast(counts.padded, sum.dtype()) * counts.unpadded);
+}
+
+/// The largest element of each window. Padding has the lowest value and ties with elements of that
+/// value, so its share of the gradient is given to them.
+Value maximum(const Pool& pool) {
+  const std::size_t n = pool.windows.size();
+  const Value low = lowest(pool.x.dtype());
+  const Value y = ir::reduce_max(windows_of(pool, low),
+                                 counting(static_cast<std::int64_t>(n) + 2, n));
+  const ElementCounts counts = element_counts(pool, y.dims());
+  if (!counts.padded || !is_float(y.dtype())) return y;
+  double size = 1;
+  for (const Dim& window : pool.windows) size *= static_cast<double>(window.value());
+  const Value count = ir::cast(counts.padded, widened(y).dtype()) * counts.unpadded;
+  const Value tied = ir::equal_to(y, ir::broadcast_to(low, y.dims()));
+  return ir::scale_gradient(y, ir::select(tied, size / count, ir::like(count, 1)));
 }
 
 Tensor pooled(const Operand& operand, const Steps& pool_size, const PoolOptions& options,
@@ -98,9 +125,7 @@ Tensor pooled(const Operand& operand, const Steps& pool_size, const PoolOptions&
   pool.sliding =
       sliding_of(pool.x, pool.windows, pool.strides, Ints(spatial, 1), padding, "pool_size");
   pool.x = is_max ? pool.sliding.input : widened(pool.sliding.input);
-  const Value y = is_max ? ir::reduce_max(windows_of(pool, lowest(x.dtype())),
-                                          counting(static_cast<std::int64_t>(spatial) + 2, spatial))
-                         : ir::cast(average(pool), x.dtype());
+  const Value y = is_max ? maximum(pool) : ir::cast(average(pool), x.dtype());
   return wrap(channels_from_end(y, format));
 }
 

@@ -329,6 +329,8 @@ std::vector<Case> cases() {
      }},
     {Op::Identity, one, unary<Op::Identity>, MAP1(a)},
     {Op::StopGradient, one, unary<Op::StopGradient>, MAP1(a), "", -2, 2, 0},
+    {Op::ScaleGradient, {f64({3}), f64({3})}, binary<Op::ScaleGradient>,
+     [](const Lists& x) { return x[0]; }, "", -2, 2, 0},
     {Op::HostCall, {}, nullptr, nullptr, "tests/runtime: a call needs a host"},
     {Op::Softmax, one, along_rows<Op::Softmax>, ROWS(softmax(r))},
     {Op::LogSoftmax, one, along_rows<Op::LogSoftmax>, ROWS(log_of(softmax(r)))},

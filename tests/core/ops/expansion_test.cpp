@@ -224,6 +224,12 @@ void check_require() {
   }
 }
 
+void check_scale_gradient() {
+  for_each_float_operand([](const Ints& dims, const Array& x) {
+    check_close(expanded(Op::ScaleGradient, ir::NoAttrs{}, {x, Array::full(dims, 2)}), doubles(x));
+  });
+}
+
 /// x - rate * (the sum of the updates of each row).
 Doubles scatter_sub(const Array& x, double rate, const Ints& indices, const Array& updates) {
   Doubles y = doubles(x);
@@ -265,6 +271,7 @@ const Expansion kExpansions[] = {
     {Op::LogSoftmax, [] { check_softmax(Op::LogSoftmax); }},
     {Op::Conv, check_conv},
     {Op::Require, check_require},
+    {Op::ScaleGradient, check_scale_gradient},
     {Op::Variance, check_variance},
     {Op::ScatterSub, check_scatter_sub},
 };
