@@ -110,6 +110,19 @@ Value* float_to_integer(const Emit& e, DType to, Value* x) {
   return e.b.CreateIntrinsic(id, {type, x->getType()}, {x});
 }
 
+/// Rounds an int64 or uint64 to odd to a multiple of 2^11, where that makes it exact in float64:
+/// below -2^53 and from 2^53 on.
+Value* to_odd_multiple(const Emit& e, bool is_signed, Value* x) {
+  llvm::Type* type = x->getType();
+  Value* low = e.b.CreateAnd(x, e.integer(type, 0x7ff));
+  Value* odd = e.b.CreateSelect(e.b.CreateICmpNE(low, e.integer(type, 0)),
+                                e.integer(type, 0x800), e.integer(type, 0));
+  Value* multiple = e.b.CreateOr(e.b.CreateXor(x, low), odd);
+  Value* shifted = is_signed ? e.b.CreateAdd(x, e.integer(type, 1ull << 53)) : x;
+  Value* is_exact = e.b.CreateICmpULT(shifted, e.integer(type, 1ull << (is_signed ? 54 : 53)));
+  return e.b.CreateSelect(is_exact, x, multiple);
+}
+
 Value* integer_to_float(const Emit& e, DType from, DType to, Value* x) {
   const bool is_signed = info(from).kind == DTypeKind::Signed;
   const auto make = [&](llvm::Type* scalar) {
@@ -117,6 +130,7 @@ Value* integer_to_float(const Emit& e, DType from, DType to, Value* x) {
     return is_signed ? e.b.CreateSIToFP(x, type) : e.b.CreateUIToFP(x, type);
   };
   if (!is_half(to)) return make(e.register_type(to));
+  if (dtype_bytes(from) == 8) x = to_odd_multiple(e, is_signed, x);
   return rounded(e, to, to_odd_float32(e, make(e.b.getDoubleTy())));
 }
 

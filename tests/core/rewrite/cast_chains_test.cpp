@@ -7,6 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/core/ops/evaluate.h"
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstring>
@@ -123,6 +124,40 @@ void append_element(std::vector<std::byte>& bytes, long double x, DType dtype) {
   }
 }
 
+/// Appends ties of every float format, and their neighbours in the formats that are wider: near 1,
+/// at the ends of the exponents of the format and of the integers, where integers have more digits
+/// than float64.
+void append_near_ties(std::vector<long double>& all) {
+  for (const DType dtype : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64}) {
+    const FloatFormat format = float_format(dtype);
+    const int highest = std::ilogb(format.largest);
+    for (const int power : {format.lowest - 1, format.lowest, -1, 0, 15, 30, 31, 32, 52, 53, 54, 62,
+                            63, 64, highest}) {
+      if (power < format.lowest - 1 || power > highest) continue;
+      // Subnormals have the last bit of the smallest normal numbers.
+      const int half = std::max(power, format.lowest) - format.digits;
+      for (const long double steps : {0.0L, 1.0L, 2.0L, 5.0L, -1.0L}) {
+        const long double tie = std::ldexp(1.0L, power) + std::ldexp(2 * steps + 1, half);
+        for (const int bits : {0, 24, 53, 63}) {
+          const long double near = std::ldexp(1.0L, bits == 0 ? 0 : power - bits);
+          all.insert(all.end(), {tie, tie - near, tie + near});
+        }
+      }
+    }
+  }
+}
+
+/// Whether x is below the smallest normal number of a format and rounds to it: the semantics leave
+/// open whether such a result is flushed before it is rounded.
+bool rounds_to_smallest_normal(long double x) {
+  const auto is_limit = [&](DType dtype) {
+    const FloatFormat format = float_format(dtype);
+    const long double normal = std::ldexp(1.0L, format.lowest);
+    return format.flushes && x < normal && x >= normal - std::ldexp(normal, -format.digits);
+  };
+  return is_limit(DType::BFloat16) || is_limit(DType::Float32) || is_limit(DType::Float64);
+}
+
 /// Numbers around every limit of every dtype, ties of roundings, halves, subnormals.
 std::vector<long double> numbers() {
   std::vector<long double> all{0.0L, 0.3L, 0.5L, 0.75L, 1.0L, 1.5L, 2.0L, 2.5L, 3.0L, 5.0L, 7.0L,
@@ -138,7 +173,11 @@ std::vector<long double> numbers() {
     const long double subnormal = std::ldexp(normal, 1 - format.digits);
     all.insert(all.end(), {normal, subnormal, 3 * subnormal, normal / 2, format.largest});
   }
+  append_near_ties(all);
+  all.erase(std::remove_if(all.begin(), all.end(), rounds_to_smallest_normal), all.end());
   all.push_back(std::numeric_limits<long double>::infinity());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   const std::size_t count = all.size();
   for (std::size_t i = 0; i < count; ++i) all.push_back(-all[i]);
   all.push_back(std::numeric_limits<long double>::quiet_NaN());
@@ -289,6 +328,29 @@ TEST_CASE("casts: single casts follow the semantics of core/ops/op.h") {
     std::vector<Chain> chains;
     for (const DType to : all_dtypes()) chains.push_back({from, to});
     check_chains(chains);
+  }
+}
+
+TEST_CASE("casts: those of arrays and of folded constants follow the same semantics") {
+  for (const DType from : all_dtypes()) {
+    const Grid& grid = grids()[static_cast<std::size_t>(from)];
+    const auto* bytes = static_cast<const std::byte*>(grid.elements.data());
+    for (const DType to : all_dtypes()) {
+      CHECK(mismatch_of({from, to}, grid.elements.astype(to)) == "");
+      std::vector<std::byte> folded;
+      std::vector<Value> casts;
+      for (std::size_t i = 0; i < grid.values.size(); ++i) {
+        const auto* first = bytes + i * dtype_bytes(from);
+        const Value x = ir::constant({from, {}}, {first, first + dtype_bytes(from)});
+        casts.push_back(ir::make(ir::Op::Cast, ir::CastAttrs{to}, {x}));
+      }
+      for (const Value& y : rewrite::Simplifier().simplify(casts)) {
+        const auto& constant = y.node->as<ir::ConstantAttrs>();
+        folded.insert(folded.end(), constant.data.bytes->begin(), constant.data.bytes->end());
+      }
+      const auto count = static_cast<std::int64_t>(grid.values.size());
+      CHECK(mismatch_of({from, to}, Array::copy_of(folded.data(), {count}, to)) == "");
+    }
   }
 }
 
