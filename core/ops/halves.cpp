@@ -1,3 +1,4 @@
+// Casts by an ordinary node, which gradients pass through.
 #include "core/ops/halves.h"
 
 #include "core/ops/build.h"

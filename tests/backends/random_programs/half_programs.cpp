@@ -96,9 +96,9 @@ HalfProgram dots_with_an_invariant_over_steps(DType dtype) {
   Builder builder(dtype);
   const Tensor w = builder.full({1, 1}, 1.0 / 256);
   const Tensor x = builder.full({1, 20, 1}, 4000);
-  return builder.with({added_over_steps(builder, x, builder.full({1, 1}, 0), [&](const Tensor& row) {
-    return dot(row, w);
-  })});
+  const Tensor start = builder.full({1, 1}, 0);
+  const auto term = [&](const Tensor& row) { return dot(row, w); };
+  return builder.with({added_over_steps(builder, x, start, term)});
 }
 
 /// A state that stays 0, so that the operands of the matmuls are computed in the loop.
