@@ -23,7 +23,7 @@ class DimEvaluator {
   enum class Action : std::uint8_t { Push, Load, Reload, Add, Mul, FloorDiv, Mod, Max, Min };
   struct Step {
     Action action = Action::Push;
-    std::int64_t number = 0;  // Push: the integer; Load: the index into values; Reload: of the stack
+    std::int64_t number = 0;  // Push: the integer; Load, Reload: the index into values, the stack
   };
   /// The entry of the stack that holds the result of each operation.
   using Results = std::unordered_map<const DimAtom*, std::size_t>;

@@ -51,7 +51,9 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
     if (term.coefficient % by.coefficient != 0) return std::nullopt;
     term.coefficient /= by.coefficient;
     for (const DimAtomRef& factor : by.factors) {
-      const auto same = [&](const DimAtomRef& other) { return compare_atoms(*factor, *other) == 0; };
+      const auto same = [&](const DimAtomRef& other) {
+        return compare_atoms(*factor, *other) == 0;
+      };
       const auto found = std::find_if(term.factors.begin(), term.factors.end(), same);
       if (found == term.factors.end()) return std::nullopt;
       term.factors.erase(found);

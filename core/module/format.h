@@ -34,8 +34,8 @@ inline constexpr std::uint16_t kFirstMinorWithSharedDims = 4;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;
 
-/// The kinds of a factor of a dim, which precede its number. Before kFirstMinorWithSharedDims, other
-/// kinds than a symbol are an ir::DimOp, and its operands follow.
+/// The kinds of a factor of a dim, which precede its number. Before kFirstMinorWithSharedDims,
+/// other kinds than a symbol are an ir::DimOp, and its operands follow.
 inline constexpr std::uint64_t kSymbolFactor = 0;
 inline constexpr std::uint64_t kOperationFactor = 1;
 

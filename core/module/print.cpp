@@ -176,7 +176,9 @@ class Printer {
   void put(const std::string& value) { append_quoted(body_, value); }
   void put(const ir::Dim& dim) {
     const ir::Dim& local = symbols_(dim);
-    if (!local.is_static() && local.expr()->operations > kMaxInlineOperations) name_operations(local);
+    const bool is_large =
+        !local.is_static() && local.expr()->operations > kMaxInlineOperations;
+    if (is_large) name_operations(local);
     append_text(body_, local, append_operation_);
   }
   /// Defines the operations of `local` that are too large to be printed at every use.

@@ -9,7 +9,7 @@ namespace kiln::module {
 
 inline constexpr std::string_view kTextVersion = "0.1";
 inline constexpr std::size_t kBlobLineBytes = 40;
-/// Operations of dims with more operations than this, themselves included, have a line of their own.
+/// Operations of dims that have more operations, themselves included, have lines of their own.
 inline constexpr std::uint32_t kMaxInlineOperations = 16;
 
 /// Whether the attribute is an id, which is written as a number by first use within the module.

@@ -134,7 +134,8 @@ std::uint32_t run_body(void* context, std::uint64_t begin, std::uint64_t end) no
   try {
     return body.function(body.context, begin, end);
   } catch (const std::exception& error) {
-    log_broken(nullptr, "parallel_for", text("the body threw an exception (", exception_text(error), ")"));
+    log_broken(nullptr, "parallel_for",
+               text("the body threw an exception (", exception_text(error), ")"));
   } catch (...) {
     log_broken(nullptr, "parallel_for", "the body threw an exception");
   }

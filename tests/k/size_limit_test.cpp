@@ -110,7 +110,9 @@ TEST_CASE("sizes beyond the limits are errors of the function that makes them", 
   }) == "reshape: a dimension nests more than 1024 divisions, remainders, maxima and minima");
   const Tensor elems = vector_input();
   const std::function<Tensor(const Tensor&, int)> nested = [&](const Tensor& x, int depth) {
-    const auto step = [&](const Tensor& sum, const Tensor& e) { return nested(sum + e, depth - 1); };
+    const auto step = [&](const Tensor& sum, const Tensor& e) {
+      return nested(sum + e, depth - 1);
+    };
     return depth == 0 ? x + 1.f : foldl(step, elems, {.initializer = x});
   };
   const Tensor zero = constant(0.f);

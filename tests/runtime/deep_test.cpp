@@ -1,5 +1,5 @@
-// Tests that a function of a deep graph, or of deeply nested loops, is compiled, called and freed on
-// a thread with a 256 KiB stack, in time linear in its depth, on each backend.
+// Tests that a function of a deep graph, or of deeply nested loops, is compiled, called and freed
+// on a thread with a 256 KiB stack, in time linear in its depth, on each backend.
 #include "tests/support/deep.h"
 
 #include <kiln/k.h>

@@ -378,7 +378,8 @@ TEST_CASE("dim: operations are shared: a tree of 2^1000 takes no time, stack or 
 
 TEST_CASE("dim: long texts end within no character") {
   for (int length = 150; length < 170; ++length) {
-    const std::string name = std::string(static_cast<std::size_t>(length), 'n') + "\xc3\xa4\xc3\xa4";
+    const std::string name =
+        std::string(static_cast<std::size_t>(length), 'n') + "\xc3\xa4\xc3\xa4";
     const std::string text = (Dim::of({9, name}) + 1).to_string();
     INFO(text);
     CHECK(text.size() <= kMaxDimText);
