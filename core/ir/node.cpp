@@ -1,30 +1,7 @@
 // Counts references to nodes. The last one frees the node through the intern table (intern.cpp).
 #include "core/ir/node.h"
 
-#include "core/ir/lambda.h"
-#include "core/ir/traverse.h"
-
-#include <algorithm>
-
 namespace kiln::ir {
-namespace {
-
-/// Does not enter nested lambdas, whose nodes know their own nesting.
-std::uint32_t nesting_of(const Attrs& attrs) {
-  std::uint32_t nesting = 0;
-  for_each_field(attrs, [&](const char*, const auto& member) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, LambdaRef>) {
-      if (!member.lambda) return;
-      nesting = std::max(nesting, 1u);
-      for (const Node* node : topological_order(member->results)) {
-        nesting = std::max(nesting, node->nesting + 1);
-      }
-    }
-  });
-  return nesting;
-}
-
-}  // namespace
 
 NodeRef::NodeRef(const NodeRef& other) : node_(other.node_) {
   if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
@@ -35,16 +12,6 @@ NodeRef::~NodeRef() {
     release(node_);
   }
 }
-
-Node::Node(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types, Origin origin,
-           std::size_t hash)
-    : op(op),
-      attrs(std::move(attrs)),
-      operands(std::move(operands)),
-      types(std::move(types)),
-      origin(origin),
-      nesting(nesting_of(this->attrs)),
-      hash_(hash) {}
 
 Node::~Node() = default;
 

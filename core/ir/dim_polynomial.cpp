@@ -1,7 +1,5 @@
 // Keeps polynomials in canonical form: every operation sorts terms and factors and drops zero
 // coefficients, so that equality compares structures. Overflow throws (checked_size.h).
-#include "core/ir/dim.h"
-
 #include "core/ir/checked_size.h"
 #include "core/ir/dim_algebra.h"
 #include "core/types/text.h"
