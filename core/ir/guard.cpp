@@ -26,13 +26,15 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
   };
   add(left, left_name, left_value);
   add(right, right_name, right_value);
-  // The user of a size that is 1 in this call may expect it to broadcast.
+  // The user of a size that is 1 in this call may expect it to broadcast: of op Broadcast's guard,
+  // "size n of axis 0 is not m".
   const bool is_one = (left_value == 1 && !left.is_static()) ||
                       (right_value == 1 && !right.is_static());
-  const bool is_axis = kind == Kind::Equal && message.find(" of axis ") != std::string::npos;
-  const char* const hint = "; unknown sizes do not broadcast: declare this one as 1, or mark it "
-                           "with pattern_broadcast";
-  return text(message, "; in this call ", values, is_one && is_axis ? hint : "");
+  const std::size_t axis = message.find(" of axis ");
+  const bool is_broadcast = axis != message.npos && message.find(" is not ", axis) != message.npos;
+  const char* const hint =
+      "; unknown sizes do not broadcast: where one should, declare it as 1 or use pattern_broadcast";
+  return text(message, "; in this call ", values, is_one && is_broadcast ? hint : "");
 }
 
 void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more) {
