@@ -49,7 +49,7 @@ bool is_protobuf(std::string_view start) {
 bool is_text(std::string_view start) {
   return std::all_of(start.begin(), start.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return (byte >= 0x20 && byte != 0x7f) || c == '\t' || c == '\n' || c == '\r';
+    return (byte >= 0x20 && byte < 0xf5 && byte != 0x7f) || c == '\t' || c == '\n' || c == '\r';
   });
 }
 

@@ -69,7 +69,7 @@ std::vector<Row> elementwise_rows() {
        f32({2, 3}, {-1, 0, 1, 0.5, 0.75, 1})},
       {"clip max below min", {x()}, [](const Tensors& x) { return clip(x[0], 2, 1); },
        f32({2, 3}, {2, 2, 2, 2, 2, 2})},
-      {"clip int32", {i32({3}, {-5, 2, 9})}, [](const Tensors& x) { return clip(x[0], 0, 5.0); },
+      {"clip int32", {i32({3}, {-5, 2, 9})}, [](const Tensors& x) { return clip(x[0], 0, 5); },
        i32({3}, {0, 2, 5})},
       {"clip gradient", {x()},
        [](const Tensors& x) { return slope(clip(x[0], -0.5, 1), x[0]); },
