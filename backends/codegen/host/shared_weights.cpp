@@ -24,7 +24,10 @@ bool list_versions(const BoundPlan& plan, const BoundWeight& weight, SlotVersion
 
 /// Whether `a` has a version that was numbered after all of `b`: numbers ascend.
 bool is_newer(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
-  return !a.empty() && *std::max_element(a.begin(), a.end()) > *std::max_element(b.begin(), b.end());
+  const auto newest = [](const auto& versions) {
+    return *std::max_element(versions.begin(), versions.end());
+  };
+  return !a.empty() && newest(a) > newest(b);
 }
 
 /// Calls visit(version) for each argument of the program that no call changes.

@@ -78,7 +78,8 @@ Model loop() {
 Model cache() {
   const Tensor q = placeholder({.shape = {4, 1, 8}}), k = placeholder({.shape = {4, None, 8}});
   const Tensor v = placeholder({.shape = {4, None, 8}}), last = placeholder({.shape = {4, 1, 8}});
-  const Tensor keys = concatenate({k, last}, {.axis = 1}), values = concatenate({v, last}, {.axis = 1});
+  const Tensor keys = concatenate({k, last}, {.axis = 1});
+  const Tensor values = concatenate({v, last}, {.axis = 1});
   const Tensor weights = softmax(batch_dot(q, permute_dimensions(keys, {0, 2, 1})));
   return {function({q, k, v, last}, {batch_dot(weights, values), keys}, {.backend = "cpu"}),
           [](std::int64_t n) {
@@ -227,12 +228,12 @@ TEST_CASE("weights: every call of any size sees one version while a variable cha
         const float value = values[0];
         const bool same = std::all_of(values.begin(), values.end(),
                                       [&](float one) { return one == value; });
-        if (!same || value < 64 || value > 64 * 101) ++mixed;
+        if (!same || value < 64 || value > 64 * 30) ++mixed;
         ++calls;
       }
     });
   }
-  for (int value = 2; value <= 101; ++value) {
+  for (int value = 2; value <= 30; ++value) {
     const int before = calls;
     set_value(w, Array::full({64, 96}, static_cast<float>(value)));
     while (calls < before + 3) std::this_thread::yield();
@@ -240,5 +241,5 @@ TEST_CASE("weights: every call of any size sees one version while a variable cha
   stop = true;
   for (std::thread& thread : threads) thread.join();
   CHECK(mixed == 0);
-  CHECK(f({Array::full({3, 64}, 1)})[0] == Array::full({3, 192}, 64 * 101));
+  CHECK(f({Array::full({3, 64}, 1)})[0] == Array::full({3, 192}, 64 * 30));
 }

@@ -64,7 +64,8 @@ void WeightForms::remove(const WeightForm* form, std::uint64_t hash) {
   forget(*form);
   const std::lock_guard lock(mutex_);
   const auto [first, end] = by_hash_.equal_range(hash);
-  by_hash_.erase(std::find_if(first, end, [&](const auto& one) { return one.second.form == form; }));
+  const auto is_last = [form](const auto& one) { return one.second.form == form; };
+  by_hash_.erase(std::find_if(first, end, is_last));
   free_.push_back(form->number);
 }
 
