@@ -69,7 +69,7 @@ void BackendDescriptor::set_raw(api::CudnnAttribute attribute, api::CudnnAttribu
 std::size_t BackendDescriptor::get_raw(api::CudnnAttribute attribute, api::CudnnAttributeType type,
                                        std::size_t count, void* values, std::size_t min,
                                        std::size_t max) const {
-  std::int64_t found = 0;
+  auto found = static_cast<std::int64_t>(min);  // the library need not store the count
   check(library_.descriptor_get(handle_, attribute, type, static_cast<std::int64_t>(count), &found,
                                 values));
   const std::string quantity = text("the number of values of ", name_of(attribute));

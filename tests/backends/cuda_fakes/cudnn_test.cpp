@@ -100,7 +100,7 @@ struct Case {
     heuristic.finalize();
     std::vector<BackendDescriptor> configs;
     std::vector<DescriptorHandle> handles;
-    const std::size_t count = heuristic.get(A::HeuristicResults, std::span<DescriptorHandle>());
+    const auto count = heuristic.count<DescriptorHandle>(A::HeuristicResults, 100);
     for (std::size_t i = 0; i < count; ++i) {
       configs.push_back(make(DescriptorType::EngineConfig));
       handles.push_back(configs.back().handle());
