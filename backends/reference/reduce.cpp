@@ -42,7 +42,7 @@ template <class Wide, class Combine>
 void reduce(const Tensor& x, const ir::Ints& axes, Wide start, Combine combine, Tensor& y) {
   const std::vector<Wide> values = load<Wide>(x);
   const Sizes kept = offsets(x.dims, other_axes(x.dims, axes));
-  const Sizes dropped = offsets(x.dims, axes);
+  const Sizes dropped = x.count == 0 ? Sizes() : offsets(x.dims, axes);
   std::vector<Wide> results;
   results.reserve(kept.size());
   for (std::int64_t base : kept) {
@@ -95,6 +95,7 @@ Results reduce_minmax(const Context& c, Combine combine, bool highest) {
 template <class Combine>
 Results scan_with(const Context& c, Combine combine, int start) {
   Tensor y = c.result();
+  if (y.count == 0) return {y};
   const ir::Ints axis{c.as<ir::AxisAttrs>().axis};
   with_wide(y.dtype, [&](auto wide) {
     using Wide = decltype(wide);
@@ -134,6 +135,7 @@ Results run_arg_max(const Context& c) {
     throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "arg_max over an axis without elements");
   }
   Tensor y = c.result();
+  if (y.count == 0) return {y};
   std::vector<std::int64_t> results;
   with_wide(x.dtype, [&](auto wide) {
     using Wide = decltype(wide);

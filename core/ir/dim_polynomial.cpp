@@ -183,6 +183,8 @@ Dim total(std::span<const Dim> dims) {
 }
 
 Dim product(const Dims& dims) {
+  // 0 whatever the other dims, whose product may overflow.
+  if (std::find(dims.begin(), dims.end(), Dim(0)) != dims.end()) return 0;
   Dim result = 1;
   for (const Dim& dim : dims) result = result * dim;
   return result;

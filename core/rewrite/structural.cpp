@@ -8,6 +8,7 @@
 #include "core/types/at.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kiln::rewrite {
 namespace {
@@ -180,6 +181,30 @@ Value cond_constant(const Node& node) {
   return ir::inline_lambda(*branch, arguments)[0];
 }
 
+/// A reduction over no elements, whatever the other axes.
+Value reduce_nothing(const Node& node) {
+  const Value& x = node.operands[0];
+  const Ints& axes = node.as<ir::AxesAttrs>().axes;
+  const bool is_empty = std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    return x.dims()[at(axis)] == ir::Dim(0);
+  });
+  if (!is_empty) return {};
+  const double highest =
+      x.dtype() == DType::Bool ? 1 : std::numeric_limits<double>::infinity();
+  const double lowest = x.dtype() == DType::Bool ? 0 : -highest;
+  const double neutral = node.op == Op::Sum    ? 0
+                         : node.op == Op::Prod ? 1
+                         : node.op == Op::Max  ? lowest
+                                               : highest;
+  return ir::full(x.dtype(), node.types[0].dims, neutral);
+}
+
+Value cumulate_nothing(const Node& node) {
+  const Value& x = node.operands[0];
+  const bool is_empty = std::find(x.dims().begin(), x.dims().end(), ir::Dim(0)) != x.dims().end();
+  return is_empty ? x : Value();
+}
+
 using Examples = std::vector<Value>;
 
 constexpr StructuralRule kRules[] = {
@@ -193,7 +218,27 @@ constexpr StructuralRule kRules[] = {
            ir::RequireAttrs{.kind = ir::Guard::Kind::LessEqual, .left = 2, .right = 3,
                             .message = "two"},
            {x});
-       return Examples{ir::identity(x), ir::stop_gradient(x), required};
+       Examples examples{ir::identity(x), ir::stop_gradient(x), required};
+       if (is_float(dtype)) examples.push_back(ir::scale_gradient(x, x));
+       return examples;
+     }},
+    {"reduce_nothing", "over no elements, sum(x) = 0, prod(x) = 1, max(x) = lowest",
+     is_one_of<Op::Sum, Op::Prod, Op::Max, Op::Min>, reduce_nothing,
+     [](DType dtype) {
+       const Value x = sample({2, 0, 3}, dtype);
+       Examples examples{ir::reduce_max(x, {1}), ir::reduce(Op::Min, x, {0, 1})};
+       if (dtype == DType::Bool) return examples;
+       examples.push_back(ir::reduce_sum(x, {0, 1, 2}));
+       examples.push_back(ir::reduce(Op::Prod, x, {1, 2}));
+       return examples;
+     }},
+    {"cumulate_nothing", "cumsum(x) = x, cumprod(x) = x for an x without elements",
+     is_one_of<Op::CumSum, Op::CumProd>, cumulate_nothing,
+     [](DType dtype) {
+       if (dtype == DType::Bool) return Examples{};
+       const ir::AxisAttrs axis{0};
+       const Value x = sample({2, 0}, dtype);
+       return Examples{ir::make(Op::CumSum, axis, {x}), ir::make(Op::CumProd, axis, {x})};
      }},
     {"cast_same", "cast(x, dtype of x) = x",
      is_one_of<Op::Cast>, cast_same,

@@ -1,6 +1,8 @@
 // Substitutes symbols by the sizes that guards equate them with.
 #include "backends/codegen/access/sizes.h"
 
+#include <algorithm>
+
 namespace kiln::codegen {
 
 SizeNames::SizeNames(std::span<const ir::Guard> guards) { learn(guards); }
@@ -60,6 +62,8 @@ ir::Dims SizeNames::operator()(const ir::Dims& dims) const {
 
 ir::Dims dense_strides(const ir::Dims& dims) {
   ir::Dims strides(dims.size(), ir::Dim(1));
+  // Those of an empty tensor are never used; they might overflow.
+  if (std::find(dims.begin(), dims.end(), ir::Dim(0)) != dims.end()) return strides;
   for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
   return strides;
 }

@@ -5,6 +5,8 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/rewrite_graph.h"
 
+#include <algorithm>
+
 namespace kiln::runtime {
 namespace {
 
@@ -96,6 +98,7 @@ class Lift {
 /// Whether a tensor of these dims and any dtype has at most 2^62 bytes.
 bool is_countable(const Dims& dims) {
   std::int64_t bytes = sizeof(double);
+  if (std::find(dims.begin(), dims.end(), ir::Dim(0)) != dims.end()) return true;
   for (const ir::Dim& dim : dims) {
     if (__builtin_mul_overflow(bytes, dim.value(), &bytes)) return false;
   }

@@ -226,6 +226,11 @@ TEST_CASE("dim: a compiled program gives the values of evaluate") {
         "a dimension does not fit in 64 bits");
 }
 
+TEST_CASE("dim: a product with a factor 0 is 0, whatever the others") {
+  CHECK(product({kMax, kMax, 0}) == Dim(0));
+  CHECK(product({0, x, kMax, kMax}) == Dim(0));
+}
+
 TEST_CASE("dim: solve finds the one unknown of a linear dim") {
   CHECK(solve(2 * x + 1, 7, values({}))->second == 3);
   CHECK(solve(x * y, 12, values({{"y", 4}}))->second == 3);
