@@ -235,9 +235,8 @@ constexpr StructuralRule kRules[] = {
     {"cumulate_nothing", "cumsum(x) = x, cumprod(x) = x for an x without elements",
      is_one_of<Op::CumSum, Op::CumProd>, cumulate_nothing,
      [](DType dtype) {
-       if (dtype == DType::Bool) return Examples{};
        const ir::AxisAttrs axis{0};
-       const Value x = sample({2, 0}, dtype);
+       const Value x = sample({2, 0}, dtype == DType::Bool ? DType::UInt8 : dtype);
        return Examples{ir::make(Op::CumSum, axis, {x}), ir::make(Op::CumProd, axis, {x})};
      }},
     {"cast_same", "cast(x, dtype of x) = x",
