@@ -1,7 +1,6 @@
 // Gather and scatter-add. An index out of range is an error, unless no element is accessed.
 #include "backends/reference/wide.h"
 #include "core/ops/scalar_meaning.h"
-#include "core/types/text.h"
 
 #include <cstring>
 
@@ -16,8 +15,7 @@ Sizes checked_indices(const Tensor& indices, std::int64_t size) {
   Sizes result = load<std::int64_t>(wide);
   for (std::int64_t index : result) {
     if (index >= 0 && index < size) continue;
-    throw sdk::Failure(KILN_CODE_OUT_OF_RANGE,
-                       text("index ", index, " is outside of an axis of size ", size));
+    throw sdk::Failure(KILN_CODE_OUT_OF_RANGE, ir::outside_text(indices.dtype, index, size));
   }
   return result;
 }

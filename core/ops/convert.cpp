@@ -282,6 +282,12 @@ std::vector<std::byte> scalar_bytes_int(DType dtype, std::int64_t value) {
   return bytes;
 }
 
+std::string outside_text(DType dtype, std::int64_t index, std::int64_t size) {
+  const std::string number = dtype == DType::UInt64 ? text(static_cast<std::uint64_t>(index))
+                                                    : text(index);
+  return text("index ", number, " is outside of an axis of size ", size);
+}
+
 void apply_scalar(const OpDef& d, DType operand_dtype, DType result_dtype,
                   std::span<const std::byte* const> operands, std::byte* result, std::int64_t n) {
   const auto size = static_cast<std::int64_t>(dtype_bytes(result_dtype));

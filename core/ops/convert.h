@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 
 namespace kiln::ir {
 
@@ -31,6 +32,9 @@ void store_unsigned(DType dtype, const std::uint64_t* from, std::byte* to, std::
 /// Casts n elements between any two dtypes.
 void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to,
                       std::int64_t n);
+
+/// "index 7 is outside of an axis of size 3", for an index that was cast from `dtype` to int64.
+std::string outside_text(DType dtype, std::int64_t index, std::int64_t size);
 
 /// Applies an elementwise op (not Cast) to n elements of its dense operands.
 void apply_scalar(const OpDef& d, DType operand_dtype, DType result_dtype,

@@ -208,10 +208,10 @@ TEST_CASE("row update: overwrites the value in place, unless the user holds the 
 
 TEST_CASE("row update: a bad index is the error of the dense form and changes no variable") {
   const Array table = drawn({10, 4}, DType::Float32, false, 4);
-  const auto run = [&](std::int64_t last) {
+  const auto run = [&](std::int64_t last, DType dtype) {
     const Tensor first = variable(table), second = variable(table), other = ones({4});
     const Tensor good = placeholder({.shape = {2}, .dtype = "int32"});
-    const Tensor bad = placeholder({.shape = {3}, .dtype = "int32"});
+    const Tensor bad = placeholder({.shape = {3}, .dtype = std::string(dtype_name(dtype))});
     const std::vector<Tensor> slopes =
         gradients(sum(gather(first, good)) + sum(gather(second, bad)), {first, second});
     const Function f = function({good, bad}, {},
@@ -219,7 +219,7 @@ TEST_CASE("row update: a bad index is the error of the dense form and changes no
                                              update_sub(second, 0.1 * slopes[1]),
                                              update_add(other, 1.0)}});
     const auto call = [&](std::int64_t index) {
-      f({Array(Rows{1, 2}).astype(DType::Int32), Array(Rows{1, 2, index}).astype(DType::Int32)});
+      f({Array(Rows{1, 2}).astype(DType::Int32), Array(Rows{1, 2, index}).astype(dtype)});
     };
     const std::string message = testing::error_text<Error>([&] { call(last); });
     CHECK(get_value(first) == table);
@@ -230,11 +230,18 @@ TEST_CASE("row update: a bad index is the error of the dense form and changes no
     CHECK(get_value(other) == Array::full({4}, 2.f));
     return message;
   };
-  for (const std::int64_t last : {10, -1}) {
-    const std::string message = run(last);
-    CHECK(message.find("outside of an axis of size 10") != std::string::npos);
+  struct Bad {
+    std::int64_t index;
+    DType dtype;
+    const char* text;
+  };
+  for (const Bad& bad : {Bad{10, DType::Int32, "index 10"}, {-1, DType::Int32, "index -1"},
+                         {-1, DType::UInt64, "index 18446744073709551615"}}) {
+    const std::string message = run(bad.index, bad.dtype);
+    CHECK(message.find(bad.text + std::string(" is outside of an axis of size 10")) !=
+          std::string::npos);
     const testing::EnvironmentVariable disable("KILN_DISABLE", dense());
-    CHECK(message == run(last));
+    CHECK(message == run(bad.index, bad.dtype));
   }
 }
 

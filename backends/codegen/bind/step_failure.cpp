@@ -1,8 +1,10 @@
 // Words the errors and appends the source of the node.
 #include "backends/codegen/bind/step_failure.h"
 
-#include "core/ops/op.h"
+#include "core/ops/convert.h"
 #include "core/types/text.h"
+
+#include <algorithm>
 
 namespace kiln::codegen {
 
@@ -21,8 +23,13 @@ sdk::Failure op_failure(const ir::Origin& origin, std::string_view op, std::uint
   return {code, text + source + ")"};
 }
 
-std::string outside_text(std::int64_t index, std::int64_t limit) {
-  return text("index ", index, " is outside of an axis of size ", limit);
+/// `index`: an element of the operand `indices` of the node.
+std::string outside_text(const ir::Node& node, std::int64_t index, std::int64_t limit) {
+  const auto& names = def(node).operands;
+  const auto found = std::find(names.begin(), names.end(), "indices") - names.begin();
+  const auto operand = static_cast<std::size_t>(found);
+  const DType dtype = operand < node.operands.size() ? node.operands[operand].dtype() : DType::Int64;
+  return ir::outside_text(dtype, index, limit);
 }
 
 }  // namespace
@@ -35,7 +42,7 @@ sdk::Failure step_failure(const module::Module& module, const ir::Node& node, st
 sdk::Failure row_failure(const module::Module& module, const RowUpdate& update, std::int64_t index,
                          std::int64_t rows) {
   return op_failure(module.origin_of(*update.node), def(ir::Op::ScatterAdd).name,
-                    KILN_CODE_OUT_OF_RANGE, outside_text(index, rows));
+                    KILN_CODE_OUT_OF_RANGE, outside_text(*update.node, index, rows));
 }
 
 sdk::Failure index_failure(const module::Module& module, const Program& program,
@@ -43,7 +50,7 @@ sdk::Failure index_failure(const module::Module& module, const Program& program,
                            std::int64_t limit) {
   const BuiltKernel& built = program.kernels[static_cast<std::size_t>(step.kernel)];
   const ir::Node* node = built.access_nodes[static_cast<std::size_t>(access)];
-  return step_failure(module, *node, KILN_CODE_OUT_OF_RANGE, outside_text(index, limit));
+  return step_failure(module, *node, KILN_CODE_OUT_OF_RANGE, outside_text(*node, index, limit));
 }
 
 sdk::Failure empty_axis_failure(const module::Module& module, const ir::Node& node) {

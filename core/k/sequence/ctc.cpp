@@ -72,6 +72,13 @@ Value lengths_of(const Operand& operand, const char* argument) {
 }
 
 Value truncated_lengths(const Value& lengths) {
+  if (lengths.dtype() == DType::UInt64) {  // larger than any size, not negative
+    const Value largest =
+        ir::scalar_constant_int(DType::UInt64, std::numeric_limits<std::int64_t>::max());
+    const Value clipped =
+        ir::binary(Op::Minimum, lengths, ir::broadcast_to(largest, lengths.dims()));
+    return ir::cast(clipped, DType::Int64);
+  }
   const Value truncated = ir::cast(lengths, DType::Int64);
   if (!is_float(lengths.dtype())) return truncated;
   const Value none = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, -1), truncated.dims());

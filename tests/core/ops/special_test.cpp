@@ -219,12 +219,33 @@ TEST_CASE("special values: casts saturate, truncate and take NaN to no integer")
 }
 
 TEST_CASE("indices: one out of range is an error that names op, index and size") {
-  const std::vector<Value> x{placeholder({DType::Float32, {3}}), placeholder({DType::Int32, {1}})};
-  for (int index : {-1, 3}) {
-    const Array at(std::vector<std::int32_t>{index});
-    CHECK_THROWS_WITH(evaluate(x, {ir::gather(x[0], x[1])}, {Array::zeros({3}), at}),
-                      Catch::Matchers::ContainsSubstring("gather") &&
-                          Catch::Matchers::ContainsSubstring(std::to_string(index)));
+  struct Bad {
+    DType dtype;
+    std::int64_t bits;
+    const char* text;
+  };
+  const Bad rows[] = {{DType::Int32, -1, "index -1 "},
+                      {DType::Int32, 3, "index 3 "},
+                      {DType::Int64, std::numeric_limits<std::int64_t>::min(),
+                       "index -9223372036854775808 "},
+                      {DType::UInt8, -1, "index 255 "},
+                      {DType::UInt32, -1, "index 4294967295 "},
+                      {DType::UInt64, -1, "index 18446744073709551615 "},
+                      {DType::UInt64, std::numeric_limits<std::int64_t>::min(),
+                       "index 9223372036854775808 "}};
+  for (const Bad& row : rows) {
+    const std::vector<Value> x{placeholder({DType::Float32, {3}}), placeholder({row.dtype, {1}}),
+                               placeholder({DType::Float32, {1}})};
+    const Array index = Array(std::vector<std::int64_t>{row.bits}).astype(row.dtype);
+    const auto run = [&](const Value& y) {
+      evaluate(x, {y}, {Array::zeros({3}), index, Array::zeros({1})});
+    };
+    const auto names = [&](const char* op) {
+      return Catch::Matchers::ContainsSubstring(
+          row.text + std::string("is outside of an axis of size 3 (op ") + op);
+    };
+    CHECK_THROWS_WITH(run(ir::gather(x[0], x[1])), names("gather"));
+    CHECK_THROWS_WITH(run(ir::scatter_add(x[1], x[2], 0, 3)), names("scatter_add"));
   }
 }
 
