@@ -22,7 +22,7 @@ struct FunctionStats {
   double compile_seconds = 0;         ///< passes and backend together
   std::int64_t calls = 0;             ///< successful calls
   std::int64_t code_generations = 0;  ///< times the backend generated code; not per input size
-  std::int64_t bindings = 0;          ///< distinct input sizes that the code was prepared for
+  std::int64_t bindings = 0;          ///< input sizes that the code was prepared for
   std::int64_t peak_bytes = 0;        ///< largest memory plan of a call's temporary tensors
   std::int64_t live_bytes = 0;        ///< lower bound for it: most bytes live at the same time
   ArrayMemory arrays;                 ///< of the whole process
@@ -106,12 +106,14 @@ class KILN_API Function {
 
   /// Calls the function on the caller's memory, which has exactly the dtypes and shapes of the
   /// placeholders and results and is read and written in place. Allocates nothing from the second
-  /// call with the same sizes on, except for small blocks inside oneDNN. Outputs may overlap inputs
-  /// and each other, in which case the last output wins, and elements may be misaligned: such calls
-  /// go through copies. Bytes of a bool input other than 0 and 1 count as 1, through a copy that
-  /// later calls reuse. A sparse placeholder takes three views: indices int64 (count, 2), values
-  /// (count), and a bool (rows, columns, 0) without elements. After an error the contents of the
-  /// outputs are unspecified. Errors: as for a call, and TypeError for a view of another dtype.
+  /// call with the same sizes on, whatever the sizes of calls in between (on `cpu`, as long as what
+  /// it prepared for all sizes fits in 64 MiB), except for small blocks inside oneDNN. Outputs may
+  /// overlap inputs and each other, in which case the last output wins, and elements may be
+  /// misaligned: such calls go through copies. Bytes of a bool input other than 0 and 1 count as 1,
+  /// through a copy that later calls reuse. A sparse placeholder takes three views: indices int64
+  /// (count, 2), values (count), and a bool (rows, columns, 0) without elements. After an error the
+  /// contents of the outputs are unspecified. Errors: as for a call, and TypeError for a view of
+  /// another dtype.
   void call_into(std::span<const ArrayView> inputs,
                  std::span<const MutableArrayView> outputs,
                  Where where = Where::here()) const;
