@@ -30,7 +30,8 @@ Tensor along(const Tensor& scalar, const Slope& slope) {
   const std::vector<Tensor> dx = gradients(scalar, x);
   Tensor total = constant(0.0, {.dtype = "float64"});
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (dx[i]) total = total + sum(dx[i] * constant(slope.directions[i], {.dtype = "float64"}));
+    if (dx[i].empty()) continue;
+    total = total + sum(dx[i] * constant(slope.directions[i], {.dtype = "float64"}));
   }
   return total;
 }
