@@ -28,7 +28,8 @@ std::string outside_text(const ir::Node& node, std::int64_t index, std::int64_t 
   const auto& names = def(node).operands;
   const auto found = std::find(names.begin(), names.end(), "indices") - names.begin();
   const auto operand = static_cast<std::size_t>(found);
-  const DType dtype = operand < node.operands.size() ? node.operands[operand].dtype() : DType::Int64;
+  const bool has_indices = operand < node.operands.size();
+  const DType dtype = has_indices ? node.operands[operand].dtype() : DType::Int64;
   return ir::outside_text(dtype, index, limit);
 }
 
