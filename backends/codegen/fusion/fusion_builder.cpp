@@ -45,8 +45,10 @@ int FusionBuilder::add_closed_kernel(const ir::Dims& domain) {
 }
 
 void FusionBuilder::add_member(int index, const Node& node, Role role, int level) {
-  member_of_[&node] = kernel(index).members.size();
-  kernel(index).members.push_back({&node, role, level});
+  KernelGroup& group = kernel(index);
+  member_of_[&node] = group.members.size();
+  group.members.push_back({&node, role, level});
+  group.stages = std::max(group.stages, stages_after(role, level));
   group_of_[&node] = index;
 }
 

@@ -22,6 +22,9 @@ struct Member {
   int level = 0;  // number of reductions of this group that precede it
 };
 
+/// The stages of a kernel up to and with this member.
+inline int stages_after(Role role, int level) { return level + (role == Role::Reduce ? 2 : 1); }
+
 /// Stores `value`, read at `from`, into the element `to` of `target`, or adds it to that element.
 /// With `indices`, the index along axis `dynamic_axis` of the target is indices[indices_from]. All
 /// maps are over the group's domain.
@@ -43,6 +46,7 @@ struct KernelGroup {
   bool has_reduced_axes = false;  // a member reduces, so outer and inner axes differ
   bool is_closed = false;         // takes no further members
   std::vector<Member> members = {};
+  int stages = 1;  // 1 + the number of reductions one after another
   std::vector<PartialWrite> partial_writes = {};
 
   /// The axes of the domain that are reduced, or are not.

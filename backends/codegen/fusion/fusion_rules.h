@@ -35,6 +35,9 @@ bool can_sum_columns(const FusionBuilder& builder, int index, const IterationSpa
 bool can_merge(const FusionBuilder& builder, int into, int from, const IterationSpace& space,
                Role role, const std::vector<View>& views);
 
+/// Whether the kernel takes no node that would add a stage to it.
+bool is_full(const KernelGroup& group);
+
 /// The level of a node that reads these values in that kernel (Member::level).
 int level_of(const FusionBuilder& builder, int index, const std::vector<View>& views);
 

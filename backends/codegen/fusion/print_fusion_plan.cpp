@@ -1,6 +1,7 @@
 // A paragraph for each group, a line for each member and each partial write.
 #include "backends/codegen/fusion/fusion_plan.h"
 
+#include "backends/codegen/fusion/fusion_rules.h"
 #include "backends/codegen/inspect/source.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -40,7 +41,11 @@ std::string axes_of(const KernelGroup& group) {
 }
 
 std::string text_of(const KernelGroup& group) {
-  std::string out = text("kernel over ", axes_of(group), "\n");
+  std::string out = text("kernel over ", axes_of(group));
+  if (is_full(group)) {
+    out += text(", full: ", group.members.size(), " nodes in ", group.stages, " stages");
+  }
+  out += "\n";
   for (const Member& member : group.members) {
     out += text("  ", ir::def(member.node->op).name, " ", name_of(member.role), ", level ",
                 member.level, ": ", source_of(*member.node), "\n");

@@ -116,6 +116,28 @@ TEST_CASE("fusion: the work grows linearly with the depth of a graph") {
   }
 }
 
+// Each stage of a kernel may repeat all nodes before it: the code of one kernel for all would grow
+// with the square.
+TEST_CASE("fusion: the code of kernels grows linearly with reductions one after another") {
+  const auto code_of = [](int count) {
+    Value y = input({4, 8});
+    for (int i = 0; i < count; ++i) {
+      y = y - ir::broadcast(ir::reduce_sum(y, {1}), {4, 8}, {0});
+    }
+    const FusionPlan plan = fuse({y}, SizeNames(), {});
+    std::size_t code = 0;
+    for (const FusionGroup& group : plan.groups) {
+      const auto* kernel = std::get_if<KernelGroup>(&group);
+      if (kernel == nullptr) continue;
+      code += kernel->members.size() * static_cast<std::size_t>(kernel->stages);
+    }
+    CHECK((print(plan).find(", full: ") != std::string::npos) == (count > 4));
+    return static_cast<double>(code) / count;
+  };
+  CHECK(code_of(4) < code_of(50));
+  CHECK(code_of(800) <= 1.5 * code_of(50));
+}
+
 TEST_CASE("group order: groups stay in execution order, whatever edges are added") {
   constexpr int kGroups = 60;
   for (unsigned seed = 0; seed < 20; ++seed) {
