@@ -1,8 +1,8 @@
 // Tests programs whose unknown sizes are long or deep expressions, against loops over vectors, and
 // the errors of those that are beyond the limits.
+#include "tests/k/row.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
-#include "tests/k/row.h"
 
 #include <functional>
 
@@ -102,7 +102,7 @@ TEST_CASE("sizes beyond the limits are errors of the function that makes them", 
   };
   std::vector<Tensor> parts;
   for (int i = 0; i < 4097; ++i) parts.push_back(vector_input());
-  CHECK(error_of([&] { concatenate(parts, {.axis = 0}); }) ==
+  CHECK(error_of([&] { return concatenate(parts, {.axis = 0}); }) ==
         "concatenate: a size of the result is a sum of 4097 terms, at most 4096 are supported");
   Tensor deep = vector_input();
   CHECK(error_of([&] {
@@ -116,8 +116,8 @@ TEST_CASE("sizes beyond the limits are errors of the function that makes them", 
     return depth == 0 ? x + 1.f : foldl(step, elems, {.initializer = x});
   };
   const Tensor zero = constant(0.f);
-  CHECK(nested(zero, 64).ndim() == 0);
-  CHECK(error_of([&] { nested(zero, 65); }) ==
+  CHECK(ndim(nested(zero, 64)) == 0);
+  CHECK(error_of([&] { return nested(zero, 65); }) ==
         "foldl: loops and conditions are nested more than 64 deep");
 }
 

@@ -104,11 +104,13 @@ const std::vector<Scenario>& building_scenarios() {
       differentiated("differentiate a branch", {None, 3}, chosen),
       differentiated("differentiate a loss", {None, 3}, classified),
       misused("describe shapes that do not fit", {None, 3},
-              [](const Tensor& x) { dot(x, ones({4, 2})); }),
+              [](const Tensor& x) { const Tensor product = dot(x, ones({4, 2})); }),
       misused("describe a wrong dtype", {None, 3},
-              [](const Tensor& x) { concatenate({x, cast(x, "int32")}); }),
+              [](const Tensor& x) { const Tensor both = concatenate({x, cast(x, "int32")}); }),
       misused("describe a missing input", {None, 3},
-              [](const Tensor& x) { function({}, {x * 2.0}, {.backend = "reference"}); }),
+              [](const Tensor& x) {
+                const Function f = function({}, {x * 2.0}, {.backend = "reference"});
+              }),
   };
   return scenarios;
 }
