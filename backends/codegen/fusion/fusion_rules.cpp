@@ -18,8 +18,8 @@ constexpr std::size_t kMaxMembers = 192;
 /// registers, so that a kernel's code and the time of its compiler grow with the product. Measured
 /// with NVRTC 13.0 for sm_90, `y = y - sum(y, 1)` repeated over [4][8], 2 members and 1 stage each:
 ///
-///   repeated   5   10   20   40   96
-///   ms each    6    5    5    9   33
+///   repeated   5   10   20   40  100
+///   ms each    6    5    5    9   32
 constexpr std::size_t kMaxRepeatedMembers = 1024;
 
 bool is_small(std::size_t members, int stages) {

@@ -34,7 +34,7 @@ void use(const std::string& backend, const std::function<void()>& check) {
     check();
     s.step({s.fed(2)});
     check();
-    get_value(s.w);
+    const Array fetched = get_value(s.w);
     check();
     set_value(s.w, Array::full({3, 3}, 0.5));
     s.look();

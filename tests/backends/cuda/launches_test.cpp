@@ -243,7 +243,7 @@ TEST_CASE("launches: a result over an argument follows the argument's readers") 
 TEST_CASE("launches: memory that is used again, unless the order follows from values") {
   const codegen::Plan plan = copies({{0, 1}, {1, 2}, {2, 3}, {4, 5}, {3, 6}, {5, 7}});
   codegen::Arena arena;
-  const auto block = [](std::int64_t offset, int first, int last, std::vector<int> slots) {
+  const auto block = [](std::int64_t offset, int first, int last, codegen::List<int> slots) {
     return codegen::ArenaBlock{.memory = {64, first, last, offset},
                                .contents = codegen::TensorsBlock{std::move(slots)}};
   };

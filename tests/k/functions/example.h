@@ -62,6 +62,11 @@ void show(std::ostream& out, const std::vector<Value>& values) {
   out << (values.empty() ? "{}" : "}");
 }
 
+template <class Value>
+void show(std::ostream& out, const Results<Value>& values) {
+  show(out, static_cast<const std::vector<Value>&>(values));
+}
+
 /// The value as it prints, on one line.
 template <class Value>
 std::string shown(const Value& value) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -69,16 +70,16 @@ std::vector<EntryPoint> settings_and_graphs() {
          set_floatx(floatx());
          set_epsilon(epsilon());
          set_image_data_format(image_data_format());
-         get_uid("layer");
+         std::ignore = get_uid("layer");
          reset_uids();
          set_random_seed(7);
        }},
-      {"a graph", InChild::Works, [](int) { fresh_graph(); }},
+      {"a graph", InChild::Works, [](int) { std::ignore = fresh_graph(); }},
       {"variables", InChild::Works,
        [](int) {
          const NameScope scope = name_scope("scope");
-         random_uniform_variable({3, 3}, 0, 1);
-         zeros({300, 300});
+         std::ignore = random_uniform_variable({3, 3}, 0, 1);
+         std::ignore = zeros({300, 300});
        }},
       {"memory", InChild::Works,
        [](int thread) {
@@ -87,10 +88,10 @@ std::vector<EntryPoint> settings_and_graphs() {
        }},
       {"backends", InChild::Works,
        [](int) {
-         list_backends();
+         std::ignore = list_backends();
          load_backend("reference");
          set_backend("reference");
-         backend();
+         std::ignore = backend();
        }},
       {"set_threads", InChild::MayThrow, [](int thread) { set_threads(2 + thread); }},
       {"eval", InChild::Works, [](int) { eval(random_uniform({3}) + fresh_number()); }},
@@ -120,11 +121,11 @@ std::vector<EntryPoint> uses_of(Layer& layer, const std::string& backend) {
        }},
       {"function", in_child,
        [backend](int) {
-         function({}, {random_uniform({2}) + fresh_number()}, {.backend = backend});
+         std::ignore = function({}, {random_uniform({2}) + fresh_number()}, {.backend = backend});
        }},
-      {"get_value", of_value, [&layer](int) { batch_get_value({layer.w, layer.b}); }},
+      {"get_value", of_value, [&layer](int) { std::ignore = batch_get_value({layer.w, layer.b}); }},
       {"save_weights", of_value, saved},
-      {"stats", in_child, [&layer](int) { layer.read.stats(); }},
+      {"stats", in_child, [&layer](int) { std::ignore = layer.read.stats(); }},
       {"dump", in_child,
        [&layer, backend](int thread) {
          const std::string folder = backend + "-dump-" + std::to_string(thread);
@@ -135,7 +136,7 @@ std::vector<EntryPoint> uses_of(Layer& layer, const std::string& backend) {
        [&layer](int) {
          set_value(layer.b, Array::full({8}, 0.25));
          batch_set_value({{layer.w, Array(0.125f)}, {layer.b, Array(0.5f)}});
-         get_value(layer.w);
+         std::ignore = get_value(layer.w);
        }},
   };
 }
