@@ -282,8 +282,8 @@ TEST_CASE("rnn: misuse", "[k]") {
   const auto keeping = [](const Tensor& x, const Tensors& states) {
     return StepResult{x, states};
   };
-  const auto giving_state = [](const Tensor&, const Tensors& states) {
-    return StepResult{states[0], states};
+  const auto giving_more = [&](const Tensor&, const Tensors& states) {
+    return StepResult{of({5, 2}), states};
   };
   const auto fewer = [](const Tensor& x, const Tensors&) { return StepResult{x, {}}; };
   const auto narrower = [](const Tensor& x, const Tensors&) {
@@ -349,7 +349,7 @@ TEST_CASE("rnn: misuse", "[k]") {
       {throws<ValueError>(), [&] { rnn(keeping, x, {h, of({5, 2})}, mask); },
        "rnn: state 1 has no axis 0 of 2 samples for the mask (state 1 float32[5,2], mask "
        "bool[2,3])"},
-      {throws<ValueError>(), [&] { rnn(giving_state, x, {of({5, 2})}, mask); },
+      {throws<ValueError>(), [&] { rnn(giving_more, x, {h}, mask); },
        "rnn: the step's output has no axis 0 of 2 samples for the mask (the step's output "
        "float32[5,2], mask bool[2,3])"},
       {throws<ValueError>(), [&] { rnn(adding, x, {h}, below); },

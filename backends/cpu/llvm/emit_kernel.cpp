@@ -129,6 +129,19 @@ void KernelEmitter::begin_function() {
     sizes_.push_back(
         b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), sizes, i)));
   }
+  find_points();
+}
+
+void KernelEmitter::find_points() {
+  const bool checks_indices =
+      std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(),
+                  [](const Access& access) { return access.dynamic >= 0; });
+  if (!checks_indices) return;
+  for (const ir::Dim& extent : kernel_.axes) {
+    if (extent.is_static() && extent.value() != 0) continue;
+    Value* some = b_.CreateICmpNE(size(extent), b_.getInt64(0));
+    has_points_ = has_points_ ? b_.CreateAnd(has_points_, some) : some;
+  }
 }
 
 Value* KernelEmitter::variable(Type* type) {

@@ -180,6 +180,7 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
   llvm::LLVMContext& context = e_.module.getContext();
   const bool vector = bad->getType()->isVectorTy();
   Value* any = vector ? b_.CreateOrReduce(bad) : bad;
+  if (has_points_) any = b_.CreateAnd(any, has_points_);
   BasicBlock* outside = BasicBlock::Create(context, "outside", function_);
   BasicBlock* after = BasicBlock::Create(context, "after", function_);
   Value* indices = variable(index->getType());

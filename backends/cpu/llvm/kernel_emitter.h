@@ -39,6 +39,7 @@ class KernelEmitter {
   /// chain of dependent instructions: an iteration of four vectors runs more chains at once.
   int vectors_of_map(int lanes) const;
   void begin_function();
+  void find_points();
   llvm::Value* size(const ir::Dim& dim);
   /// An immediate value, or a parameter: see the constructor.
   llvm::Value* size(std::int64_t value);
@@ -320,6 +321,9 @@ class KernelEmitter {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *out_of_range_ = nullptr, *seed_ = nullptr,
               *counter_ = nullptr;
+  /// Whether no axis is empty; null: known, or of no interest. An index that no inner axis changes
+  /// is loaded before their loops, and must not be reported if these are empty.
+  llvm::Value* has_points_ = nullptr;
   std::vector<llvm::Value*> buffers_, sizes_;
   std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;
