@@ -62,9 +62,9 @@ Dim DimAlgebra::of(std::int64_t constant, std::vector<DimTerm> terms) {
 
 Dim DimAlgebra::linear(const Dim& a, const Dim& b, std::int64_t scale) {
   if (b.is_static() && b.value() == 0) return a;
-  static const std::vector<DimTerm> kNone;
-  const std::vector<DimTerm>& left = a.is_static() ? kNone : a.expr()->terms;
-  const std::vector<DimTerm>& right = b.is_static() ? kNone : b.expr()->terms;
+  const std::vector<DimTerm> none;
+  const std::vector<DimTerm>& left = a.is_static() ? none : a.expr()->terms;
+  const std::vector<DimTerm>& right = b.is_static() ? none : b.expr()->terms;
   DimExpr sum;
   sum.constant = add(constant_of(a), mul(constant_of(b), scale));
   sum.terms.reserve(left.size() + right.size());

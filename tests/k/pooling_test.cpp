@@ -210,16 +210,10 @@ std::vector<Row> rows_by_hand() {
        [](const Tensors& x) { return pool2d(x[0], {3, 1}, {.strides = 3, .padding = "same"}); },
        i32({1, 1, 1, 1}, {INT32_MIN})},
       // More ties than the dtype has whole numbers.
-      {"pool2d max gradient of many ties in bfloat16",
+      {"pool2d max gradient of many ties",
        {Array::full({1, 257, 1, 1}, 2, DType::BFloat16)},
        [](const Tensors& x) { return gradients(pool2d(x[0], {257, 1}), {x[0]})[0]; },
        Array::full({1, 257, 1, 1}, 1.0 / 257, DType::BFloat16), 0},
-      {"pool2d max gradient of many ties in float16",
-       {Array::full({1, 256, 256, 1}, 2, DType::Float16)},
-       [](const Tensors& x) {
-         return gradients(pool2d(x[0], 256) * 1024, {x[0]})[0] * 64;
-       },
-       Array::full({1, 256, 256, 1}, 1, DType::Float16), 0},
       {"bias_add of six axes", {Array::zeros({1, 1, 2, 1, 1, 2}), f32({2}, {1, 2})},
        [](const Tensors& x) { return bias_add(x[0], x[1]); },
        f32({1, 1, 2, 1, 1, 2}, {1, 2, 1, 2})},

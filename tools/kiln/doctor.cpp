@@ -21,6 +21,12 @@
 namespace kiln::tool {
 namespace {
 
+/// Prints what a process printed. Writing to std::cerr flushes std::cout, whose failure belongs to
+/// the end of the program: nothing is written for nothing.
+void print_errors(const std::string& output) {
+  if (!output.empty()) std::cerr << output;
+}
+
 /// "its process crashes with SIGSEGV (signal 11); the last library that it opened is /x/liby.so".
 std::string failure_text(const ProbeOutcome& outcome) {
   const std::string& library = outcome.last_library;
@@ -44,7 +50,7 @@ void add_output(const std::string& output, std::vector<std::string>& lines) {
 ProbeAnswer diagnose(const runtime::PluginFile& file, std::chrono::milliseconds limit) {
   ProbeOutcome outcome = run_backend_probe(file.name, file.path, limit);
   if (!outcome.answer.empty()) {
-    std::cerr << outcome.output;
+    print_errors(outcome.output);
     if (!outcome.failure.empty()) {
       outcome.answer.push_back(text("after its answer, ", failure_text(outcome)));
     }
@@ -94,7 +100,7 @@ bool print_selection(std::map<std::string, std::string> verdicts, std::chrono::m
   const ProbeOutcome outcome = run_selection_probe(limit);
   const ProbeAnswer& answer = outcome.answer;
   if (answer.empty()) return print_no_selection(failure_text(outcome), out);
-  std::cerr << outcome.output;
+  print_errors(outcome.output);
   if (answer.at(0) != "selected") return print_no_selection(answer.at(1), out);
   const std::string &name = answer.at(1), &reason = answer.at(2);
   if (name.starts_with('/') && verdicts.count(name) == 0) {

@@ -86,6 +86,7 @@ void add_elementwise(std::vector<Value>& out, const Value& x, const Value& y) {
   }
   out.push_back(select(less(x, y), x, y));
   out.push_back(cast(x, DType::BFloat16));
+  out.push_back(scale_gradient(x, y));
 }
 
 void add_reductions(std::vector<Value>& out, const Value& x) {

@@ -188,8 +188,8 @@ TEST_CASE("program files: damaged ones") {
   CHECK(error(program.substr(0, program.find("outputs"))) ==
         "kiln: PATH:6:1: expected 'outputs', found the end of the file");
   CHECK(error(program + "more") ==
-        "kiln: PATH:7:1: expected a value (%0 = ...), symbol, blob, inputs, outputs, update, state "
-        "or guard, found 'more'");
+        "kiln: PATH:7:1: expected a value (%0 = ...), symbol, dim, blob, inputs, outputs, update, "
+        "state or guard, found 'more'");
   std::string deep = "kir 0.1 module \"\" ";
   for (int i = 0; i < 1'000'000; ++i) deep += "%0 = scan body={ parameters ";
   CHECK(error(deep) == "kiln: PATH:1:1826: lambdas are nested too deep");
