@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -43,6 +44,9 @@ class InternTable {
   struct Shard {
     ForkMutex mutex;
     std::unordered_multimap<std::size_t, const Node*> nodes;
+  };
+  struct Delete {
+    void operator()(const Node* node) const { delete node; }
   };
   struct Key {
     Op op;
@@ -128,20 +132,20 @@ NodeRef InternTable::intern(Op op, Attrs attrs, std::vector<Value> operands,
                             std::vector<Type> types, Origin origin) {
   const std::size_t hash = hash_node(op, attrs, operands);
   Shard& shard = shard_of(hash);
-  const std::lock_guard lock(shard.mutex);
-  const Key key{.op = op, .attrs = &attrs, .operands = operands, .hash = hash};
-  if (NodeRef found = find(shard, key, origin)) return found;
-  // Insert the table entry first: if its allocation failed after the node was created, freeing the
-  // node would lock this mutex again.
-  const auto entry = shard.nodes.emplace(hash, nullptr);
-  try {
-    entry->second =
-        new Node(op, std::move(attrs), std::move(operands), std::move(types), origin, hash);
-  } catch (...) {
-    shard.nodes.erase(entry);
-    throw;
+  {
+    const Key key{.op = op, .attrs = &attrs, .operands = operands, .hash = hash};
+    const std::lock_guard lock(shard.mutex);
+    if (NodeRef found = find(shard, key, origin)) return found;
   }
-  return NodeRef(entry->second);
+  // Constructed and, after a failure, freed without the lock: what a node holds may be freed with
+  // it, for which release() takes the lock.
+  std::unique_ptr<const Node, Delete> node(
+      new Node(op, std::move(attrs), std::move(operands), std::move(types), origin, hash));
+  const std::lock_guard lock(shard.mutex);
+  const Key key{.op = op, .attrs = &node->attrs, .operands = node->operands, .hash = hash};
+  if (NodeRef found = find(shard, key, origin)) return found;
+  shard.nodes.emplace(hash, node.get());
+  return NodeRef(node.release());
 }
 
 void InternTable::release(const Node* node) {
