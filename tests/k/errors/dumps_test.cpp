@@ -29,7 +29,7 @@ std::vector<std::string> warnings_with(const std::string& setting,
                                        const std::string& name = "f") {
   logged.clear();
   runtime::set_log_sink([](runtime::LogLevel, std::string_view line) {
-    if (line.find("dump: ") != line.npos) logged.emplace_back(line);
+    if (line.find("warning: dump: ") != line.npos) logged.emplace_back(line);
   });
   {
     const testing::EnvironmentVariable dump("KILN_DUMP", setting);
