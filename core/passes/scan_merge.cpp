@@ -158,7 +158,7 @@ class Sweep {
     const std::size_t* group = group_of_.find(node);
     return group == nullptr ? node : groups_[*group].first.get();
   }
-  /// What a leader depends on.
+  /// The operands that a leader depends on, of its whole group.
   const std::vector<Value>& operands_of(const Node* leader) const {
     const std::size_t* group = group_of_.find(leader);
     return group == nullptr ? leader->operands : groups_[*group].operands;

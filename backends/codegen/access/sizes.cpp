@@ -62,7 +62,7 @@ ir::Dims SizeNames::operator()(const ir::Dims& dims) const {
 
 ir::Dims dense_strides(const ir::Dims& dims) {
   ir::Dims strides(dims.size(), ir::Dim(1));
-  // Those of an empty tensor are never used; they might overflow.
+  // Strides of an empty tensor are never used, and might overflow.
   if (std::find(dims.begin(), dims.end(), ir::Dim(0)) != dims.end()) return strides;
   for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
   return strides;

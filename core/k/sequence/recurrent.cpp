@@ -26,8 +26,8 @@ Value broadcast_mask(const Value& mask, const Value& x) {
   return ir::broadcast(mask, x.dims(), {0});
 }
 
-/// What the step function computes with where the mask is 0: values of a step that is taken. A step
-/// that is not taken may have an infinite slope where it is, and 0 * inf would be its gradient.
+/// Inputs and states for the step function where the mask is 0: those of a step that is taken. The
+/// masked ones may have an infinite slope, and 0 * inf would be their gradient.
 class Substitutes {
  public:
   /// `mask`: bool, (time, samples).
