@@ -23,8 +23,8 @@ using testing::Scratch;
 
 std::vector<std::string> logged;
 
-/// The warnings of dumps while a function is made, and called, with that KILN_DUMP. Backends warn of
-/// other things, such as a missing disassembler.
+/// The warnings of dumps while a function is made, and called, with that KILN_DUMP. Backends warn
+/// of other things, such as a missing disassembler.
 std::vector<std::string> warnings_with(const std::string& setting,
                                        const std::string& name = "f") {
   logged.clear();
