@@ -42,7 +42,7 @@ TEST_CASE("instance: one per backend serves the process", "[plugin]") {
 
 TEST_CASE("instance: lists its ops", "[plugin]") {
   const std::vector<OpSupport> ops = adder()->op_table();
-  REQUIRE(ops.size() == 12);
+  REQUIRE(ops.size() == 14);
   CHECK(ops[0].name == "add");
   CHECK(ops[0].version_lowest == 1);
   CHECK(ops[0].version_highest == 1);
