@@ -1,6 +1,6 @@
-// What locks must do so that fork() works. The child has only the thread that forked: a lock that
-// another thread of the parent held is never released there, and data that it was changing stay
-// half changed.
+// Locks that are safe across fork(). The child has only the thread that forked: a lock that another
+// thread of the parent held is never released there, and data that it was changing stay half
+// changed.
 #pragma once
 
 #include <pthread.h>
