@@ -18,8 +18,8 @@ struct PlaceholderOptions {
 };
 
 /// Creates a placeholder: an input of a compiled function. Each None is an unknown size of its own.
-/// Errors: ValueError if neither shape nor ndim is given, a size is negative, or a sparse one does
-/// not have rank 2; TypeError for an unknown dtype name.
+/// Errors: ValueError if neither shape nor ndim is given, a size or ndim is negative, the rank
+/// exceeds 64, or a sparse one does not have rank 2; TypeError for an unknown dtype name.
 ///     const auto x = K::placeholder({.shape = {K::None, 784}, .name = "x"});
 ///     x;  // x float32[None,784]
 KILN_API Tensor placeholder(const PlaceholderOptions& options, Where where = Where::here());

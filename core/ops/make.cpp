@@ -42,11 +42,8 @@ void check_dtype(Op op, Inference& inference) {
   inference.type_error(text(d.name, " does not take ", dtype));
 }
 
-/// The limit of modules (kMaxDims in core/module/module.h) and of Arrays.
-constexpr int kMaxRank = 64;
-
-/// The greatest sum of unknown sizes: offsets of the parts of a concatenation need memory in its
-/// square.
+/// The maximal number of terms of an unknown size. A concatenation along n unknown sizes stores the
+/// offset of each part, O(n^2) terms together.
 constexpr std::size_t kMaxTerms = 4096;
 
 std::size_t factor_count(const Dim& dim) {

@@ -7,6 +7,10 @@
 
 namespace kiln::ir {
 
+/// The maximal rank of a result: the limit of modules (kMaxDims in core/module/module.h) and of
+/// Arrays.
+inline constexpr int kMaxRank = 64;
+
 /// The node of this op, attributes and operands, interned. Its origin is the thread's
 /// current_origin(). Throws ValueError or TypeError of the op's type rule. Thread-safe.
 NodeRef make_node(Op op, Attrs attrs, std::vector<Value> operands);

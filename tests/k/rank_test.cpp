@@ -31,6 +31,7 @@ TEST_CASE("rank 64: functions whose result would exceed it name themselves", "[k
   const RankRow rows[] = {
       {"placeholder", [&] { placeholder({.shape = above}); }},
       {"placeholder", [&] { placeholder({.ndim = 65}); }},
+      {"placeholder", [&] { placeholder({.ndim = ~std::size_t{0}}); }},
       {"zeros", [&] { zeros(above); }},
       {"zeros", [&] { zeros(Shape(data)); }},
       {"ones", [&] { ones(above, {.dtype = "int8"}); }},

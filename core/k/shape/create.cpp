@@ -38,6 +38,9 @@ std::vector<ShapeEntry> requested_shape(const PlaceholderOptions& options) {
   if (options.shape.is_set()) return options.shape.entries();
   if (!options.ndim) Call::value_error("shape", "neither shape nor ndim is given");
   if (*options.ndim < 0) Call::value_error("ndim", text("ndim is ", *options.ndim));
+  if (*options.ndim > ir::kMaxRank) {
+    Call::value_error("ndim", text("rank ", *options.ndim, " exceeds ", ir::kMaxRank));
+  }
   return std::vector<ShapeEntry>(static_cast<std::size_t>(*options.ndim), ShapeEntry(None));
 }
 
