@@ -239,9 +239,14 @@ Value scale_gradient(const Value& x, const Value& scale) {
 Value softmax(const Value& x, int axis) { return make(Op::Softmax, AxisAttrs{axis}, {x}); }
 Value log_softmax(const Value& x, int axis) { return make(Op::LogSoftmax, AxisAttrs{axis}, {x}); }
 
+Dim count_along(const Value& x, const Ints& axes) {
+  Dims counted;
+  for (const std::int64_t axis : axes) counted.push_back(x.dims()[at(axis)]);
+  return product(counted);
+}
+
 Value divided_by_count(const Value& y, const Value& x, const Ints& axes) {
-  Dim count = 1;
-  for (const std::int64_t axis : axes) count = count * x.dims()[at(axis)];
+  const Dim count = count_along(x, axes);
   if (count.is_static()) return y / static_cast<double>(count.value());
   return y / broadcast_to(cast(dim_size(count), y.dtype()), y.dims());
 }

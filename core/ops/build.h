@@ -94,6 +94,8 @@ Value scale_gradient(const Value& x, const Value& scale);
 Value softmax(const Value& x, int axis);
 Value log_softmax(const Value& x, int axis);
 
+/// The number of elements along `axes` of x.
+Dim count_along(const Value& x, const Ints& axes);
 /// y divided by the number of elements along `axes` of x.
 Value divided_by_count(const Value& y, const Value& x, const Ints& axes);
 /// The mean over `axes`, which are dropped; NaN over no elements. REQUIRES: x is floating-point.

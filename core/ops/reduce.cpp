@@ -26,12 +26,8 @@ Value flatten_axes(const Value& x, const Ints& axes, Ints* order) {
     order->push_back(axis);
     dims.push_back(x.dims()[at(axis)]);
   }
-  Dim merged = 1;
-  for (std::int64_t axis : axes) {
-    order->push_back(axis);
-    merged = merged * x.dims()[at(axis)];
-  }
-  dims.push_back(merged);
+  order->insert(order->end(), axes.begin(), axes.end());
+  dims.push_back(count_along(x, axes));
   return reshape(permute(x, *order), dims);
 }
 
@@ -41,12 +37,11 @@ Value unflatten_axes(const Value& flat, const Dims& dims, const Ints& order) {
   return permute(reshape(flat, permuted), inverse_permutation(order));
 }
 
-/// A dtype that counts the elements along `axes` exactly: `dtype`, float32 or float64, if it holds
-/// every whole number up to their number.
-DType counter(DType dtype, const Dims& dims, const Ints& axes) {
+/// A dtype that counts the elements along `axes` of x exactly: `dtype`, float32 or float64, if it
+/// holds every whole number up to their number.
+DType counter(DType dtype, const Value& x, const Ints& axes) {
   constexpr std::int64_t kMaxCount = std::int64_t{1} << 24;  // of float32
-  Dim elements = 1;
-  for (const std::int64_t axis : axes) elements = elements * dims[at(axis)];
+  const Dim elements = count_along(x, axes);
   const bool is_exact = elements.is_static() && elements.value() <= kMaxCount;
   return is_exact || dtype == DType::Float64 ? dtype : DType::Int64;
 }
@@ -104,7 +99,7 @@ Grads grad_minmax(const Grad& g) {
   const Value extreme = broadcast_over(g.y[0], x.dims(), axes);
   const Value is_extreme = equal_to(x, extreme);
   const Value dy = widened(g.dy[0]);
-  const Value count = reduce_sum(cast(is_extreme, counter(dy.dtype(), x.dims(), axes)), axes);
+  const Value count = reduce_sum(cast(is_extreme, counter(dy.dtype(), x, axes)), axes);
   const Value each = cast(dy / cast(count, dy.dtype()), x.dtype());
   const Value share = broadcast_over(each, x.dims(), axes);
   return {select(is_extreme, share, zeros_like(x))};
