@@ -17,9 +17,9 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
         options_(options),
         host_(host) {}
 
-  /// Opens the library at the first claim, and logs its path or the reason why it is missing; a
-  /// damaged library is a warning.
-  /// Throws sdk::Failure if the library opens but cannot use the device; the next call tries again.
+  /// Opens the library at the first claim, and logs its path or the reason why it is missing; warns
+  /// of a damaged library. Throws sdk::Failure if the library opens but cannot use the device; the
+  /// next call tries again.
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
                                                    codegen::EpilogueOp op) const override {
