@@ -96,8 +96,8 @@ class Description {
     if (info.retryable != 0) text_ += "; the same call may succeed later";
   }
 
-  /// `has_lines`: also appends the nodes' source lines.
-  void append_nodes(const kiln_error_info& info, bool has_lines) {
+  /// `with_lines`: also appends the nodes' source lines.
+  void append_nodes(const kiln_error_info& info, bool with_lines) {
     try {
       abi::require_range(info.nodes, info.node_count, KILN_MAX_COUNT, "elements", "nodes");
     } catch (const abi::BrokenStruct& broken) {
@@ -108,7 +108,7 @@ class Description {
     for (const std::uint64_t node :
          std::span(info.nodes, std::min(info.node_count, kMaxShown))) {
       text_ += kiln::text(std::exchange(separator, ", "), node);
-      const std::string at = has_lines && location_of_ ? location_of_(node) : "";
+      const std::string at = with_lines && location_of_ ? location_of_(node) : "";
       if (!at.empty()) text_ += " at " + at;
     }
     if (info.node_count > kMaxShown) text_ += kiln::text(" and ", info.node_count - kMaxShown);
