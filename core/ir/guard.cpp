@@ -26,8 +26,8 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
   };
   add(left, left_name, left_value);
   add(right, right_name, right_value);
-  // The user of a size that is 1 in this call may expect it to broadcast: of op Broadcast's guard,
-  // "size n of axis 0 is not m".
+  // A guard of op Broadcast has the message "size n of axis 0 is not m". If one of the sizes is 1
+  // in this call, the user may expect that it broadcasts.
   const bool is_one = (left_value == 1 && !left.is_static()) ||
                       (right_value == 1 && !right.is_static());
   const std::size_t axis = message.find(" of axis ");

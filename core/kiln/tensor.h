@@ -81,7 +81,7 @@ class [[nodiscard, gnu::visibility("default")]] Tensor {  // KILN_API does not g
 /// Prints name, dtype and shape: "x float32[None,784]".
 KILN_API std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
-/// Whether T is a type of numbers that can be operands: not of characters.
+/// Whether T is an arithmetic type whose values can be operands: bool included, characters not.
 template <class T>
 inline constexpr bool is_operand_number_v = std::is_arithmetic_v<T> && !is_character_v<T>;
 

@@ -1,5 +1,5 @@
-// Parameter types to which only what they mean converts: whole numbers, seeds, yes or no. As
-// std::int64_t or bool, a parameter would accept 1.5 as 1 and 'a' as 97.
+// Types of parameters to which no other kind of number converts: whole numbers, seeds, flags. A
+// parameter of type std::int64_t would accept 1.5 as 1 and 'a' as 97.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ template <class T>
 inline constexpr bool is_character_v =
     std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
     std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
-/// Whether T is an integer type or an unscoped enumeration, but not bool or of characters.
+/// Whether T is an unscoped enumeration or an integer type other than bool and types of characters.
 template <class T>
 inline constexpr bool is_whole_number_v =
     (std::is_integral_v<T> && !std::is_same_v<T, bool> && !is_character_v<T>) ||
     (std::is_enum_v<T> && std::is_convertible_v<T, std::int64_t>);
-/// Whether T is an arithmetic type of which no whole number is made.
+/// Whether T is an arithmetic type whose values are not whole numbers: floating-point, bool or of
+/// characters.
 template <class T>
 inline constexpr bool is_other_number_v = std::is_arithmetic_v<T> && !is_whole_number_v<T>;
 

@@ -29,7 +29,7 @@ struct Module {
   void set_origin(const ir::Node& node, const ir::Origin& origin);
   /// The roots of everything that is written: inputs, variables, then outputs and updates.
   std::vector<ir::Value> written_roots() const;
-  /// Returns the node, outside of bodies, that the written module numbers so; null for none.
+  /// Returns the node outside of bodies that has this number in the written module; null for none.
   const ir::Node* node_numbered(std::uint64_t number) const;
 };
 

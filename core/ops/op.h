@@ -15,9 +15,10 @@
 // that nothing overflows on the way. Gradients are graphs of nodes that round as all others; they
 // add more than two cotangents of one half, and those of a loop's consts, in float32.
 // Sums. Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long
-// sums in parts. In order, in their dtype (halves in float32), add CumSum, CumProd, ScatterAdd and
-// Fold, the carries of a loop and, in a library's order, Conv's filter gradient: a float32 sum of
-// ones stops there at 2^24. Counts of elements are exact. `reference` adds in float64.
+// sums in parts. CumSum, CumProd, ScatterAdd, Fold and the carries of a loop add one element after
+// the other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's
+// order. A float32 sum of ones stops there at 2^24. Counts of elements are exact. `reference` adds
+// in float64.
 // Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
 // counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
 // subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,

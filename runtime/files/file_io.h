@@ -33,9 +33,9 @@ class InputFile {
 
 /// Replaces a file atomically: writes a temporary file in the same folder, which commit() renames.
 /// Without commit() an older file stays unchanged and the temporary file is removed. Its name,
-/// ".kiln-HASH-PID-N.tmp" with a hash of the file's name, is short and no user's. It is locked
-/// (flock) while it is written; the next OutputFile of the same path removes temporary files
-/// without a lock, which killed processes left behind.
+/// ".kiln-HASH-PID-N.tmp" with a hash of the file's name, is short and not one that a user chooses.
+/// The temporary file is locked (flock) while it is written; the next OutputFile of the same path
+/// removes temporary files without a lock, which killed processes left behind.
 class OutputFile {
  public:
   /// IoError if the folder cannot be written, or the path exists and is not a regular file.

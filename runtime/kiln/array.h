@@ -275,8 +275,8 @@ class KILN_API Array {
   Elements* elements_ = nullptr;  // null for a view of the caller's memory
 };
 
-/// The elements of an Array that was a temporary, for reading; keeps them alive. A std::span of
-/// them is made of a variable only: of a temporary it would dangle.
+/// The elements of an Array that was a temporary, for reading; keeps them alive. Only a variable of
+/// this type converts to std::span: a span of a temporary would dangle.
 template <class T>
 class ArrayElements {
  public:

@@ -134,7 +134,7 @@ std::string describe_found(const std::vector<PluginFile>& files) {
                                         join_text(plugin_directories())));
 }
 
-/// Whether the text means a file: a backend's name has neither a slash nor a dot.
+/// Whether the text means a file: no backend's name contains "/" or ".so".
 bool is_file_name(const std::string& text) {
   return text.find('/') != std::string::npos || text.find(".so") != std::string::npos;
 }

@@ -1,4 +1,5 @@
-// Formats have signatures; a protobuf message such as ONNX's and a text have typical first bytes.
+// Recognises formats by their signatures, and protobuf messages, such as ONNX's, and texts by their
+// first bytes.
 #include "runtime/weights/file_format.h"
 
 #include <algorithm>

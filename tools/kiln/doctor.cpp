@@ -21,8 +21,8 @@
 namespace kiln::tool {
 namespace {
 
-/// Prints what a process printed. Writing to std::cerr flushes std::cout, whose failure belongs to
-/// the end of the program: nothing is written for nothing.
+/// Prints what a process printed. An empty text is not written: each write to std::cerr flushes
+/// std::cout, and a failure of that flush must be reported at the end of the program.
 void print_errors(const std::string& output) {
   if (!output.empty()) std::cerr << output;
 }

@@ -210,7 +210,7 @@ void add_bench(CLI::App& app) {
                   "run the GPU rows, whose inputs and results stay in device memory");
   bench->add_flag("--operator", options->operators,
                   "also time operator(), as a multiple of call_into (column op/into)");
-  // For this program itself and its tests.
+  // Options that only this program and its tests pass.
   bench->add_option("--cold", options->cold)->group("");
   bench->add_flag("--tiny", options->tiny)->group("");
   bench->callback([options] { kiln::bench::run(*options); });
@@ -225,7 +225,7 @@ void add_doctor(CLI::App& app, int& status) {
                   "KILN_CUDA_LIBRARIES=/opt/cuda/lib64 kiln doctor");
   command->add_option("--seconds", *seconds, "seconds until a backend that does not answer hangs")
       ->check(in_range(0.01, 86400.0))->type_name("S");
-  // For this program itself.
+  // The option that the command passes to the processes that it starts.
   command->add_option("--probe", *probe)->group("");
   command->callback([seconds, probe, &status] {
     if (!probe->empty()) return kiln::tool::answer_probe(*probe);
