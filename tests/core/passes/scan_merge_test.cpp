@@ -61,75 +61,37 @@ inputs %0 %1
 outputs %3#0 %3#1
 )";
 
-const char* const kCrossedBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
-%1 = placeholder id=1 name="x" : $T[$N,2]
-%2 = placeholder id=2 name="x" : $T[2]
-%3 = scan %0 %1 body={
+/// A loop of these operands, the initial carry and an input: each step multiplies the carry by the
+/// input. Its second result stacks the carries before the steps.
+std::string products(const std::string& operands) {
+  return "scan " + operands + R"( body={
   parameters int64[], $T[2], $T[2]
   %0 = parameter index=1 : $T[2]
   %1 = parameter index=2 : $T[2]
   %2 = mul %0 %1 : $T[2]
   results %2 %0
 } consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
-%4 = scan %2 %1 %3#1 body={
-  parameters int64[], $T[2], $T[2], $T[2]
-  %0 = parameter index=1 : $T[2]
-  %1 = parameter index=2 : $T[2]
-  %2 = mul %0 %1 : $T[2]
-  %3 = parameter index=3 : $T[2]
-  %4 = sub %0 %3 : $T[2]
-  results %2 %4
-} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2]
-%5 = scan %2 %1 body={
-  parameters int64[], $T[2], $T[2]
-  %0 = parameter index=1 : $T[2]
-  %1 = parameter index=2 : $T[2]
-  %2 = mul %0 %1 : $T[2]
-  results %2 %0
-} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
-%6 = scan %0 %1 %5#1 body={
-  parameters int64[], $T[2], $T[2], $T[2]
-  %0 = parameter index=1 : $T[2]
-  %1 = parameter index=2 : $T[2]
-  %2 = mul %0 %1 : $T[2]
-  %3 = parameter index=3 : $T[2]
-  %4 = add %0 %3 : $T[2]
-  results %2 %4
-} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2]
-inputs %0 %1 %2
-outputs %4#1 %6#1
 )";
+}
 
-const char* const kCrossedAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+/// Such a loop with a second input. Its second result stacks `op` of the carry and that input; a
+/// third one, if `keeps_carries`, the carries before the steps.
+std::string combined(const std::string& operands, const std::string& op, bool keeps_carries) {
+  return "scan " + operands + R"( body={
+  parameters int64[], $T[2], $T[2], $T[2]
+  %0 = parameter index=1 : $T[2]
+  %1 = parameter index=2 : $T[2]
+  %2 = mul %0 %1 : $T[2]
+  %3 = parameter index=3 : $T[2]
+  %4 = )" + op + R"( %0 %3 : $T[2]
+  results %2 %4)" + (keeps_carries ? " %0" : "") + R"(
+} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2])" +
+         (keeps_carries ? ", $T[$N,2]" : "") + "\n";
+}
+
+const char* const kCrossedInputs = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = placeholder id=2 name="x" : $T[2]
-%3 = scan %0 %1 body={
-  parameters int64[], $T[2], $T[2]
-  %0 = parameter index=1 : $T[2]
-  %1 = parameter index=2 : $T[2]
-  %2 = mul %0 %1 : $T[2]
-  results %2 %0
-} consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
-%4 = scan %2 %1 %3#1 body={
-  parameters int64[], $T[2], $T[2], $T[2]
-  %0 = parameter index=1 : $T[2]
-  %1 = parameter index=2 : $T[2]
-  %2 = mul %0 %1 : $T[2]
-  %3 = parameter index=3 : $T[2]
-  %4 = sub %0 %3 : $T[2]
-  results %2 %4 %0
-} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2], $T[$N,2]
-%5 = scan %0 %1 %4#2 body={
-  parameters int64[], $T[2], $T[2], $T[2]
-  %0 = parameter index=1 : $T[2]
-  %1 = parameter index=2 : $T[2]
-  %2 = mul %0 %1 : $T[2]
-  %3 = parameter index=3 : $T[2]
-  %4 = add %0 %3 : $T[2]
-  results %2 %4
-} consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2]
-inputs %0 %1 %2
-outputs %4#1 %5#1
 )";
 
 const char* const kConnectedBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
@@ -195,7 +157,16 @@ TEST_CASE("scan_merge keeps a loop that needs the other") {
 // Of two pairs of loops, each with one that reads a result of the other pair, only one can become
 // one loop: the other loops then depend on each other by way of it.
 TEST_CASE("scan_merge keeps a loop that needs the other by way of a merged one") {
-  check_pass(passes::scan_merge, kCrossedBefore, kCrossedAfter);
+  const std::string before = kCrossedInputs + ("%3 = " + products("%0 %1")) +
+                             "%4 = " + combined("%2 %1 %3#1", "sub", false) +
+                             "%5 = " + products("%2 %1") +
+                             "%6 = " + combined("%0 %1 %5#1", "add", false) +
+                             "inputs %0 %1 %2\noutputs %4#1 %6#1\n";
+  const std::string after = kCrossedInputs + ("%3 = " + products("%0 %1")) +
+                            "%4 = " + combined("%2 %1 %3#1", "sub", true) +
+                            "%5 = " + combined("%0 %1 %4#2", "add", false) +
+                            "inputs %0 %1 %2\noutputs %4#1 %5#1\n";
+  check_pass(passes::scan_merge, before, after);
 }
 
 TEST_CASE("scan_merge makes one loop of two without a common carry that a third connects") {
