@@ -1,6 +1,7 @@
 // Tests matmuls in loops, as execution lists: the right operand is packed once before the loop, and
 // again only when the host does not declare it unchanged.
 #include "tests/support/catch.h"
+#include "tests/backends/codegen/counting_library.h"
 #include "tests/backends/codegen/kernel_interpreter.h"
 #include "tests/backends/codegen/lowered.h"
 #include "tests/core/ops/evaluate.h"
@@ -10,7 +11,6 @@
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
-#include "core/types/at.h"
 
 #include <kiln/error.h>
 
@@ -23,75 +23,14 @@ using ir::Value;
 namespace {
 
 constexpr std::int64_t kRows = 2, kSize = 3;
-constexpr float kMark = 1000;  // the first element of a packed matrix
-
-/// Plain sums over matrices; packing copies a matrix and puts a mark in front.
-class CountingMatmul final : public PreparedMatmul {
- public:
-  CountingMatmul(const MatmulShape& shape, bool kept, int& packed)
-      : p_(shape), kept_(kept), packed_(packed) {}
-  std::size_t scratch_bytes() const override { return 0; }
-  std::size_t packed_bytes() const override {
-    return kept_ ? at(p_.k * p_.n + 1) * sizeof(float) : 0;
-  }
-  void pack(const void* matrix, void* packed) const override {
-    ++packed_;
-    const auto* rhs = static_cast<const float*>(matrix);
-    auto* to = static_cast<float*>(packed);
-    *to++ = kMark;
-    for (std::int64_t d = 0; d < p_.k; ++d) {
-      for (std::int64_t c = 0; c < p_.n; ++c) {
-        *to++ = rhs[d * p_.rhs_k + c * p_.rhs_n];
-      }
-    }
-  }
-  void run(const void* first, const void* rhs, const void* row, void* to, void*) const override {
-    const auto* lhs = static_cast<const float*>(first);
-    const auto* right = static_cast<const float*>(rhs);
-    const auto* bias = static_cast<const float*>(row);
-    auto* result = static_cast<float*>(to);
-    if (kept_) REQUIRE(*right++ == kMark);
-    for (std::int64_t r = 0; r < p_.m; ++r) {
-      for (std::int64_t c = 0; c < p_.n; ++c) {
-        float sum = bias ? bias[c] : 0.0f;
-        for (std::int64_t d = 0; d < p_.k; ++d) {
-          const std::int64_t offset = kept_ ? d * p_.n + c : d * p_.rhs_k + c * p_.rhs_n;
-          sum += lhs[r * p_.lhs_m + d * p_.lhs_k] * right[offset];
-        }
-        result[r * p_.result_m + c] = p_.relu && sum <= 0 ? 0.0f : sum;
-      }
-    }
-  }
-
- private:
-  MatmulShape p_;
-  bool kept_;
-  int& packed_;
-};
-
-class CountingLibrary final : public HostLibrary {
- public:
-  /// `plain_rows`: matmuls with that M and K = kSize read their right operand unpacked.
-  explicit CountingLibrary(std::int64_t plain_rows) : plain_rows_(plain_rows) {}
-  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
-    return std::nullopt;
-  }
-  std::shared_ptr<const PreparedMatmul> prepare(const MatmulShape& shape, RhsUse use) override {
-    const bool plain = shape.m == plain_rows_ && shape.k == kSize;
-    return std::make_shared<CountingMatmul>(shape, use != RhsUse::Once && !plain, packed);
-  }
-  int packed = 0;
-
- private:
-  std::int64_t plain_rows_;
-};
 
 /// A program of float32 matrices that is run repeatedly with the same feeds.
 class Running {
  public:
+  /// `plain_rows`: matmuls with that M and K = kSize read their right operand unpacked.
   Running(std::vector<Value> inputs, std::vector<Value> results, std::vector<bool> kept,
           std::int64_t plain_rows = -1)
-      : inputs_(std::move(inputs)), library_(plain_rows), holders_(0) {
+      : inputs_(std::move(inputs)), library_(plain_rows, kSize), holders_(0) {
     program_ = lowered(inputs_, results, &library_);
     holders_.resize(program_.kernels.size());
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
@@ -128,7 +67,7 @@ class Running {
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       memory_->list().set_address(program_.plan.results[i],
-                                reinterpret_cast<std::byte*>(found[i].data()));
+                                  reinterpret_cast<std::byte*>(found[i].data()));
     }
     RunContext context;
     context.program = &program_;
@@ -137,7 +76,7 @@ class Running {
     run_plan(*memory_, context);
   }
   int packed() const { return library_.packed; }
-  std::size_t groups_of_step(std::size_t step) const { 
+  std::size_t groups_of_step(std::size_t step) const {
     return bodies_of(bound_->steps[step])->plans.size();
   }
   const Program& program() const { return program_; }
