@@ -1,5 +1,5 @@
-// Tests divisions, maxima and minima of dims as parts of larger dims: simplification, sharing, texts
-// and limits.
+// Tests divisions, maxima and minima of dims as parts of larger dims: simplification, sharing,
+// texts and limits.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/core/ir/dim_symbols.h"

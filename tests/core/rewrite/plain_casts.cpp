@@ -1,4 +1,5 @@
-// The semantics in core/ops/op.h, as long double arithmetic: no code of Kiln converts a number here.
+// The semantics of casts in core/ops/op.h, as long double arithmetic. No code of Kiln converts a
+// number here.
 #include "tests/core/rewrite/plain_casts.h"
 
 #include <algorithm>

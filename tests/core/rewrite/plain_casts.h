@@ -18,8 +18,8 @@ struct Grid {
   std::vector<long double> values;
 };
 
-/// The grid of each dtype, in the order of DType: numbers around every limit of every dtype, ties of
-/// roundings, halves, subnormals.
+/// The grid of each dtype, in the order of DType: numbers around every limit of every dtype, ties
+/// of roundings, halves, subnormals.
 const std::vector<Grid>& grids();
 
 /// The element at i of the array, by its meaning. REQUIRES: i < array.size().
