@@ -160,6 +160,8 @@ void split_output(const std::string& all, ProbeOutcome& outcome) {
 /// Runs `kiln doctor --probe PROBE`.
 ProbeOutcome run(const std::vector<std::string>& probe, std::chrono::milliseconds limit) {
   const MemoryFile answer, output;
+  // If the parent made this program ignore SIGCHLD, waitpid() would not tell how a process ended.
+  ::signal(SIGCHLD, SIG_DFL);
   const pid_t child = start(probe, answer, output);
   ProbeOutcome outcome;
   outcome.failure = wait_for(child, limit);
