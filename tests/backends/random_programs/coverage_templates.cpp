@@ -1,6 +1,8 @@
 // Templates: layers, their gradients, loops, images, sums in half precision.
 #include "tests/backends/random_programs/coverage_templates.h"
 
+#include "tests/backends/random_programs/lstm_step.h"
+
 namespace kiln::testing {
 namespace {
 
@@ -97,7 +99,6 @@ Program small_convolutions() {
   return builder.with_gradients({conv2d(x, builder.input({3, 3, 64, 64}), {.padding = "same"})});
 }
 
-/// An LSTM with one matmul per gate, as Keras writes it, with an invariant inside.
 Program lstm_training() {
   Builder builder;
   const Tensor x = builder.batched({2, 5, 3});
@@ -105,15 +106,7 @@ Program lstm_training() {
   for (int i = 0; i < 4; ++i) kernels.push_back(builder.input({3, 4}));
   for (int i = 0; i < 4; ++i) recurrent.push_back(builder.input({4, 4}));
   const Tensor h0 = builder.batched({2, 4}), c0 = builder.batched({2, 4});
-  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
-    const auto gate = [&](std::size_t i) {
-      return dot(input, tanh(kernels[i])) + dot(states[0], recurrent[i]);
-    };
-    const Tensor c = sigmoid(gate(1)) * states[1] + sigmoid(gate(0)) * tanh(gate(2));
-    const Tensor h = sigmoid(gate(3)) * tanh(c);
-    return StepResult{h, {h, c}};
-  };
-  const RnnResult result = rnn(step, x, {h0, c0});
+  const RnnResult result = rnn(lstm_step(kernels, recurrent), x, {h0, c0});
   return builder.with_gradients({result.last_output, sum(result.outputs, {.axis = 1})});
 }
 

@@ -2,6 +2,7 @@
 // number leads back into the range: rounding in between would give an infinity.
 #include "tests/backends/random_programs/half_programs.h"
 
+#include "tests/backends/random_programs/lstm_step.h"
 #include "tests/backends/random_programs/program.h"
 
 #include <algorithm>
@@ -124,22 +125,14 @@ HalfProgram dots_of_slices(DType dtype) {
   return builder.with({(c + dot(u, first)) + dot(v, second), dot(first, w), dot(second, w)});
 }
 
-/// An LSTM with one matmul per gate and an invariant in the loop.
 HalfProgram lstm_training(DType dtype) {
   Builder builder(dtype);
   const Tensor x = builder.batched({2, 5, 3});
   std::vector<Tensor> kernels, recurrent;
   for (int i = 0; i < 4; ++i) kernels.push_back(builder.drawn({3, 4}));
   for (int i = 0; i < 4; ++i) recurrent.push_back(builder.drawn({4, 4}));
-  const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
-    const auto gate = [&](std::size_t i) {
-      return dot(input, tanh(kernels[i])) + dot(states[0], recurrent[i]);
-    };
-    const Tensor c = sigmoid(gate(1)) * states[1] + sigmoid(gate(0)) * tanh(gate(2));
-    const Tensor h = sigmoid(gate(3)) * tanh(c);
-    return StepResult{h, {h, c}};
-  };
-  const RnnResult result = rnn(step, x, {builder.batched({2, 4}), builder.batched({2, 4})});
+  const RnnResult result = rnn(lstm_step(kernels, recurrent), x,
+                               {builder.batched({2, 4}), builder.batched({2, 4})});
   return builder.with_gradients(sum(result.outputs) + sum(result.last_output));
 }
 
