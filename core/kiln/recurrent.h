@@ -27,7 +27,8 @@ struct RnnOptions {
   /// (samples, time) or (samples, time, 1), any dtype. Where it is 0, the step repeats the previous
   /// output (zeros before the first unmasked step) and keeps the states. Such a step contributes
   /// nothing to gradients, even if its slope is infinite: in the rows of masked samples, the step
-  /// function gets an unmasked input and the initial states that belong to it.
+  /// function gets the first unmasked input and the initial states of that sample instead (0.5 in
+  /// floating-point tensors if every step is masked). Constants are not replaced.
   Tensor mask = {};
   /// Tensors that the step function gets after the states.
   std::vector<Tensor> constants = {};

@@ -54,8 +54,8 @@ class Substitutes {
   Value of_states(const Value& x) const { return row(x, sample_); }
 
  private:
-  /// rows[index]; anything if there are no rows; 0.5 if every step is masked, where functions with
-  /// poles at 0 or 1 have finite slopes.
+  /// rows[index]; anything if there are no rows. If every step is masked, 0.5 for floats: there,
+  /// functions with poles at 0 or 1 have finite slopes.
   Value row(const Value& rows, const Value& index) const {
     const Value picked = ir::gather(rows, ir::broadcast_to(index, {min(1, rows.dims()[0])}));
     const Value x = ir::stop_gradient(ir::reduce_max(picked, {0}));
