@@ -59,7 +59,7 @@ TEST_CASE("conversions: only those that are meant", "[k]") {
   CHECK(accepted<ShapeEntry>() == "148ueNTVo");
   CHECK(accepted<std::optional<WholeNumber>>() == "148ueo");
   CHECK(accepted<Sides>().empty());
-  CHECK(accepted<Flag>() == "be");
+  CHECK(accepted<Flag>() == "b");
   // Operands
   CHECK(accepted<Operand>() == "b148ufdTVO");
   CHECK(accepted<OptionalOperand>() == "b148ufdNTVO");
