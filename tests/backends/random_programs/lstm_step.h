@@ -9,7 +9,7 @@
 namespace kiln::testing {
 
 /// The step of states h and c, as Keras writes it: per gate a matmul of its own, and an invariant,
-/// tanh of its kernel. REQUIRES: four of each kernels, of the gates i, f, c and o.
+/// tanh of its kernel. REQUIRES: four kernels of each kind, of the gates i, f, c, o.
 inline StepFunction lstm_step(std::vector<Tensor> kernels, std::vector<Tensor> recurrent) {
   return [kernels = std::move(kernels), recurrent = std::move(recurrent)](
              const Tensor& input, const std::vector<Tensor>& states) {
