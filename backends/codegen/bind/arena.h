@@ -7,16 +7,16 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace kiln::codegen {
 
-/// Temporaries that share memory: each overwrites the one before.
+/// Temporaries that share memory: each overwrites the one before. Arena::next_slots has those in
+/// between.
 struct TensorsBlock {
-  List<int> slots;
+  int first = 0, last = 0;  // slots
 };
 /// The two stacks of a carry: the second begins a slice later.
 struct CarryStacksBlock {
@@ -33,16 +33,17 @@ struct StepBlock {
 struct ArenaBlock {
   MemoryBlock memory;
   std::variant<TensorsBlock, CarryStacksBlock, StepBlock> contents;
-
-  /// Empty for a StepBlock.
-  std::span<const int> slots() const;
 };
 
 struct Arena {
   explicit Arena(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
-      : offsets(memory), blocks(memory) {}
+      : offsets(memory), next_slots(memory), blocks(memory) {}
+
+  /// The slots in a block; none for a StepBlock.
+  std::vector<int> slots_of(const ArenaBlock& block) const;
 
   List<std::int64_t> offsets;  // of each slot; -1: the slot is not in the arena
+  List<int> next_slots;        // of each slot: the one that overwrites it in its block
   List<ArenaBlock> blocks;
   std::int64_t bytes = 0;
   std::int64_t live_bytes = 0;  // maximum over all steps of the bytes that are live

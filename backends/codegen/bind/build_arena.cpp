@@ -2,7 +2,7 @@
 #include "backends/codegen/bind/build_arena.h"
 
 #include "backends/codegen/bind/memory_report.h"
-#include "backends/codegen/plan/buffer_aliasing.h"
+#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -11,10 +11,9 @@ namespace {
 
 class ArenaBuilder {
  public:
-  ArenaBuilder(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanFacts& facts,
-               const SlotSizes& sizes, const BindMemory& memory)
+  ArenaBuilder(const Plan& plan, const PlanFacts& facts, const SlotSizes& sizes,
+               const BindMemory& memory)
       : plan_(plan),
-        kernels_(kernels),
         facts_(facts),
         sizes_(sizes),
         memory_(memory),
@@ -23,11 +22,12 @@ class ArenaBuilder {
         offset_in_block_(plan.slots.size(), 0, memory.scratch) {}
 
   Arena run(std::span<const StepMemory> own, const ListBodies& bodies) {
-    const std::vector<Lifetime>& lives = facts_.lifetimes;
-    arena_.blocks.reserve(plan_.slots.size() + own.size());
+    arena_.next_slots.resize(plan_.slots.size());
+    arena_.blocks.reserve(facts_.arena_tensors.size() + own.size());
+    auto tensor = facts_.arena_tensors.begin();
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) add_stacks(*loop, lives);
-      add_tensors(s, lives);
+      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) add_stacks(*loop);
+      for (; tensor != facts_.arena_tensors.end() && at(tensor->step) == s; ++tensor) add(*tensor);
     }
     for (const StepMemory& one : own) {
       arena_.blocks.push_back({{one.bytes, one.use.step, one.use.step}, one.use});
@@ -41,7 +41,8 @@ class ArenaBuilder {
 
  private:
   /// Adds one block for the two stacks of a carry, live as long as one of them is.
-  void add_stacks(const LoopStep& loop, const std::vector<Lifetime>& lives) {
+  void add_stacks(const LoopStep& loop) {
+    const std::vector<Lifetime>& lives = facts_.lifetimes;
     const bool reverse = loop.node->as<ir::ScanAttrs>().reverse;
     for (const CarryStacks& stacks : loop.carry_stacks) {
       if (stacks.before < 0 || stacks.after < 0) continue;
@@ -61,23 +62,22 @@ class ArenaBuilder {
     }
   }
 
-  /// Adds the temporaries whose first write is in step `s`.
-  void add_tensors(std::size_t s, const std::vector<Lifetime>& lives) {
-    const StepEffects& effects = facts_.effects[s];
-    for (const int slot : effects.written) {
-      const auto i = static_cast<std::size_t>(slot);
-      if (!plan_.slots[i].is<TemporarySlot>() || block_of_[i] >= 0) continue;
-      if (facts_.cached.group_of_slot[i] >= 0) continue;
-      block_of_[i] = reused_block(s, slot, effects, lives);
-      if (block_of_[i] < 0) {
-        block_of_[i] = static_cast<int>(arena_.blocks.size());
-        arena_.blocks.push_back({{sizes_.bytes[i], lives[i].first, lives[i].last},
-                                 TensorsBlock{List<int>(memory_.plan)}});
-      }
-      ArenaBlock& block = arena_.blocks[static_cast<std::size_t>(block_of_[i])];
-      block.memory.last = std::max(block.memory.last, lives[i].last);
-      std::get<TensorsBlock>(block.contents).slots.push_back(slot);
+  void add(const ArenaTensor& tensor) {
+    const std::size_t slot = at(tensor.slot);
+    const Lifetime life = facts_.lifetimes[slot];
+    const int reused = reused_block(tensor);
+    if (reused < 0) {
+      block_of_[slot] = static_cast<int>(arena_.blocks.size());
+      arena_.blocks.push_back(
+          {{sizes_.bytes[slot], life.first, life.last}, TensorsBlock{tensor.slot, tensor.slot}});
+      return;
     }
+    block_of_[slot] = reused;
+    ArenaBlock& block = arena_.blocks[at(reused)];
+    block.memory.last = std::max(block.memory.last, life.last);
+    int& last = std::get<TensorsBlock>(block.contents).last;
+    arena_.next_slots[at(last)] = tensor.slot;
+    last = tensor.slot;
   }
 
   /// Throws SizeFailure when the sum of the blocks overflows: plan_memory adds unchecked.
@@ -108,34 +108,20 @@ class ArenaBuilder {
     arena_.live_bytes = planned.live_bytes;
   }
 
-  /// The block of a tensor that dies in step `s` and whose buffer `slot` may share; -1: none.
-  /// A stack of a carry is excluded: the carry's other stack may be live longer.
-  int reused_block(std::size_t s, int slot, const StepEffects& effects,
-                   const std::vector<Lifetime>& lives) const {
-    const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
-    if (!step) return -1;
-    const Kernel& kernel = kernels_[static_cast<std::size_t>(step->kernel)].kernel;
-    for (const int from : effects.read) {
-      const auto i = static_cast<std::size_t>(from);
-      const bool dies = block_of_[i] >= 0 && lives[i].last == static_cast<int>(s) && from != slot;
-      if (dies && is_stack_of_carry(block_of_[i])) continue;
-      if (!dies || sizes_.bytes[i] != sizes_.bytes[static_cast<std::size_t>(slot)]) continue;
-      const bool taken =
-          std::any_of(effects.written.begin(), effects.written.end(), [&](const int other) {
-            return other != slot && block_of_[static_cast<std::size_t>(other)] == block_of_[i];
-          });
-      if (!taken && can_share_buffer(kernel, *step, from, slot)) return block_of_[i];
+  /// The block that the tensor takes over; -1: none.
+  int reused_block(const ArenaTensor& tensor) const {
+    for (const int from : tensor.reusable) {
+      if (sizes_.bytes[at(from)] != sizes_.bytes[at(tensor.slot)]) continue;
+      const std::vector<int>& written = facts_.effects[at(tensor.step)].written;
+      const bool taken = std::any_of(written.begin(), written.end(), [&](const int other) {
+        return other != tensor.slot && block_of_[at(other)] == block_of_[at(from)];
+      });
+      if (!taken) return block_of_[at(from)];
     }
     return -1;
   }
 
-  bool is_stack_of_carry(int block) const {
-    const ArenaBlock& one = arena_.blocks[static_cast<std::size_t>(block)];
-    return std::holds_alternative<CarryStacksBlock>(one.contents);
-  }
-
   const Plan& plan_;
-  const std::vector<BuiltKernel>& kernels_;
   const PlanFacts& facts_;
   const SlotSizes& sizes_;
   const BindMemory memory_;
@@ -146,16 +132,21 @@ class ArenaBuilder {
 
 }  // namespace
 
-std::span<const int> ArenaBlock::slots() const {
-  if (const auto* tensors = std::get_if<TensorsBlock>(&contents)) return tensors->slots;
-  if (const auto* stacks = std::get_if<CarryStacksBlock>(&contents)) return stacks->slots;
-  return {};
+std::vector<int> Arena::slots_of(const ArenaBlock& block) const {
+  if (const auto* stacks = std::get_if<CarryStacksBlock>(&block.contents)) {
+    return {stacks->slots.begin(), stacks->slots.end()};
+  }
+  const auto* tensors = std::get_if<TensorsBlock>(&block.contents);
+  if (!tensors) return {};
+  std::vector<int> slots{tensors->first};
+  while (slots.back() != tensors->last) slots.push_back(next_slots[at(slots.back())]);
+  return slots;
 }
 
-Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanFacts& facts,
-                  const SlotSizes& sizes, std::span<const StepMemory> own, const ListBodies& bodies,
+Arena build_arena(const Plan& plan, const PlanFacts& facts, const SlotSizes& sizes,
+                  std::span<const StepMemory> own, const ListBodies& bodies,
                   const BindMemory& memory) {
-  return ArenaBuilder(plan, kernels, facts, sizes, memory).run(own, bodies);
+  return ArenaBuilder(plan, facts, sizes, memory).run(own, bodies);
 }
 
 }  // namespace kiln::codegen

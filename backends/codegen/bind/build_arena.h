@@ -4,6 +4,8 @@
 #include "backends/codegen/bind/arena.h"
 #include "backends/codegen/bind/plan_facts.h"
 
+#include <span>
+
 namespace kiln::codegen {
 
 /// Lists bodies as in PlanMemory, for the text of an error.
@@ -14,8 +16,8 @@ using ListBodies = std::function<std::vector<PlanMemory::Body>()>;
 /// stacks of a carry share a block. Results of cached steps have memory elsewhere. `own`: memory of
 /// steps, in the order of steps; each `offset` is set. Throws SizeFailure when the arena has more
 /// than 2^63 - 1 bytes.
-Arena build_arena(const Plan& plan, const std::vector<BuiltKernel>& kernels, const PlanFacts& facts,
-                  const SlotSizes& sizes, std::span<const StepMemory> own, const ListBodies& bodies,
+Arena build_arena(const Plan& plan, const PlanFacts& facts, const SlotSizes& sizes,
+                  std::span<const StepMemory> own, const ListBodies& bodies,
                   const BindMemory& memory = {});
 
 }  // namespace kiln::codegen

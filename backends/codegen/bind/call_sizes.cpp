@@ -73,18 +73,26 @@ void CallSizes::solve(const InputSizes& given) {
   });
 }
 
+std::size_t CallSizes::number_of(const ir::Dim& dim) const {
+  const auto known = known_.find(dim.expr());
+  if (known != known_.end()) return known->second.number;
+  const auto equal = numbers_.find(dim);
+  const std::size_t number = equal == numbers_.end() ? compiled_.size() : equal->second;
+  if (equal == numbers_.end()) {
+    compiled_.push_back({.evaluate = ir::DimEvaluator(dim, symbols_)});
+    numbers_.emplace(dim, number);
+  }
+  known_.emplace(dim.expr(), KnownDim{dim, number});
+  return number;
+}
+
 std::int64_t CallSizes::operator()(const ir::Dim& dim) const {
   if (dim.is_static()) return dim.value();
   const auto interpret = [&] {
     return ir::evaluate(dim, [this](const ir::Symbol& symbol) { return value_of(symbol); });
   };
   if (!is_complete_) return interpret();
-  auto found = compiled_.find(dim.expr());
-  if (found == compiled_.end()) {
-    Compiled made{.dim = dim, .evaluate = ir::DimEvaluator(dim, symbols_)};
-    found = compiled_.emplace(dim.expr(), std::move(made)).first;
-  }
-  Compiled& compiled = found->second;
+  Compiled& compiled = compiled_[number_of(dim)];
   if (compiled.call == call_) return compiled.value;
   if (!compiled.evaluate.is_bound()) return interpret();
   compiled.value = compiled.evaluate(values_);

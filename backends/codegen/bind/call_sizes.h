@@ -15,8 +15,8 @@ namespace kiln::codegen {
 /// Dims of each input.
 using InputSizes = std::vector<sdk::Dims>;
 
-/// Evaluates dims for one call after the other. A dim is compiled when it is first evaluated, and
-/// evaluated once per call. One thread at a time.
+/// Evaluates dims for one call after the other. Equal dims are compiled once, when one is first
+/// evaluated, and evaluated once per call. One thread at a time.
 class CallSizes {
  public:
   /// REQUIRES: `inputs` and `guards` outlive the object.
@@ -34,12 +34,21 @@ class CallSizes {
  private:
   /// A dim with its value in the call of that number.
   struct Compiled {
-    ir::Dim dim;  // keeps the key alive
     ir::DimEvaluator evaluate;
     std::uint64_t call = 0;
     std::int64_t value = 0;
   };
 
+  struct HashOfDim {
+    std::size_t operator()(const ir::Dim& dim) const { return dim.hash(); }
+  };
+  /// An object of Dim::expr(), which `dim` keeps alive, and its index in compiled_.
+  struct KnownDim {
+    ir::Dim dim;
+    std::size_t number = 0;
+  };
+
+  std::size_t number_of(const ir::Dim& dim) const;
   /// The index of the symbol in symbols_; symbols_.size() if no input has it.
   std::size_t index_of(const ir::Symbol& symbol) const;
   std::optional<std::int64_t> value_of(const ir::Symbol& symbol) const;
@@ -54,7 +63,9 @@ class CallSizes {
   std::vector<std::uint64_t> solved_in_;  // of symbols_: the last call that solved it
   std::uint64_t call_ = 0;
   bool is_complete_ = false;  // this call has solved all symbols
-  mutable std::unordered_map<const ir::DimExpr*, Compiled> compiled_;
+  mutable std::vector<Compiled> compiled_;
+  mutable std::unordered_map<ir::Dim, std::size_t, HashOfDim> numbers_;  // in compiled_
+  mutable std::unordered_map<const ir::DimExpr*, KnownDim> known_;       // without comparisons
 };
 
 }  // namespace kiln::codegen

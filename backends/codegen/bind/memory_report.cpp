@@ -89,15 +89,15 @@ const char* name_of(StepBlock::Kind kind) {
   return "";
 }
 
-std::string text_of(const PlanMemory& memory, const TensorsBlock& block) {
-  return tensors_text(memory, block.slots, ", then ");
+std::string text_of(const PlanMemory& memory, const ArenaBlock& block, const TensorsBlock&) {
+  return tensors_text(memory, memory.arena->slots_of(block), ", then ");
 }
-std::string text_of(const PlanMemory& memory, const CarryStacksBlock& block) {
-  return tensors_text(memory, block.slots, ", one slice later ");
+std::string text_of(const PlanMemory& memory, const ArenaBlock& block, const CarryStacksBlock&) {
+  return tensors_text(memory, memory.arena->slots_of(block), ", one slice later ");
 }
-std::string text_of(const PlanMemory& memory, const StepBlock& block) {
-  const ir::Node* node = node_of(memory.plan->steps[at(block.step)]);
-  return text(name_of(block.kind), " of step ", block.step,
+std::string text_of(const PlanMemory& memory, const ArenaBlock&, const StepBlock& use) {
+  const ir::Node* node = node_of(memory.plan->steps[at(use.step)]);
+  return text(name_of(use.kind), " of step ", use.step,
               node ? "  # " + source_of(*node) : std::string());
 }
 
@@ -112,7 +112,7 @@ void print_blocks(const PlanMemory& memory, const std::string& indent, std::stri
   for (const ArenaBlock* block : blocks) {
     const MemoryBlock& range = block->memory;
     const std::string contents =
-        std::visit([&](const auto& one) { return text_of(memory, one); }, block->contents);
+        std::visit([&](const auto& one) { return text_of(memory, *block, one); }, block->contents);
     out += text(indent, "at ", range.offset, ": ", range.bytes, " bytes, ",
                 steps_text(range.first, range.last), ", ", contents, "\n");
   }
@@ -146,8 +146,8 @@ void add_large(const PlanMemory& memory, int slot, std::int64_t bytes, std::vect
 
 void collect_large(const PlanMemory& memory, std::vector<Large>& found) {
   for (const ArenaBlock& block : memory.arena->blocks) {
-    if (block.slots().empty()) continue;
-    add_large(memory, block.slots().front(), block.memory.bytes, found);
+    const std::vector<int> slots = memory.arena->slots_of(block);
+    if (!slots.empty()) add_large(memory, slots.front(), block.memory.bytes, found);
   }
   for (const PlanMemory::Body& body : memory.bodies) collect_large(body.memory, found);
 }

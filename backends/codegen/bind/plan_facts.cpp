@@ -1,7 +1,11 @@
 // Visits the bodies of loops and branches.
 #include "backends/codegen/bind/plan_facts.h"
 
+#include "backends/codegen/kernel/order_axes.h"
+#include "backends/codegen/plan/buffer_aliasing.h"
 #include "core/types/at.h"
+
+#include <algorithm>
 
 namespace kiln::codegen {
 namespace {
@@ -22,20 +26,97 @@ void list_kernel_uses(const Plan& plan, PlanFacts& facts) {
   }
 }
 
+/// Lists the temporaries in the arena and the operands whose buffers they may take over.
+class ArenaLister {
+ public:
+  ArenaLister(const Plan& plan, const std::vector<BuiltKernel>& kernels, PlanFacts& facts)
+      : plan_(plan), kernels_(kernels), facts_(facts), may_be_reused_(plan.slots.size()),
+        is_listed_(plan.slots.size()) {}
+
+  void run() {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) skip_stacks(*loop);
+      const std::size_t first = facts_.arena_tensors.size();
+      for (const int slot : facts_.effects[s].written) add(static_cast<int>(s), slot);
+      for (std::size_t i = first; i < facts_.arena_tensors.size(); ++i) {
+        may_be_reused_[at(facts_.arena_tensors[i].slot)] = true;
+      }
+    }
+  }
+
+ private:
+  /// The two stacks of a carry have one block. No tensor takes it over: the other stack may be live
+  /// longer.
+  void skip_stacks(const LoopStep& loop) {
+    for (const CarryStacks& stacks : loop.carry_stacks) {
+      if (stacks.before < 0 || stacks.after < 0) continue;
+      is_listed_[at(loop.results[at(stacks.before)])] = true;
+      is_listed_[at(loop.results[at(stacks.after)])] = true;
+    }
+  }
+
+  void add(int step, int slot) {
+    if (is_listed_[at(slot)] || !plan_.slots[at(slot)].is<TemporarySlot>()) return;
+    if (facts_.cached.group_of_slot[at(slot)] >= 0) return;
+    is_listed_[at(slot)] = true;
+    facts_.arena_tensors.push_back({step, slot, reusable(step, slot)});
+  }
+
+  std::vector<int> reusable(int step, int slot) const {
+    std::vector<int> found;
+    const auto* kernel = std::get_if<KernelStep>(&plan_.steps[at(step)]);
+    if (!kernel) return found;
+    for (const int from : facts_.effects[at(step)].read) {
+      if (!may_be_reused_[at(from)] || facts_.lifetimes[at(from)].last != step) continue;
+      if (can_share_buffer(kernels_[at(kernel->kernel)].kernel, *kernel, from, slot)) {
+        found.push_back(from);
+      }
+    }
+    return found;
+  }
+
+  const Plan& plan_;
+  const std::vector<BuiltKernel>& kernels_;
+  PlanFacts& facts_;
+  std::vector<bool> may_be_reused_;  // of each slot: an earlier step writes it in the arena
+  std::vector<bool> is_listed_;      // of each slot
+};
+
+void count_library_operands(const Plan& plan, PlanFacts& facts) {
+  facts.rhs_uses.resize(plan.slots.size());
+  const auto may_stay = [&](int slot) {
+    return plan.slots[at(slot)].is<ArgumentSlot>() || facts.cached.group_of_slot[at(slot)] >= 0;
+  };
+  for (const Step& step : plan.steps) {
+    const LibraryStep* const call = library_step(step);
+    if (!call) continue;
+    if (std::holds_alternative<MatmulStep>(step)) ++facts.rhs_uses[at(call->rhs)];
+    if (may_stay(call->lhs) || may_stay(call->rhs)) ++facts.max_packings;
+  }
+}
+
 }  // namespace
 
 PlanFacts::PlanFacts(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                      const std::vector<bool>& is_unchanged)
-    : lifetimes(codegen::lifetimes(plan, kernels)),
+    : shapes(plan),
+      lifetimes(codegen::lifetimes(plan, kernels)),
       cached(find_cached_steps(plan, kernels, is_unchanged)),
       unchanged(is_unchanged) {
   for (const Step& step : plan.steps) effects.push_back(effects_of(step, kernels));
   list_kernel_uses(plan, *this);
+  ArenaLister(plan, kernels, *this).run();
+  count_library_operands(plan, *this);
 }
+
+KernelFacts::KernelFacts(const Kernel& kernel)
+    : is_contiguous(kernel.vector_axis == 0 || across_axis(kernel) == 0),
+      adds_columns(!column_sums(kernel).empty()) {}
 
 ProgramFacts::ProgramFacts(const Program& program, const std::vector<bool>& unchanged) {
   facts_.emplace(&program.plan, PlanFacts(program.plan, program.kernels, unchanged));
   add_bodies(program.plan, program.kernels);
+  for (const BuiltKernel& one : program.kernels) kernels_.emplace_back(one.kernel);
 }
 
 void ProgramFacts::add_bodies(const Plan& plan, const std::vector<BuiltKernel>& kernels) {

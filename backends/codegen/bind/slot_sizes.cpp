@@ -2,10 +2,10 @@
 #include "backends/codegen/bind/slot_sizes.h"
 
 #include "backends/codegen/inspect/source.h"
-#include "backends/codegen/plan/plan_memory.h"
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace kiln::codegen {
 namespace {
@@ -19,18 +19,10 @@ std::int64_t bytes_of(const Slot& slot, std::span<const std::int64_t> dims) {
 
 }  // namespace
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * kAlignment; }
-
-std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
-  std::int64_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
-    throw SizeFailure(
-        KILN_CODE_RESOURCE_EXHAUSTED,
-        text("a tensor has more than 2^63 - 1 bytes", node ? " (" + source_of(*node) + ")" : ""));
-  }
-  return result;
+void throw_too_large(const ir::Node* node) {
+  throw SizeFailure(
+      KILN_CODE_RESOURCE_EXHAUSTED,
+      text("a tensor has more than 2^63 - 1 bytes", node ? " (" + source_of(*node) + ")" : ""));
 }
 
 std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim& evaluate) {
@@ -40,19 +32,40 @@ std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim&
   return sizes;
 }
 
-SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate,
+SlotShapes::SlotShapes(const Plan& plan) {
+  std::unordered_multimap<std::size_t, Range> known;  // by the hash of the dims
+  const auto range_of = [&](const ir::Dims& shape) {
+    std::size_t hash = shape.size();
+    for (const ir::Dim& dim : shape) hash = hash * 31 + dim.hash();
+    const auto [first, last] = known.equal_range(hash);
+    for (auto one = first; one != last; ++one) {
+      const auto begin = dims.begin() + one->second.begin;
+      if (std::equal(shape.begin(), shape.end(), begin, begin + one->second.rank)) {
+        return one->second;
+      }
+    }
+    const Range range{static_cast<std::uint32_t>(dims.size()),
+                      static_cast<std::uint32_t>(shape.size())};
+    dims.insert(dims.end(), shape.begin(), shape.end());
+    known.emplace(hash, range);
+    return range;
+  };
+  of_slot.reserve(plan.slots.size());
+  for (const Slot& slot : plan.slots) of_slot.push_back(range_of(slot.dims));
+}
+
+SlotSizes slot_sizes(const Plan& plan, const SlotShapes& shapes, const EvaluateDim& evaluate,
                      std::pmr::memory_resource* memory) {
   SlotSizes sizes(memory);
-  std::size_t axes = 0;
-  for (const Slot& slot : plan.slots) axes += slot.dims.size();
-  sizes.dims_.reserve(axes);
-  sizes.ends_.reserve(plan.slots.size());
+  sizes.shapes_ = &shapes;
+  sizes.dims_.reserve(shapes.dims.size());
   sizes.bytes.reserve(plan.slots.size());
-  for (const Slot& slot : plan.slots) {
-    for (const ir::Dim& dim : slot.dims) sizes.dims_.push_back(evaluate(dim));
-    sizes.ends_.push_back(static_cast<std::uint32_t>(sizes.dims_.size()));
-    const int number = static_cast<int>(sizes.bytes.size());
-    sizes.bytes.push_back(bytes_of(slot, sizes.dims(number)));
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const SlotShapes::Range range = shapes.of_slot[i];
+    while (sizes.dims_.size() < range.begin + range.rank) {
+      sizes.dims_.push_back(evaluate(shapes.dims[sizes.dims_.size()]));
+    }
+    sizes.bytes.push_back(bytes_of(plan.slots[i], sizes.dims(static_cast<int>(i))));
   }
   return sizes;
 }

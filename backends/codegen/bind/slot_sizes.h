@@ -3,11 +3,14 @@
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/codegen/plan/plan.h"
+#include "backends/codegen/plan/plan_memory.h"
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory_resource>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace kiln::codegen {
@@ -23,9 +26,22 @@ struct BindMemory {
   std::pmr::memory_resource* scratch = std::pmr::new_delete_resource();
 };
 
-/// Evaluates a symbolic dim in a call. Throws kiln::ValueError for an unbound symbol, a division by
-/// zero or an overflow of 64 bits.
-using EvaluateDim = std::function<std::int64_t(const ir::Dim&)>;
+/// Evaluates dims in a call. Throws kiln::ValueError for an unbound symbol, a division by zero or
+/// an overflow of 64 bits.
+class EvaluateDim {
+ public:
+  /// `symbolic` evaluates a dim that is not static.
+  template <std::invocable<const ir::Dim&> Symbolic>
+    requires(!std::same_as<Symbolic, EvaluateDim>)
+  EvaluateDim(Symbolic symbolic) : symbolic_(std::move(symbolic)) {}  // NOLINT: a function is one
+
+  std::int64_t operator()(const ir::Dim& dim) const {
+    return dim.is_static() ? dim.value() : symbolic_(dim);
+  }
+
+ private:
+  std::function<std::int64_t(const ir::Dim&)> symbolic_;
+};
 
 /// Sizes with which a plan cannot run.
 class SizeFailure : public sdk::Failure {
@@ -34,40 +50,62 @@ class SizeFailure : public sdk::Failure {
 };
 
 /// a / b, rounded up. REQUIRES: a >= 0, b > 0, and a + b does not overflow.
-std::int64_t ceil_div(std::int64_t a, std::int64_t b);
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 /// `bytes` rounded up to kAlignment.
-std::int64_t aligned(std::int64_t bytes);
+inline std::int64_t aligned(std::int64_t bytes) { return ceil_div(bytes, kAlignment) * kAlignment; }
+/// Throws the SizeFailure of checked_product().
+[[noreturn]] void throw_too_large(const ir::Node* node);
 /// a * b, in bytes. Throws SizeFailure (RESOURCE_EXHAUSTED) when the aligned result overflows 63
 /// bits. `node`: the tensor's, for the error's text; or null.
-std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node);
+inline std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::Node* node) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
+    throw_too_large(node);
+  }
+  return result;
+}
 
 /// The value of each dim.
 std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim& evaluate);
 
+/// The shapes of a plan's slots, each once: many slots have equal shapes.
+struct SlotShapes {
+  /// The dims of a shape, in `dims`.
+  struct Range {
+    std::uint32_t begin = 0, rank = 0;
+  };
+
+  SlotShapes() = default;
+  explicit SlotShapes(const Plan& plan);
+
+  std::vector<ir::Dim> dims;   // of all shapes, in the order of the first slots that have them
+  std::vector<Range> of_slot;
+};
+
 class SlotSizes {
  public:
   explicit SlotSizes(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
-      : bytes(memory), dims_(memory), ends_(memory) {}
+      : bytes(memory), dims_(memory) {}
 
   std::span<const std::int64_t> dims(int slot) const {
-    const auto s = static_cast<std::size_t>(slot);
-    const std::size_t begin = s == 0 ? 0 : ends_[s - 1];
-    return {dims_.data() + begin, ends_[s] - begin};
+    const SlotShapes::Range range = shapes_->of_slot[static_cast<std::size_t>(slot)];
+    return {dims_.data() + range.begin, range.rank};
   }
 
   List<std::int64_t> bytes;  // of each slot; 0: a dim is 0
 
  private:
-  friend SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate,
-                              std::pmr::memory_resource* memory);
+  friend SlotSizes slot_sizes(const Plan& plan, const SlotShapes& shapes,
+                              const EvaluateDim& evaluate, std::pmr::memory_resource* memory);
 
-  List<std::int64_t> dims_;   // of all slots, one after the other
-  List<std::uint32_t> ends_;  // of each slot, in dims_
+  const SlotShapes* shapes_ = nullptr;
+  List<std::int64_t> dims_;  // the values of SlotShapes::dims
 };
 
 /// Evaluates the dims of every slot of `plan`, without those of bodies. Throws SizeFailure for a
-/// tensor whose bytes overflow 63 bits, and what `evaluate` throws.
-SlotSizes slot_sizes(const Plan& plan, const EvaluateDim& evaluate,
+/// tensor whose bytes overflow 63 bits, and what `evaluate` throws. REQUIRES: `shapes` is of `plan`
+/// and outlives the result.
+SlotSizes slot_sizes(const Plan& plan, const SlotShapes& shapes, const EvaluateDim& evaluate,
                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
 }  // namespace kiln::codegen

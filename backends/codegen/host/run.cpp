@@ -222,7 +222,7 @@ class Runner {
     for (std::size_t i = 0; i < packings.size(); ++i) {
       if (packings[i].offset < 0) continue;
       const int source = step.operands[at(packings[i].source)];
-      pack(packings[i], list_.slot(source), body.packed[i], context_);
+      pack(*body.plan, packings[i], list_.slot(source), body.packed[i], context_);
     }
   }
 
@@ -352,7 +352,9 @@ class WeightHolder {
 
   void make(const BoundWeight& weight, const WeightCopy& copy) {
     if (weight.slot < 0) return Runner(list_, context_).run_group_of_cached(at(weight.group));
-    pack(packing_of(weight), list_.slot(weight.slot), copy.memory.get(), context_);
+    const BoundPlan& plan = *list_of(weight).plan;
+    pack(plan, plan.packings[at(weight.packing)], list_.slot(weight.slot), copy.memory.get(),
+         context_);
   }
 
   const CachedGroup& group_of(const BoundWeight& weight) const {
@@ -366,9 +368,6 @@ class WeightHolder {
     const auto loop = std::find_if(list_.instructions.begin(), list_.instructions.end(),
                                    [&](const Instruction& one) { return one.bound == step; });
     return loop->bodies[0];
-  }
-  const Packing& packing_of(const BoundWeight& weight) {
-    return list_of(weight).plan->packings[at(weight.packing)];
   }
   std::byte*& packed_of(const BoundWeight& weight) {
     return list_of(weight).packed[at(weight.packing)];

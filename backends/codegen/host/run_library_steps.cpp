@@ -47,12 +47,12 @@ void pack_operand(const Packer& packer, const std::byte* rhs, std::byte* packed,
 
 }  // namespace
 
-void pack(const Packing& packing, const std::byte* operand, std::byte* packed,
-          const RunContext& context) {
+void pack(const BoundPlan& plan, const Packing& packing, const std::byte* operand,
+          std::byte* packed, const RunContext& context) {
   constexpr std::int64_t kParallelBytes = std::int64_t{1} << 20;  // some 100 us of one core
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.shape.dtype));
   const std::byte* const matrix = operand + packing.rhs * bytes;
-  for (const PackingPart& part : packing.parts) {
+  for (const PackingPart& part : plan.parts_of(packing)) {
     pack_operand(*part.packer, matrix + part.begin * bytes, packed + part.offset,
                  packing.bytes >= kParallelBytes, context);
   }

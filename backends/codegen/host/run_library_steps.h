@@ -6,9 +6,9 @@
 
 namespace kiln::codegen {
 
-/// Packs the operand, whose slot has that address. Throws sdk::Failure.
-void pack(const Packing& packing, const std::byte* operand, std::byte* packed,
-          const RunContext& context);
+/// Packs the operand, whose slot has that address, for a packing of `plan`. Throws sdk::Failure.
+void pack(const BoundPlan& plan, const Packing& packing, const std::byte* operand,
+          std::byte* packed, const RunContext& context);
 /// Packs an rhs that the parts share, then runs the parts. Throws sdk::Failure.
 void run_matmul(const MatmulStep& step, const BoundMatmul& bound, const ExecutionList& list,
                 const RunContext& context);

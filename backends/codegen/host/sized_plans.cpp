@@ -53,7 +53,11 @@ std::shared_ptr<SizedPlan> SizedPlans::bind(const InputSizes& given) {
   std::size_t wanted = scratch_.size();
   {
     std::pmr::monotonic_buffer_resource scratch(scratch_.data(), scratch_.size(), &more);
-    sized->plan = with_call_errors([&] { return bind(*sized, &scratch); });
+    const std::shared_ptr<SizedPlan> last = last_.lock();
+    sized->plan = with_call_errors([&] {
+      return bind(*sized, last ? last->plan.get() : nullptr, &scratch);
+    });
+    last_ = sized;
     plan_bytes_ = sized->memory.heap.bytes();
     wanted += static_cast<std::size_t>(more.bytes());
   }
@@ -61,7 +65,8 @@ std::shared_ptr<SizedPlan> SizedPlans::bind(const InputSizes& given) {
   return sized;
 }
 
-BoundPlanPtr SizedPlans::bind(SizedPlan& sized, std::pmr::memory_resource* scratch) const {
+BoundPlanPtr SizedPlans::bind(SizedPlan& sized, const BoundPlan* previous,
+                              std::pmr::memory_resource* scratch) const {
   const EvaluateDim evaluate = std::cref(sizes_);
   return bind_program({.program = parts_.program,
                        .facts = facts_,
@@ -70,6 +75,7 @@ BoundPlanPtr SizedPlans::bind(SizedPlan& sized, std::pmr::memory_resource* scrat
                        .forms = parts_.forms,
                        .library = parts_.library,
                        .host = parts_.host,
+                       .previous = previous,
                        .memory = {.plan = &sized.memory.blocks, .scratch = scratch}});
 }
 

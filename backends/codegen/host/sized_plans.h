@@ -38,7 +38,8 @@ class SizedPlans {
 
  private:
   std::shared_ptr<SizedPlan> bind(const InputSizes& given);
-  BoundPlanPtr bind(SizedPlan& sized, std::pmr::memory_resource* scratch) const;
+  BoundPlanPtr bind(SizedPlan& sized, const BoundPlan* previous,
+                    std::pmr::memory_resource* scratch) const;
   /// Assigns the plan its number and adds it to the statistics.
   void count(SizedPlan& plan);
 
@@ -47,7 +48,8 @@ class SizedPlans {
   // While a plan is bound, its thread has the lock of plans_, which guards these.
   CallSizes sizes_;
   std::vector<std::byte> scratch_;
-  std::int64_t plan_bytes_ = 0;  // of the plan that was bound last
+  std::int64_t plan_bytes_ = 0;    // of the plan that was bound last
+  std::weak_ptr<SizedPlan> last_;  // likewise
 
   SizedCache<SizedPlan> plans_;
   mutable std::mutex mutex_;  // of stats_

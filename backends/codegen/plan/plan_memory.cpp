@@ -20,6 +20,7 @@ Numbers sorted(std::span<const MemoryBlock> blocks, std::pmr::memory_resource* s
                const Less& less) {
   Numbers order(blocks.size(), scratch);
   std::iota(order.begin(), order.end(), 0u);
+  if (std::is_sorted(blocks.begin(), blocks.end(), less)) return order;
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     if (less(blocks[a], blocks[b])) return true;
     return a < b && !less(blocks[b], blocks[a]);

@@ -85,6 +85,7 @@ class DeviceExecutable final : public sdk::Executable {
         dumps_(host_, lowered_.label),
         loaded_{lowered_,   call_block_use(lowered_.program.kernels),
                 constant_addresses_, host_, resources_, call_times_},
+        facts_(lowered_.program, {}),
         call_sizes_(lowered_.module.graph.inputs, lowered_.guards) {
     const ir::Graph& graph = lowered_.module.graph;
     inputs = graph.inputs.size();
@@ -174,6 +175,7 @@ class DeviceExecutable final : public sdk::Executable {
       auto sized = std::make_shared<SizedPlan>();
       sized->plan = bind_device_plan(lowered_.program.plan,
                                      {.program = lowered_.program,
+                                      .facts = facts_,
                                       .kernels = library_->kernels(),
                                       .grid = resources_.device->grid(),
                                       .matmuls = libraries_.matmuls,
@@ -234,6 +236,7 @@ class DeviceExecutable final : public sdk::Executable {
   ConstantAddresses constant_addresses_;
   mutable CallTimes call_times_;
   LoadedProgram loaded_;
+  ProgramFacts facts_;
   mutable CallSizes call_sizes_;  // guarded by the lock of cache_, which the thread that binds has
   mutable SizedCache<SizedPlan> cache_;
   mutable std::mutex stats_mutex_;

@@ -23,14 +23,14 @@ class Binder {
 
   std::unique_ptr<DevicePlan> run() {
     out_->plan = &plan_;
-    out_->sizes = slot_sizes(plan_, inputs_.evaluate);
+    const PlanFacts& facts = inputs_.facts.of(plan_);
+    out_->sizes = slot_sizes(plan_, facts.shapes, inputs_.evaluate);
     for (const Step& step : plan_.steps) {
       out_->steps.push_back(
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
     cut();
-    const PlanFacts facts(plan_, inputs_.program.kernels);
-    out_->arena = build_arena(plan_, inputs_.program.kernels, facts, out_->sizes, step_memory(),
+    out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
                               [this] { return memory_of(*out_).bodies; });
     return std::move(out_);
   }

@@ -70,6 +70,7 @@ struct DevicePlan {
 /// All members but `evaluate` outlive the bound plan.
 struct DeviceBindInputs {
   const codegen::Program& program;
+  const codegen::ProgramFacts& facts;        // of the program
   const std::vector<LoadedKernel>& kernels;  // of the program
   const codegen::GridDescription& grid;
   const MatmulLibrary* matmuls;            // null: the program has none

@@ -55,11 +55,11 @@ class Dependences {
 
   void share(const Arena& arena) {
     for (const ArenaBlock& block : arena.blocks) {
-      const std::span<const int> slots = block.slots();
+      const std::vector<int> slots = arena.slots_of(block);
       for (std::size_t i = 1; i < slots.size(); ++i) share(slots[i], slots[i - 1]);
       for (const ArenaBlock& other : arena.blocks) {
         if (other.memory.last < block.memory.first && overlap(block.memory, other.memory)) {
-          reuse(block, other);
+          reuse(arena, block, other);
         }
       }
     }
@@ -98,8 +98,8 @@ class Dependences {
   }
 
   /// Makes the first step that uses `block` depend on all steps that use `other`.
-  void reuse(const ArenaBlock& block, const ArenaBlock& other) {
-    for (const int slot : other.slots()) add_earlier(block.memory.first, slot);
+  void reuse(const Arena& arena, const ArenaBlock& block, const ArenaBlock& other) {
+    for (const int slot : arena.slots_of(other)) add_earlier(block.memory.first, slot);
     const auto* step = std::get_if<StepBlock>(&other.contents);
     if (step) earlier_[at(block.memory.first)].push_back(step->step);
   }

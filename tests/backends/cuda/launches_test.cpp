@@ -243,16 +243,16 @@ TEST_CASE("launches: a result over an argument follows the argument's readers") 
 TEST_CASE("launches: memory that is used again, unless the order follows from values") {
   const codegen::Plan plan = copies({{0, 1}, {1, 2}, {2, 3}, {4, 5}, {3, 6}, {5, 7}});
   codegen::Arena arena;
-  const auto block = [](std::int64_t offset, int first, int last, codegen::List<int> slots) {
-    return codegen::ArenaBlock{.memory = {64, first, last, offset},
-                               .contents = codegen::TensorsBlock{std::move(slots)}};
+  const auto block = [](std::int64_t offset, int first, int last, codegen::TensorsBlock slots) {
+    return codegen::ArenaBlock{.memory = {64, first, last, offset}, .contents = slots};
   };
   // Slot 3 follows slot 1 in its memory, which values imply; slot 5 follows slot 2 next to it.
-  arena.blocks = {block(0, 0, 1, {1}), block(64, 1, 2, {2}), block(0, 2, 4, {3}),
-                  block(64, 3, 5, {5})};
+  arena.blocks = {block(0, 0, 1, {1, 1}), block(64, 1, 2, {2, 2}), block(0, 2, 4, {3, 3}),
+                  block(64, 3, 5, {5, 5})};
   CHECK(step_dependences(plan, {}, &arena, {}) ==
         Dependences{{0, 1, 1}, {1, 2, 2}, {2, 3, -1}, {2, 4, 3}, {3, 5, 5}});
   // Slot 5 is written over slot 2 in one block.
+  arena.next_slots = {-1, -1, 5, -1, -1, -1};
   arena.blocks = {block(0, 1, 5, {2, 5})};
   CHECK(step_dependences(plan, {}, &arena, {}) ==
         Dependences{{0, 1, 1}, {1, 2, 2}, {2, 3, -1}, {2, 4, 3}, {3, 5, 5}});

@@ -49,11 +49,14 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   binding.out.retained_bytes += static_cast<std::int64_t>(bound.convolution->retained_bytes());
   const auto packed = static_cast<std::int64_t>(bound.convolution->packed_bytes());
   if (source < 0 || packed == 0) return bound;
-  List<Packing>& packings = binding.out.packings;
-  bound.packing = static_cast<int>(packings.size());
-  packings.push_back({.parts = List<PackingPart>({{.packer = bound.convolution}}, binding.memory()),
-                      .source = source,
-                      .bytes = aligned(packed)});
+  BoundPlan& out = binding.out;
+  bound.packing = static_cast<int>(out.packings.size());
+  const std::size_t part = out.packing_parts.size();
+  out.packing_parts.push_back({.packer = bound.convolution});
+  out.packings.push_back({.first_part = part,
+                          .last_part = part + 1,
+                          .source = source,
+                          .bytes = aligned(packed)});
   return bound;
 }
 

@@ -33,6 +33,8 @@ struct BindInputs {
   WeightForms& forms;
   HostLibrary* library = nullptr;  // of the plan's library steps
   HostDescription host = {};
+  /// The program bound to other sizes, most of whose weights have the same forms; or null.
+  const BoundPlan* previous = nullptr;
   BindMemory memory = {};
 
   const std::vector<BuiltKernel>& kernels() const { return program.kernels; }

@@ -1,6 +1,5 @@
 // Binds a kernel: evaluates its sizes and divides axis 0 into parts that take about the same time.
 #include "backends/codegen/host/bind/bind_step.h"
-#include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -23,11 +22,11 @@ std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
 /// Indices along axis 0 per part: about kernel_grain expressions, at most max_kernel_parts() parts,
 /// a multiple of Kernel::part_multiple, and whole cache lines where neighbours along axis 0 are
 /// contiguous.
-std::int64_t grain_of(const Kernel& kernel, std::int64_t range, const StepBinding& binding) {
+std::int64_t grain_of(const Kernel& kernel, const KernelFacts& facts, std::int64_t range,
+                      const StepBinding& binding) {
   const HostDescription& host = binding.inputs.host;
-  const bool is_contiguous = kernel.vector_axis == 0 || across_axis(kernel) == 0;
   const std::int64_t block =
-      std::lcm(kernel.part_multiple, is_contiguous ? host.lane_block() : std::int64_t{1});
+      std::lcm(kernel.part_multiple, facts.is_contiguous ? host.lane_block() : std::int64_t{1});
   const auto rounded = [&](std::int64_t grain) { return ceil_div(grain, block) * block; };
   const std::int64_t grain =
       rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index(kernel, binding)));
@@ -40,6 +39,7 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
   BoundKernel bound{.function = {}, .sizes = List<std::int64_t>(binding.memory())};
   const BuiltKernel& built = binding.inputs.kernels()[static_cast<std::size_t>(step.kernel)];
   const Kernel& kernel = built.kernel;
+  const KernelFacts& facts = binding.inputs.facts.of_kernel(step.kernel);
   bound.function = binding.inputs.functions[static_cast<std::size_t>(step.kernel)];
   bound.sizes.reserve(kernel.sizes.size());
   for (const ir::Dim& size : kernel.sizes) bound.sizes.push_back(binding.evaluate(size));
@@ -55,9 +55,9 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
     bound.begin = group->begin * binding.scale;
     bound.range = (group->end - group->begin) * binding.scale;
   }
-  bound.grain = grain_of(kernel, bound.range, binding);
+  bound.grain = grain_of(kernel, facts, bound.range, binding);
   bound.parallel =
-      !group && kernel.outer > 0 && bound.range > bound.grain && column_sums(kernel).empty();
+      !group && kernel.outer > 0 && bound.range > bound.grain && !facts.adds_columns;
   for (const auto& [extent, node] : built.nonempty) {
     if (bound.range != 0 && binding.evaluate(extent) == 0) bound.empty_axis = node;
   }

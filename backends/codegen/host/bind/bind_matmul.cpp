@@ -20,6 +20,11 @@ struct Division {
   std::int64_t extent = 0, part = 0;
 };
 
+/// Offsets of the operands and the result of one matrix of the batch, in elements.
+struct MatrixOffsets {
+  std::int64_t lhs = 0, rhs = 0, result = 0;
+};
+
 struct BatchAxis {
   std::int64_t size = 0, lhs = 0, rhs = 0, result = 0;
 };
@@ -51,9 +56,11 @@ class MatmulBinder {
     use_ = shared ? RhsUse::Shared : rhs_use(source_, binding_);
     bound_.calls.reserve(static_cast<std::size_t>(count * ceil_div(division_.extent,
                                                                    division_.part)));
-    const MatmulCall first = start_of_batch();
+    const MatrixOffsets first = start_of_batch();
     for (std::int64_t i = 0; i < count; ++i) add_parts(start_of(first, i));
     if (shared) share_rhs();
+    const bool is_only = binding_.out.facts->rhs_uses[at(step_.rhs)] == 1;
+    if (is_only && !binding_.use.first) first_packing_ = binding_.out.packings.size();
     if (source_ >= 0) pack_kept();
     for (const MatmulCall& call : bound_.calls) {
       const auto scratch = static_cast<std::int64_t>(call.matmul->scratch_bytes());
@@ -110,17 +117,15 @@ class MatmulBinder {
     return batch_;
   }
 
-  MatmulCall start_of_batch() const {
+  MatrixOffsets start_of_batch() const {
     const std::int64_t first_row = group_ ? group_->begin : 0;
-    MatmulCall start;
-    start.lhs = binding_.evaluate(step_.form.lhs_offset) + first_row * whole_.lhs_m;
-    start.rhs = binding_.evaluate(step_.form.rhs_offset);
-    start.result = first_row * whole_.result_m;
-    return start;
+    return {.lhs = binding_.evaluate(step_.form.lhs_offset) + first_row * whole_.lhs_m,
+            .rhs = binding_.evaluate(step_.form.rhs_offset),
+            .result = first_row * whole_.result_m};
   }
 
-  /// The offsets of the matrices of batch element `i`.
-  MatmulCall start_of(MatmulCall start, std::int64_t i) const {
+  /// The offsets of batch element `i`.
+  MatrixOffsets start_of(MatrixOffsets start, std::int64_t i) const {
     for (auto axis = batch_.rbegin(); axis != batch_.rend(); ++axis) {
       const std::int64_t index = i % axis->size;
       i /= axis->size;
@@ -131,36 +136,26 @@ class MatmulBinder {
     return start;
   }
 
-  void add_parts(const MatmulCall& start) {
-    for (std::int64_t begin = 0; begin < division_.extent; begin += division_.part) {
-      const std::int64_t size = std::min(division_.part, division_.extent - begin);
-      bound_.calls.push_back(part_of(start, begin, size));
-    }
-  }
-
-  MatmulCall part_of(MatmulCall call, std::int64_t begin, std::int64_t size) {
+  void add_parts(const MatrixOffsets& start) {
     MatmulShape part = whole_;
-    if (division_.along_m) {
-      part.m = size;
-      call.lhs += begin * part.lhs_m;
-      call.result += begin * part.result_m;
-    } else {
-      part.n = size;
-      call.rhs += begin * part.rhs_n;
-      call.bias += begin;
-      call.result += begin;
+    std::int64_t& size = division_.along_m ? part.m : part.n;
+    for (std::int64_t begin = 0; begin < division_.extent; begin += division_.part) {
+      size = std::min(division_.part, division_.extent - begin);
+      MatmulCall& call = bound_.calls.emplace_back();
+      call.matmul = prepared(part);
+      call.lhs = start.lhs + (division_.along_m ? begin * part.lhs_m : 0);
+      call.rhs = start.rhs + (division_.along_m ? 0 : begin * part.rhs_n);
+      call.result = start.result + begin * (division_.along_m ? part.result_m : 1);
+      call.bias = division_.along_m ? 0 : begin;
     }
-    call.matmul = prepared(part);
-    return call;
   }
 
-  /// Most parts have the shape of the part before.
-  const std::shared_ptr<const PreparedMatmul>& prepared(const MatmulShape& part) {
-    if (last_ && last_shape_ == part) return last_;
-    last_ = binding_.inputs.library->prepare(part, use_);
-    last_shape_ = part;
-    binding_.out.retained_bytes += static_cast<std::int64_t>(last_->retained_bytes());
-    return last_;
+  const std::shared_ptr<const PreparedMatmul>& prepared(const MatmulShape& part) const {
+    LastMatmul& last = binding_.last_matmul;
+    if (last.matmul && last.use == use_ && last.shape == part) return last.matmul;
+    last = {part, use_, binding_.inputs.library->prepare(part, use_)};
+    binding_.out.retained_bytes += static_cast<std::int64_t>(last.matmul->retained_bytes());
+    return last.matmul;
   }
 
   /// Packs the rhs once for all parts along M. Parts that do not pack read it in place.
@@ -204,7 +199,7 @@ class MatmulBinder {
     if (bytes == 0) return;
     const auto [number, is_new] = packing_of(call.rhs, shape, bytes);
     call.packing = number;
-    if (is_new) packings()[at(number)].parts.push_back({.packer = call.matmul});
+    if (is_new) add_packing_part({.packer = call.matmul});
   }
 
   void pack_together() {
@@ -218,28 +213,37 @@ class MatmulBinder {
       call.packing = number;
       call.packed_offset = call.matmul->packed_offset(column_of(i));
       if (!is_new) continue;
-      packings()[at(number)].parts.push_back(
+      add_packing_part(
           {.packer = call.matmul, .begin = call.rhs - first, .offset = call.packed_offset});
     }
   }
 
-  List<Packing>& packings() const {
-    return (binding_.use.first ? *binding_.use.first : binding_.out).packings;
+  /// The plan that has the packings of this one.
+  BoundPlan& packing_plan() const {
+    return binding_.use.first ? *binding_.use.first : binding_.out;
   }
 
-  /// The number of the packing of the rhs, and whether it is new; matmuls with the same rhs share
-  /// it.
+  /// Adds a part to the newest packing.
+  void add_packing_part(PackingPart part) const {
+    packing_plan().packing_parts.push_back(std::move(part));
+    ++packing_plan().packings.back().last_part;
+  }
+
+  /// The number of the packing of the rhs, and whether it is new and has no parts yet; matmuls with
+  /// the same rhs share it.
   std::pair<int, bool> packing_of(std::int64_t rhs, const MatmulShape& shape,
                                   std::int64_t bytes) const {
-    List<Packing>& all = packings();
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    List<Packing>& all = packing_plan().packings;
+    for (std::size_t i = first_packing_; i < all.size(); ++i) {
       const Packing& known = all[i];
       if (known.source == source_ && known.rhs == rhs && known.bytes == bytes &&
           same_rhs(known.shape, shape)) {
         return {static_cast<int>(i), false};
       }
     }
-    all.push_back({.parts = List<PackingPart>(binding_.memory()),
+    const std::size_t part = packing_plan().packing_parts.size();
+    all.push_back({.first_part = part,
+                   .last_part = part,
                    .source = source_,
                    .rhs = rhs,
                    .shape = shape,
@@ -255,9 +259,8 @@ class MatmulBinder {
   Division division_;
   int source_ = -1;  // of the rhs, see packing_source()
   RhsUse use_ = RhsUse::Once;
+  std::size_t first_packing_ = 0;  // no packing before it has this rhs
   List<BatchAxis> batch_;
-  MatmulShape last_shape_;  // of `last_`
-  std::shared_ptr<const PreparedMatmul> last_;
   BoundMatmul bound_;
 };
 

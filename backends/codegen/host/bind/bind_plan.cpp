@@ -20,13 +20,15 @@ class Binder {
         inputs_(inputs),
         use_(use),
         out_(new_bound_plan(inputs)),
-        step_{plan, inputs, use, *out_} {}
+        step_{plan, inputs, use, *out_, last_matmul_} {}
 
   BoundPlanPtr run() {
     out_->plan = &plan_;
     out_->facts = &inputs_.facts.of(plan_);
-    out_->sizes = slot_sizes(plan_, inputs_.evaluate, memory());
+    out_->sizes = slot_sizes(plan_, out_->facts->shapes, inputs_.evaluate, memory());
     out_->steps.reserve(plan_.steps.size());
+    out_->packings.reserve(out_->facts->max_packings);
+    out_->packing_parts.reserve(out_->facts->max_packings);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       step_.scale = use_.group ? (*use_.group->scales)[i] : 0;
       out_->steps.push_back(
@@ -35,7 +37,7 @@ class Binder {
     out_->parallel_region = is_parallel_region();
     if (use_.is_program) bind_weights(*out_, inputs_);
     lay_out_packings();
-    out_->arena = build_arena(plan_, inputs_.kernels(), *out_->facts, out_->sizes,
+    out_->arena = build_arena(plan_, *out_->facts, out_->sizes,
                               step_memory(*out_, inputs_.memory.scratch),
                               [this] { return memory_of(*out_).bodies; }, inputs_.memory);
     return std::move(out_);
@@ -148,6 +150,7 @@ class Binder {
   const BindInputs& inputs_;
   const PlanUse& use_;
   BoundPlanPtr out_;
+  LastMatmul last_matmul_;
   StepBinding step_;  // the one being bound
 };
 

@@ -5,12 +5,20 @@
 
 namespace kiln::codegen {
 
+/// The matmul that was prepared last for a plan: most matmuls have the shape of the one before.
+struct LastMatmul {
+  MatmulShape shape = {};
+  RhsUse use = RhsUse::Once;
+  std::shared_ptr<const PreparedMatmul> matmul;  // null: none
+};
+
 /// The context of binding a step: its plan, and the bound plan under construction.
 struct StepBinding {
   const Plan& plan;
   const BindInputs& inputs;
   const PlanUse& use;
   BoundPlan& out;          // slots are bound; receives packings
+  LastMatmul& last_matmul;
   std::int64_t scale = 0;  // of the step: RowGroup::scales
 
   std::int64_t evaluate(const ir::Dim& dim) const { return inputs.evaluate(dim); }

@@ -16,6 +16,7 @@ class WeightBinder {
         group_identities_(inputs.memory.scratch) {}
 
   void run() {
+    bound_.weights.reserve(cached_.groups.size() + bound_.packings.size());
     if (!cached_.groups.empty()) bound_.cached_offsets.resize(bound_.plan->slots.size(), -1);
     for (std::size_t g = 0; g < cached_.groups.size(); ++g) add_group(static_cast<int>(g));
     for (std::size_t i = 0; i < bound_.packings.size(); ++i) {
@@ -43,7 +44,7 @@ class WeightBinder {
       key_.push_back(bytes);
     }
     BoundWeight weight;
-    weight.form = inputs_.forms.of(key_, bytes, nullptr);
+    weight.form = form_of(bytes, nullptr);
     weight.group = number;
     add(std::move(weight));
     group_identities_.push_back(bound_.weights.back().form->identity);
@@ -51,12 +52,29 @@ class WeightBinder {
 
   void add_loop(std::size_t s) {
     const auto& step = std::get<LoopStep>(bound_.plan->steps[s]);
-    const BoundPlan& body = *std::get<BoundLoop>(bound_.steps[s]).bodies.plans[0];
+    const BoundPlan& body = bound_of(static_cast<int>(s));
     for (std::size_t i = 0; i < body.packings.size(); ++i) {
       const int slot = step.operands[at(body.packings[i].source)];
       if (!is_weight(slot)) continue;
       add_packing(body.packings[i], static_cast<int>(s), i, slot);
     }
+  }
+
+  /// The bound plan that has the packings of BoundWeight::loop.
+  const BoundPlan& bound_of(int loop) const {
+    if (loop < 0) return bound_;
+    return *std::get<BoundLoop>(bound_.steps[at(loop)]).bodies.plans[0];
+  }
+
+  /// The form of key_, which the weight of the same number in another bound plan often has.
+  std::shared_ptr<const WeightForm> form_of(std::int64_t bytes,
+                                            const std::shared_ptr<const Packer>& packer) const {
+    const std::size_t number = bound_.weights.size();
+    if (inputs_.previous && number < inputs_.previous->weights.size()) {
+      const auto& form = inputs_.previous->weights[number].form;
+      if (form->is_of(key_, packer.get())) return form;
+    }
+    return inputs_.forms.of(key_, bytes, packer);
   }
 
   bool is_weight(int slot) const {
@@ -79,8 +97,8 @@ class WeightBinder {
                  shape.rhs_n, static_cast<std::int64_t>(shape.dtype)});
     // The layout of a packed rhs follows from its shape, see PreparedMatmul::packed_bytes().
     const bool is_filter = shape.n == 0;
-    weight.form = inputs_.forms.of(key_, packing.bytes,
-                                   is_filter ? packing.parts.front().packer : nullptr);
+    weight.form = form_of(packing.bytes,
+                          is_filter ? bound_of(loop).parts_of(packing).front().packer : nullptr);
     add(std::move(weight));
   }
 

@@ -10,6 +10,7 @@
 #include "backends/codegen/host/prepared/matmul.h"
 #include "backends/codegen/host/bind/weight_form.h"
 
+#include <span>
 #include <type_traits>
 #include <variant>
 
@@ -34,7 +35,7 @@ struct PackingPart {
 /// An rhs of matmuls, or the filter of a convolution, that is packed before the steps run, and
 /// again when its tensor's version changes.
 struct Packing {
-  List<PackingPart> parts;
+  std::size_t first_part = 0, last_part = 0;  // a range of BoundPlan::packing_parts
   int source = 0;           // in a loop's body: an operand of the loop; else a slot
   std::int64_t rhs = 0;     // offset of the matrix in it, in elements
   MatmulShape shape = {};   // of a matmul with this rhs; default for a filter
@@ -152,7 +153,13 @@ struct BoundPlan {
         steps(memory),
         cached_offsets(memory),
         packings(memory),
+        packing_parts(memory),
         weights(memory) {}
+
+  std::span<const PackingPart> parts_of(const Packing& packing) const {
+    return std::span(packing_parts).subspan(packing.first_part,
+                                            packing.last_part - packing.first_part);
+  }
 
   const Plan* plan = nullptr;
   const PlanFacts* facts = nullptr;  // of `plan`
@@ -167,6 +174,7 @@ struct BoundPlan {
   /// slots. Empty without cached steps.
   List<std::int64_t> cached_offsets;
   List<Packing> packings;
+  List<PackingPart> packing_parts;  // of all packings, in order
   List<BoundWeight> weights;        // of the program's plan: groups of cached steps, then packings
   std::int64_t weight_bytes = 0;    // of these
   std::int64_t retained_bytes = 0;  // of prepared library calls, see Packer::retained_bytes()

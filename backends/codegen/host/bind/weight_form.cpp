@@ -49,10 +49,7 @@ std::shared_ptr<const WeightForm> WeightForms::find(std::uint64_t hash,
                                                     const Packer* packer) const {
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto one = first; one != last; ++one) {
-    const WeightForm& form = *one->second.form;
-    const bool same = std::equal(key.begin(), key.end(), form.key.begin(), form.key.end()) &&
-                      (packer ? form.packer && packer->packs_like(*form.packer) : !form.packer);
-    if (!same) continue;
+    if (!one->second.form->is_of(key, packer)) continue;
     if (auto alive = one->second.owned.lock()) return alive;
   }
   return nullptr;

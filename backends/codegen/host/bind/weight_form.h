@@ -3,6 +3,7 @@
 
 #include "backends/codegen/host/prepared/convolution.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,13 @@ namespace kiln::codegen {
 /// A weight as one layout of bytes: a packed operand, or the results of cached steps with their
 /// sizes. Immutable.
 struct WeightForm {
+  /// Whether this is the form of that key whose packer packs like `other` (both null: the key
+  /// decides).
+  bool is_of(std::span<const std::int64_t> other_key, const Packer* other) const {
+    return std::equal(other_key.begin(), other_key.end(), key.begin(), key.end()) &&
+           (other ? packer && other->packs_like(*packer) : !packer);
+  }
+
   std::size_t number = 0;                // unique among the forms that exist, and small
   std::uint64_t identity = 0;            // unique for ever
   std::vector<std::int64_t> key;         // what is packed or computed
@@ -30,8 +38,8 @@ class WeightForms {
   WeightForms(const WeightForms&) = delete;
   WeightForms& operator=(const WeightForms&) = delete;
 
-  /// The form with that key whose packer packs like `packer` (both null: the key decides), created
-  /// if no plan has one. REQUIRES: the object outlives the form.
+  /// The form of `key` and `packer` (WeightForm::is_of), created if no plan has one. REQUIRES: the
+  /// object outlives the form.
   std::shared_ptr<const WeightForm> of(std::span<const std::int64_t> key, std::int64_t bytes,
                                        const std::shared_ptr<const Packer>& packer);
 
