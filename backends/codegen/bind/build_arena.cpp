@@ -18,23 +18,25 @@ class ArenaBuilder {
         sizes_(sizes),
         memory_(memory),
         arena_(memory.plan),
+        blocks_(memory.scratch),
         block_of_(plan.slots.size(), -1, memory.scratch),
         offset_in_block_(plan.slots.size(), 0, memory.scratch) {}
 
   Arena run(std::span<const StepMemory> own, const ListBodies& bodies) {
     arena_.next_slots.resize(plan_.slots.size());
-    arena_.blocks.reserve(facts_.arena_tensors.size() + own.size());
+    blocks_.reserve(facts_.arena_tensors.size() + own.size());
     auto tensor = facts_.arena_tensors.begin();
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) add_stacks(*loop);
       for (; tensor != facts_.arena_tensors.end() && at(tensor->step) == s; ++tensor) add(*tensor);
     }
     for (const StepMemory& one : own) {
-      arena_.blocks.push_back({{one.bytes, one.use.step, one.use.step}, one.use});
+      blocks_.push_back({{one.bytes, one.use.step, one.use.step}, one.use});
     }
     require_countable(bodies);
     assign_offsets();
-    const ArenaBlock* block = arena_.blocks.data() + (arena_.blocks.size() - own.size());
+    arena_.blocks.assign(blocks_.begin(), blocks_.end());
+    const ArenaBlock* block = blocks_.data() + (blocks_.size() - own.size());
     for (const StepMemory& one : own) *one.offset = (block++)->memory.offset;
     return std::move(arena_);
   }
@@ -52,13 +54,13 @@ class ArenaBuilder {
       const auto l = static_cast<std::size_t>(low), h = static_cast<std::size_t>(high);
       const std::int64_t slice = sizes_.bytes[static_cast<std::size_t>(slot(stacks.carry))];
       offset_in_block_[h] = sizes_.bytes[h] == 0 ? 0 : slice;
-      block_of_[l] = block_of_[h] = static_cast<int>(arena_.blocks.size());
+      block_of_[l] = block_of_[h] = static_cast<int>(blocks_.size());
       ArenaBlock block{.memory = {0, lives[l].first, std::max(lives[l].last, lives[h].last)},
                        .contents = CarryStacksBlock{{low, high}}};
       if (__builtin_add_overflow(sizes_.bytes[l], offset_in_block_[h], &block.memory.bytes)) {
         block.memory.bytes = INT64_MAX;  // require_countable rejects it
       }
-      arena_.blocks.push_back(std::move(block));
+      blocks_.push_back(std::move(block));
     }
   }
 
@@ -67,13 +69,13 @@ class ArenaBuilder {
     const Lifetime life = facts_.lifetimes[slot];
     const int reused = reused_block(tensor);
     if (reused < 0) {
-      block_of_[slot] = static_cast<int>(arena_.blocks.size());
-      arena_.blocks.push_back(
+      block_of_[slot] = static_cast<int>(blocks_.size());
+      blocks_.push_back(
           {{sizes_.bytes[slot], life.first, life.last}, TensorsBlock{tensor.slot, tensor.slot}});
       return;
     }
     block_of_[slot] = reused;
-    ArenaBlock& block = arena_.blocks[at(reused)];
+    ArenaBlock& block = blocks_[at(reused)];
     block.memory.last = std::max(block.memory.last, life.last);
     int& last = std::get<TensorsBlock>(block.contents).last;
     arena_.next_slots[at(last)] = tensor.slot;
@@ -81,11 +83,12 @@ class ArenaBuilder {
   }
 
   /// Throws SizeFailure when the sum of the blocks overflows: plan_memory adds unchecked.
-  void require_countable(const ListBodies& bodies) const {
+  void require_countable(const ListBodies& bodies) {
     std::int64_t sum = 0;
-    for (const ArenaBlock& block : arena_.blocks) {
+    for (const ArenaBlock& block : blocks_) {
       if (__builtin_add_overflow(sum, block.memory.bytes, &sum) ||
           __builtin_add_overflow(sum, kAlignment, &sum)) {
+        arena_.blocks.assign(blocks_.begin(), blocks_.end());
         throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED,
                           "the temporary tensors have more than 2^63 - 1 bytes" +
                               largest_tensors({&plan_, &sizes_, &arena_, bodies()}));
@@ -95,11 +98,11 @@ class ArenaBuilder {
 
   void assign_offsets() {
     List<MemoryBlock> memory(memory_.scratch);
-    memory.reserve(arena_.blocks.size());
-    for (const ArenaBlock& block : arena_.blocks) memory.push_back(block.memory);
+    memory.reserve(blocks_.size());
+    for (const ArenaBlock& block : blocks_) memory.push_back(block.memory);
     const MemoryPlan planned =
         plan_memory(memory, static_cast<int>(plan_.steps.size()), memory_.scratch);
-    for (std::size_t i = 0; i < memory.size(); ++i) arena_.blocks[i].memory = memory[i];
+    for (std::size_t i = 0; i < memory.size(); ++i) blocks_[i].memory = memory[i];
     for (std::size_t i = 0; i < block_of_.size(); ++i) {
       const auto block = static_cast<std::size_t>(block_of_[i]);
       arena_.offsets.push_back(block_of_[i] < 0 ? -1 : memory[block].offset + offset_in_block_[i]);
@@ -126,6 +129,7 @@ class ArenaBuilder {
   const SlotSizes& sizes_;
   const BindMemory memory_;
   Arena arena_;
+  List<ArenaBlock> blocks_;
   List<int> block_of_;                  // of each slot; -1: none
   List<std::int64_t> offset_in_block_;  // of each slot
 };

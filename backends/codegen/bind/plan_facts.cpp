@@ -15,6 +15,7 @@ void list_kernel_uses(const Plan& plan, PlanFacts& facts) {
   std::vector<std::vector<std::uint32_t>> uses(plan.slots.size());
   std::uint32_t next = 0;
   for (const Step& step : plan.steps) {
+    facts.first_operand.push_back(next);
     const auto* kernel = std::get_if<KernelStep>(&step);
     if (!kernel) continue;
     for (const int slot : kernel->slots) uses[at(slot)].push_back(next++);

@@ -36,6 +36,7 @@ struct PlanFacts {
   /// The operands of kernels are numbered in the order of steps. Those that are slot s:
   /// `kernel_uses` from first_use[s] to first_use[s + 1].
   std::vector<std::uint32_t> kernel_uses, first_use;
+  std::vector<std::uint32_t> first_operand;  // of each step: its first number, if it is a kernel
 };
 
 struct KernelFacts {

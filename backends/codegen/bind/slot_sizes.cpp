@@ -11,9 +11,13 @@ namespace kiln::codegen {
 namespace {
 
 std::int64_t bytes_of(const Slot& slot, std::span<const std::int64_t> dims) {
-  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   auto bytes = static_cast<std::int64_t>(dtype_bytes(slot.dtype));
-  for (const std::int64_t dim : dims) bytes = checked_product(bytes, dim, slot.node);
+  bool overflows = false;
+  for (const std::int64_t dim : dims) {
+    if (dim == 0) return 0;
+    overflows |= __builtin_mul_overflow(bytes, dim, &bytes);
+  }
+  if (overflows || bytes > INT64_MAX - kAlignment) throw_too_large(slot.node);
   return bytes;
 }
 

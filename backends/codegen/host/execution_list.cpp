@@ -76,7 +76,6 @@ ExecutionList::ExecutionList(const BoundPlan& bound, std::pmr::memory_resource* 
   for (std::size_t s = 0; s < described.steps.size(); ++s) {
     if (cached.groups.empty() || !cached.is_cached_step[s]) add_instruction(s);
   }
-  place_tables();
   divide_region(*this);
 }
 
@@ -89,6 +88,7 @@ void ExecutionList::add_instruction(std::size_t s) {
                           .arguments = {},
                           .bodies = List<ExecutionList>(memory)};
   if (const auto* kernel = std::get_if<BoundKernel>(&step)) {
+    instruction.arguments.buffers = addresses.data() + slots + plan->facts->first_operand[s];
     instruction.arguments.sizes = kernel->sizes.data();
     instruction.arguments.begin = kernel->begin;
     instruction.arguments.end = kernel->begin + kernel->range;
@@ -96,31 +96,16 @@ void ExecutionList::add_instruction(std::size_t s) {
   if (const BoundBodies* bodies = bodies_of(step)) {
     instruction.bodies.reserve(bodies->plans.size());
     for (const BoundPlanPtr& body : bodies->plans) instruction.bodies.emplace_back(*body, memory);
-    if (std::holds_alternative<BoundLoop>(step)) {
+    if (loop_of(step)) {
       for (ExecutionList& body : instruction.bodies) body.packed = instruction.bodies[0].packed;
     }
   }
   instructions.push_back(std::move(instruction));
 }
 
-/// Points each kernel to its buffer table.
-void ExecutionList::place_tables() {
-  List<std::byte**> tables(plan->steps.size(), nullptr, addresses.get_allocator().resource());
-  std::byte** table = addresses.data() + slots;
-  for (std::size_t s = 0; s < tables.size(); ++s) {
-    tables[s] = table;
-    const auto* kernel = std::get_if<KernelStep>(&plan->plan->steps[s]);
-    if (kernel) table += kernel->slots.size();
-  }
-  for (Instruction& one : instructions) {
-    one.arguments.buffers = tables[static_cast<std::size_t>(one.step - plan->plan->steps.data())];
-  }
-}
-
 std::int64_t ExecutionList::bytes_of(const BoundPlan& bound) {
   const std::size_t words = 2 * bound.plan->slots.size() + bound.facts->kernel_uses.size() +
-                            bound.facts->cached.groups.size() + bound.steps.size() +
-                            bound.packings.size() + 16;
+                            bound.facts->cached.groups.size() + bound.packings.size() + 16;
   std::int64_t bytes =
       static_cast<std::int64_t>(words * sizeof(void*) + bound.steps.size() * sizeof(Instruction));
   for (const BoundStep& step : bound.steps) {
@@ -147,7 +132,7 @@ void ExecutionList::move_to(std::byte* memory) {
     for (std::size_t b = 0; bodies && b < bodies->plans.size(); ++b) {
       one.bodies[b].move_to(arena + bodies->offsets[b]);
     }
-    const auto* loop = std::get_if<BoundLoop>(one.bound);
+    const BoundLoop* const loop = loop_of(*one.bound);
     if (loop) place_packings(*loop, one.bodies[0]);
   }
 }

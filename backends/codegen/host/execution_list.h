@@ -66,7 +66,6 @@ struct ExecutionList {
 
  private:
   void add_instruction(std::size_t s);
-  void place_tables();
   void place_packings(const BoundLoop& loop, ExecutionList& body) const;
 };
 

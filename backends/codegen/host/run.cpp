@@ -125,7 +125,8 @@ class Runner {
 
   // ---- loops ----
 
-  void run_step(Instruction& instruction, const BoundLoop& bound) {
+  void run_step(Instruction& instruction, const PtrIn<BoundLoop>& loop) {
+    const BoundLoop& bound = *loop;
     const auto& step = std::get<LoopStep>(*instruction.step);
     const auto& attrs = step.node->as<ir::ScanAttrs>();
     if (bound.length == 0) {

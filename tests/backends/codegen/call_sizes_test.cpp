@@ -1,8 +1,12 @@
-// Tests the sizes of a call: symbols solved from its inputs, and the cache of objects by sizes.
+// Tests the sizes of a call: symbols solved from its inputs, the sizes of slots, and the cache of
+// objects by sizes.
 #include "tests/support/catch.h"
 #include "tests/core/ops/evaluate.h"
 
 #include "backends/codegen/bind/sized_cache.h"
+
+#include <algorithm>
+#include <array>
 
 using namespace kiln;
 using namespace kiln::codegen;
@@ -100,6 +104,49 @@ TEST_CASE("CallSizes: one object serves calls of different sizes") {
     CHECK_THROWS_AS(sizes.solve(views_of(odd)), sdk::Failure);
     CHECK_THROWS_AS(sizes.solve(views_of(other)), sdk::Failure);
   }
+}
+
+TEST_CASE("CallSizes: equal dims have one value, whichever object is evaluated first") {
+  const Inputs program;
+  CallSizes sizes(program.inputs, program.guards);
+  const ir::Dim one = program.n * program.m + 1, other = 1 + program.m * program.n;
+  CHECK(one.expr() != other.expr());
+  for (std::int64_t n = 1; n < 4; ++n) {
+    sizes.solve(views_of({{n, 8}, {4, n + 1}}));
+    CHECK(sizes(n % 2 == 0 ? one : other) == 4 * n + 1);
+    CHECK(sizes(n % 2 == 0 ? other : one) == 4 * n + 1);
+  }
+}
+
+TEST_CASE("SlotSizes: slots of equal shapes share one evaluation") {
+  const ir::Dim n = ir::Dim::fresh("n");
+  Plan plan;
+  const auto add = [&](DType dtype, ir::Dims dims) {
+    plan.slots.push_back({TemporarySlot{}, dtype, std::move(dims)});
+  };
+  add(DType::Float32, {2 * n, 3});
+  add(DType::Float64, {n + n, 3});
+  add(DType::Int8, {3});
+  add(DType::Bool, {});
+  add(DType::Float32, {2 * n, 3});
+  const SlotShapes shapes(plan);
+  int evaluations = 0;
+  std::int64_t value = 10;
+  const EvaluateDim evaluate = [&](const ir::Dim& dim) {
+    ++evaluations;
+    CHECK(dim == 2 * n);
+    return value;
+  };
+  const SlotSizes sizes = slot_sizes(plan, shapes, evaluate);
+  CHECK(evaluations == 1);
+  for (const int slot : {0, 1, 4}) CHECK(std::ranges::equal(sizes.dims(slot), std::array{10, 3}));
+  CHECK(std::ranges::equal(sizes.dims(2), std::array{3}));
+  CHECK(sizes.dims(3).empty());
+  CHECK(std::ranges::equal(sizes.bytes, std::array{120, 240, 3, 1, 120}));
+  value = 0;
+  CHECK(std::ranges::equal(slot_sizes(plan, shapes, evaluate).bytes, std::array{0, 0, 3, 1, 0}));
+  value = INT64_MAX / 20;  // fits as float32 only without its axis of 3
+  CHECK_THROWS_AS(slot_sizes(plan, shapes, evaluate), SizeFailure);
 }
 
 TEST_CASE("SizedCache: the least recently used sizes are dropped, by bytes") {

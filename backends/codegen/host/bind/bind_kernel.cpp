@@ -7,29 +7,16 @@
 namespace kiln::codegen {
 namespace {
 
-/// Expressions evaluated per index along axis 0, saturated at kernel_grain.
-std::int64_t work_per_index(const Kernel& kernel, const StepBinding& binding) {
-  const std::int64_t grain = binding.inputs.host.kernel_grain;
-  std::int64_t work = static_cast<std::int64_t>(kernel.expressions.size()) + 1;
-  for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
-    if (axis == 0 && kernel.outer > 0) continue;
-    const std::int64_t extent = binding.evaluate(kernel.axes[axis]);
-    work = std::max(std::int64_t{1}, std::min(grain, work) * std::min(extent, grain));
-  }
-  return work;
-}
-
 /// Indices along axis 0 per part: about kernel_grain expressions, at most max_kernel_parts() parts,
 /// a multiple of Kernel::part_multiple, and whole cache lines where neighbours along axis 0 are
 /// contiguous.
-std::int64_t grain_of(const Kernel& kernel, const KernelFacts& facts, std::int64_t range,
-                      const StepBinding& binding) {
-  const HostDescription& host = binding.inputs.host;
+std::int64_t grain_of(std::int64_t part_multiple, const KernelFacts& facts, std::int64_t range,
+                      std::int64_t work_per_index, const HostDescription& host) {
   const std::int64_t block =
-      std::lcm(kernel.part_multiple, facts.is_contiguous ? host.lane_block() : std::int64_t{1});
+      std::lcm(part_multiple, facts.is_contiguous ? host.lane_block() : std::int64_t{1});
   const auto rounded = [&](std::int64_t grain) { return ceil_div(grain, block) * block; };
   const std::int64_t grain =
-      rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index(kernel, binding)));
+      rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index));
   return rounded(std::max(grain, ceil_div(range, host.max_kernel_parts())));
 }
 
@@ -44,10 +31,19 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
   bound.sizes.reserve(kernel.sizes.size());
   for (const ir::Dim& size : kernel.sizes) bound.sizes.push_back(binding.evaluate(size));
   bound.range = 1;
-  for (int axis = 0; axis < kernel.outer; ++axis) {
-    const std::int64_t extent = binding.evaluate(kernel.axes[static_cast<std::size_t>(axis)]);
-    if (axis == 0) bound.range = extent;
-    if (extent == 0) bound.function = {};
+  const HostDescription& host = binding.inputs.host;
+  // Expressions evaluated per index along axis 0, saturated at kernel_grain.
+  auto work = static_cast<std::int64_t>(kernel.expressions.size()) + 1;
+  for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
+    const std::int64_t extent = binding.evaluate(kernel.axes[axis]);
+    const bool is_outer = axis < static_cast<std::size_t>(kernel.outer);
+    if (is_outer && extent == 0) bound.function = {};
+    if (is_outer && axis == 0) {
+      bound.range = extent;
+      continue;
+    }
+    work = std::max(std::int64_t{1}, std::min(host.kernel_grain, work) *
+                                         std::min(extent, host.kernel_grain));
   }
   if (!bound.function.run) bound.range = 0;
   const RowGroup* group = binding.group();
@@ -55,7 +51,7 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
     bound.begin = group->begin * binding.scale;
     bound.range = (group->end - group->begin) * binding.scale;
   }
-  bound.grain = grain_of(kernel, facts, bound.range, binding);
+  bound.grain = grain_of(kernel.part_multiple, facts, bound.range, work, host);
   bound.parallel =
       !group && kernel.outer > 0 && bound.range > bound.grain && !facts.adds_columns;
   for (const auto& [extent, node] : built.nonempty) {

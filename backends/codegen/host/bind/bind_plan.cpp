@@ -47,9 +47,7 @@ class Binder {
   std::pmr::memory_resource* memory() const { return inputs_.memory.plan; }
 
   static BoundPlanPtr new_bound_plan(const BindInputs& inputs) {
-    std::pmr::memory_resource* const memory = inputs.memory.plan;
-    return BoundPlanPtr(std::pmr::polymorphic_allocator<>(memory).new_object<BoundPlan>(memory),
-                        DeleteBoundPlan{memory});
+    return make_in<BoundPlan>(inputs.memory.plan, inputs.memory.plan);
   }
 
   BoundKernel bind(const KernelStep& step) const { return bind_kernel(step, step_); }
@@ -59,20 +57,15 @@ class Binder {
   BoundRowUpdates bind(const RowUpdateStep& step) const { return bind_row_updates(step, step_); }
   static BoundHostCall bind(const HostCallStep&) { return {}; }
   BoundBranch bind(const BranchStep& step) const {
-    BoundBranch bound{new_bodies()};
+    BoundBranch bound{{List<BoundPlanPtr>(memory()), List<std::int64_t>(memory())}};
     for (const auto& branch : step.branches) add_body(*branch, bound.bodies, {});
     return bound;
   }
-  BoundLoop bind(const LoopStep& step) const {
-    BoundLoop bound{bind_loop(step, out_->sizes, inputs_.evaluate, memory()),
-                    List<std::int64_t>(memory()), new_bodies(), {}};
-    bound.spare_offsets.resize(bound.carries.size());
-    bind_groups(step, bound.bodies);
+  PtrIn<BoundLoop> bind(const LoopStep& step) const {
+    auto bound = make_in<BoundLoop>(
+        memory(), bind_loop(step, out_->sizes, inputs_.evaluate, memory()), memory());
+    bind_groups(step, bound->bodies);
     return bound;
-  }
-
-  BoundBodies new_bodies() const {
-    return {List<BoundPlanPtr>(memory()), List<std::int64_t>(memory())};
   }
 
   /// Binds the body once per group of rows. The number of groups depends on the sizes alone.
@@ -130,7 +123,7 @@ class Binder {
   /// Assigns offsets to the operands that loops pack whenever they begin.
   void lay_out_packings() {
     for (std::size_t s = 0; s < out_->steps.size(); ++s) {
-      auto* loop = std::get_if<BoundLoop>(&out_->steps[s]);
+      BoundLoop* const loop = loop_of(out_->steps[s]);
       if (!loop) continue;
       const auto is_weight = [&](std::size_t packing) {
         return std::any_of(out_->weights.begin(), out_->weights.end(), [&](const BoundWeight& one) {

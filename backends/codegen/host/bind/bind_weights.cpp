@@ -23,7 +23,7 @@ class WeightBinder {
       add_packing(bound_.packings[i], -1, i, bound_.packings[i].source);
     }
     for (std::size_t s = 0; s < bound_.steps.size(); ++s) {
-      if (std::holds_alternative<BoundLoop>(bound_.steps[s])) add_loop(s);
+      if (loop_of(bound_.steps[s])) add_loop(s);
     }
   }
 
@@ -63,7 +63,7 @@ class WeightBinder {
   /// The bound plan that has the packings of BoundWeight::loop.
   const BoundPlan& bound_of(int loop) const {
     if (loop < 0) return bound_;
-    return *std::get<BoundLoop>(bound_.steps[at(loop)]).bodies.plans[0];
+    return *loop_of(bound_.steps[at(loop)])->bodies.plans[0];
   }
 
   /// The form of key_, which the weight of the same number in another bound plan often has.

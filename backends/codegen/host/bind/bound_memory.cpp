@@ -10,7 +10,7 @@ Scratch* scratch_of(BoundStep& step) {
   if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
   if (auto* convolution = std::get_if<BoundConvolution>(&step)) return &convolution->scratch;
   if (auto* rows = std::get_if<BoundRowUpdates>(&step)) return &rows->scratch;
-  if (auto* loop = std::get_if<BoundLoop>(&step)) return &loop->packed;
+  if (BoundLoop* const loop = loop_of(step)) return &loop->packed;
   return nullptr;
 }
 
@@ -18,7 +18,7 @@ Scratch* scratch_of(BoundStep& step) {
 /// then the scratch of each part.
 std::int64_t whole_scratch(const BoundStep& step) {
   if (const auto* rows = std::get_if<BoundRowUpdates>(&step)) return rows->scratch.bytes;
-  if (const auto* loop = std::get_if<BoundLoop>(&step)) return loop->packed.bytes;
+  if (const BoundLoop* const loop = loop_of(step)) return loop->packed.bytes;
   const auto* matmul = std::get_if<BoundMatmul>(&step);
   if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;
   const auto runs = matmul->parallel ? static_cast<std::int64_t>(matmul->calls.size()) : 1;
@@ -45,7 +45,7 @@ List<StepMemory> step_memory(BoundPlan& bound, std::pmr::memory_resource* scratc
     if (Scratch* working = scratch_of(one); working && whole_scratch(one) != 0) {
       own.push_back({{Kind::Scratch, step}, whole_scratch(one), &working->offset});
     }
-    if (auto* loop = std::get_if<BoundLoop>(&one)) add_spare_carries(bound, step, *loop, own);
+    if (BoundLoop* const loop = loop_of(one)) add_spare_carries(bound, step, *loop, own);
     BoundBodies* bodies = bodies_of(one);
     for (std::size_t i = 0; bodies && i < bodies->plans.size(); ++i) {
       own.push_back({{Kind::Body, step}, bodies->plans[i]->arena.bytes, &bodies->offsets[i]});

@@ -21,7 +21,7 @@ void for_each_body(const BoundStep& step, const Visit& visit) {
     visit("then", *branch->bodies.plans[0]);
     visit("else", *branch->bodies.plans[1]);
   }
-  const auto* loop = std::get_if<BoundLoop>(&step);
+  const BoundLoop* const loop = loop_of(step);
   if (!loop) return;
   const std::size_t groups = loop->bodies.plans.size();
   visit(groups > 1 ? text("body for the first of ", groups, " groups of rows") : "body",

@@ -12,6 +12,7 @@
 
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 namespace kiln::codegen {
@@ -52,14 +53,24 @@ struct SharedRhs {
   std::int64_t bytes = 0;                // when packed
 };
 
-struct BoundPlan;
-
-/// Destroys a bound plan in the memory resource that it was created in.
-struct DeleteBoundPlan {
+/// Destroys an object in the memory resource that it was created in.
+template <class T>
+struct DeleteIn {
   std::pmr::memory_resource* memory = nullptr;
-  void operator()(BoundPlan* plan) const;
+  void operator()(T* object) const {
+    std::pmr::polymorphic_allocator<>(memory).delete_object(object);
+  }
 };
-using BoundPlanPtr = std::unique_ptr<BoundPlan, DeleteBoundPlan>;
+template <class T>
+using PtrIn = std::unique_ptr<T, DeleteIn<T>>;
+template <class T, class... Arguments>
+PtrIn<T> make_in(std::pmr::memory_resource* memory, Arguments&&... arguments) {
+  std::pmr::polymorphic_allocator<> allocator(memory);
+  return {allocator.new_object<T>(std::forward<Arguments>(arguments)...), DeleteIn<T>{memory}};
+}
+
+struct BoundPlan;
+using BoundPlanPtr = PtrIn<BoundPlan>;
 
 /// Working memory of a step.
 struct Scratch {
@@ -102,6 +113,11 @@ struct BoundConvolution {
 /// A loop with one body per group of rows; groups run in parallel and share the packed operands of
 /// the first.
 struct BoundLoop : LoopBinding {
+  BoundLoop(LoopBinding binding, std::pmr::memory_resource* memory)
+      : LoopBinding(std::move(binding)),
+        spare_offsets(carries.size(), 0, memory),
+        bodies{List<BoundPlanPtr>(memory), List<std::int64_t>(memory)} {}
+
   List<std::int64_t> spare_offsets;  // of each carry's second buffer, if it has one
   BoundBodies bodies;
   Scratch packed;  // operands that are packed whenever the loop begins
@@ -123,15 +139,25 @@ struct BoundCopy {
   std::int64_t begin = 0, bytes = 0;
 };
 
-using BoundStep = std::variant<BoundKernel, BoundMatmul, BoundConvolution, BoundLoop, BoundBranch,
-                               BoundHostCall, BoundRowUpdates, BoundCopy>;
+/// A loop is not stored in place, since most steps are smaller.
+using BoundStep = std::variant<BoundKernel, BoundMatmul, BoundConvolution, PtrIn<BoundLoop>,
+                               BoundBranch, BoundHostCall, BoundRowUpdates, BoundCopy>;
+
+/// Null for a step of another kind.
+inline BoundLoop* loop_of(BoundStep& step) {
+  auto* loop = std::get_if<PtrIn<BoundLoop>>(&step);
+  return loop ? loop->get() : nullptr;
+}
+inline const BoundLoop* loop_of(const BoundStep& step) {
+  return loop_of(const_cast<BoundStep&>(step));
+}
 
 /// The bodies of a loop or a branch; null for other steps.
 template <class Bound>
 auto* bodies_of(Bound& step) {
   using Bodies = std::conditional_t<std::is_const_v<Bound>, const BoundBodies, BoundBodies>;
   Bodies* none = nullptr;
-  if (auto* loop = std::get_if<BoundLoop>(&step)) return static_cast<Bodies*>(&loop->bodies);
+  if (auto* loop = loop_of(step)) return static_cast<Bodies*>(&loop->bodies);
   if (auto* branch = std::get_if<BoundBranch>(&step)) return static_cast<Bodies*>(&branch->bodies);
   return none;
 }
@@ -179,9 +205,5 @@ struct BoundPlan {
   std::int64_t weight_bytes = 0;    // of these
   std::int64_t retained_bytes = 0;  // of prepared library calls, see Packer::retained_bytes()
 };
-
-inline void DeleteBoundPlan::operator()(BoundPlan* plan) const {
-  std::pmr::polymorphic_allocator<>(memory).delete_object(plan);
-}
 
 }  // namespace kiln::codegen
