@@ -2,6 +2,8 @@
 #include "tools/kiln/bench/call.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <random>
 
 namespace kiln::bench {
@@ -45,6 +47,69 @@ std::shared_ptr<Call> prepared_call(Function function, std::vector<Array> inputs
   return call;
 }
 
+/// Calls whose results but the first are inputs of the next call, in two sets of buffers that take
+/// turns.
+class GrowingCall {
+ public:
+  GrowingCall(Function function, std::vector<Array> first, std::int64_t steps)
+      : function_(std::move(function)), first_(std::move(first)), steps_(steps) {
+    std::vector<Array> inputs = first_;
+    std::vector<std::vector<Array>> results;
+    for (std::int64_t i = 0; i < steps; ++i) results.push_back(next(inputs));
+    buffers_[0] = results.back();
+    for (const Array& last : results.back()) {
+      buffers_[1].push_back(Array::zeros(last.dims(), last.dtype()));
+    }
+    for (const std::vector<Array>& arrays : results) {
+      std::vector<std::vector<std::int64_t>>& dims = dims_.emplace_back();
+      for (const Array& array : arrays) dims.push_back(array.dims());
+    }
+    add_views();
+  }
+
+  void into() const {
+    for (const Views& step : views_) function_.call_into(step.inputs, step.outputs);
+  }
+  void give_arrays() const {
+    std::vector<Array> inputs = first_;
+    for (std::int64_t i = 0; i < steps_; ++i) next(inputs);
+  }
+  FunctionStats stats() const { return function_.stats(); }
+
+ private:
+  struct Views {
+    std::vector<ArrayView> inputs;
+    std::vector<MutableArrayView> outputs;
+  };
+
+  /// Calls the function; the results but the first replace the inputs but the first.
+  std::vector<Array> next(std::vector<Array>& inputs) const {
+    std::vector<Array> results = function_(inputs);
+    std::copy(results.begin() + 1, results.end(), inputs.begin() + 1);
+    return results;
+  }
+
+  void add_views() {
+    std::vector<ArrayView> inputs;
+    for (const Array& array : first_) inputs.push_back({array.dtype(), array.data(), array.dims()});
+    for (const auto& dims : dims_) {
+      std::vector<Array>& buffers = buffers_[views_.size() % 2];
+      Views& step = views_.emplace_back(Views{.inputs = inputs, .outputs = {}});
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        step.outputs.push_back({buffers[i].dtype(), buffers[i].data(), dims[i]});
+        if (i != 0) inputs[i] = {buffers[i].dtype(), buffers[i].data(), dims[i]};
+      }
+    }
+  }
+
+  Function function_;
+  std::vector<Array> first_;
+  std::int64_t steps_;
+  std::array<std::vector<Array>, 2> buffers_;  // of the size of the last results
+  std::deque<std::vector<std::vector<std::int64_t>>> dims_;  // by step and result
+  std::vector<Views> views_;
+};
+
 Work work_of(const std::vector<Tensor>& placeholders, const std::vector<Tensor>& outputs,
              const std::vector<UpdateOp>& updates, std::vector<Array> inputs) {
   const auto call =
@@ -77,6 +142,12 @@ Work rotating_work(const Function& function, const std::vector<std::vector<Array
             for (const auto& call : calls) call->give_arrays();
           },
           [function] { return function.stats(); }};
+}
+
+Work growing_work(const Function& function, const std::vector<Array>& first, std::int64_t steps) {
+  const auto call = std::make_shared<GrowingCall>(function, first, steps);
+  return {[call] { call->into(); }, [call] { call->give_arrays(); },
+          [call] { return call->stats(); }};
 }
 
 Tensor WorkBuilder::input(Array value) {

@@ -29,6 +29,9 @@ struct Work {
 
 /// A call of the work calls the function with each of the feeds in turn, which differ in size.
 Work rotating_work(const Function& function, const std::vector<std::vector<Array>>& feeds);
+/// A call of the work calls the function `steps` times with `first` and replaces the inputs but
+/// the first one by the results but the first one after each step. REQUIRES: results that grow.
+Work growing_work(const Function& function, const std::vector<Array>& first, std::int64_t steps);
 
 /// Makes the inputs of a row's graph and compiles its outputs.
 class WorkBuilder {

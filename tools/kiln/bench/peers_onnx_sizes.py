@@ -12,26 +12,27 @@ def rows(session_of, uniform):
     def matrix(rows, columns):
         return uniform(rows, columns, bound=rows ** -0.5)
 
-    def round_of(nodes, weights, inputs, outputs, feeds, result_dims):
-        """`inputs`, `outputs`: dims by name, with the names of those that change. `result_dims`:
-        of each output by name, from a feed."""
-        session = session_of(nodes, weights, inputs, outputs)
-        bindings = []
-        for feed in feeds:
-            binding = session.io_binding()
-            for name, array in feed.items():
-                binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
-            for name, dims in result_dims(feed).items():
-                binding.bind_ortvalue_output(
-                    name, onnxruntime.OrtValue.ortvalue_from_shape_and_type(dims, np.float32))
-            bindings.append(binding)
-
+    def calls_of(session, bindings, memory=None):
+        """`memory`: what the bindings refer to and do not own."""
         def work():
             for binding in bindings:
                 session.run_with_iobinding(binding)
-            return bindings
+            return bindings, memory
 
         return {"I/O binding": work}
+
+    def round_of(nodes, weights, width, output, counts):
+        """Calls on each of `counts` rows of `width`; `output`: the name of a result like x."""
+        session = session_of(nodes, weights, {"x": ["n", width]}, {output: ["n", width]})
+        bindings = []
+        for count in counts:
+            binding = session.io_binding()
+            binding.bind_ortvalue_input(
+                "x", onnxruntime.OrtValue.ortvalue_from_numpy(uniform(count, width)))
+            binding.bind_ortvalue_output(output, onnxruntime.OrtValue.ortvalue_from_shape_and_type(
+                [count, width], np.float32))
+            bindings.append(binding)
+        return calls_of(session, bindings)
 
     def rotate(count, tiny):
         width = 8 if tiny else 256
@@ -40,9 +41,7 @@ def rows(session_of, uniform):
         for i in range(3):
             nodes += [node("MatMul", [last, f"w{i}"], [f"p{i}"]), node("Relu", [f"p{i}"], [f"y{i}"])]
             last = f"y{i}"
-        feeds = [{"x": uniform(64 * i // count, width)} for i in range(1, count + 1)]
-        return round_of(nodes, weights, {"x": ["n", width]}, {last: ["n", width]}, feeds,
-                        lambda feed: {last: feed["x"].shape})
+        return round_of(nodes, weights, width, last, [64 * i // count for i in range(1, count + 1)])
 
     def layer(tiny):
         """The sizes, the weights, the nodes of the heads of q, k and v, and those from q, keys and
@@ -75,27 +74,36 @@ def rows(session_of, uniform):
     def encode_64(tiny):
         width, _, weights, split, rest = layer(tiny)
         same = [node("Identity", ["k"], ["keys"]), node("Identity", ["v"], ["values"])]
-        feeds = [{"x": uniform(2 * n, width)} for n in range(1, (4 if tiny else 64) + 1)]
-        return round_of(split + same + rest, weights, {"x": ["n", width]}, {"y": ["n", width]},
-                        feeds, lambda feed: {"y": feed["x"].shape})
+        return round_of(split + same + rest, weights, width, "y",
+                        [2 * n for n in range(1, (4 if tiny else 64) + 1)])
 
     def decode_cache(tiny):
         width, heads, weights, split, rest = layer(tiny)
         head = width // heads
         grow = [node("Concat", ["past_k", "k"], ["keys"], axis=1),
                 node("Concat", ["past_v", "v"], ["values"], axis=1)]
-        feeds = []
-        for n in range(1, (4 if tiny else 256) + 1):
-            cache = uniform(heads, n, head)
-            feeds.append({"x": uniform(1, width), "past_k": cache, "past_v": cache})
-
-        def result_dims(feed):
-            grown = [heads, feed["past_k"].shape[1] + 1, head]
-            return {"y": [1, width], "keys": grown, "values": grown}
-
         inputs = {"x": [1, width], "past_k": [heads, "n", head], "past_v": [heads, "n", head]}
         outputs = {"y": [1, width], "keys": [heads, "m", head], "values": [heads, "m", head]}
-        return round_of(split + grow + rest, weights, inputs, outputs, feeds, result_dims)
+        session = session_of(split + grow + rest, weights, inputs, outputs)
+        steps = 4 if tiny else 256
+        x, y = uniform(1, width), uniform(1, width)
+        # The caches before and after a call: two buffers that take turns.
+        caches = [[uniform(heads, steps + 1, head) for _ in "kv"] for _ in range(2)]
+        bindings = []
+        for n in range(1, steps + 1):
+            binding = session.io_binding()
+
+            def bind(function, name, dims, array):
+                function(name, "cpu", 0, np.float32, dims, array.ctypes.data)
+
+            bind(binding.bind_input, "x", x.shape, x)
+            bind(binding.bind_output, "y", y.shape, y)
+            past, present = caches[n % 2], caches[(n + 1) % 2]
+            for i, (before, after) in enumerate((("past_k", "keys"), ("past_v", "values"))):
+                bind(binding.bind_input, before, [heads, n, head], past[i])
+                bind(binding.bind_output, after, [heads, n + 1, head], present[i])
+            bindings.append(binding)
+        return calls_of(session, bindings, (x, y, caches))
 
     return {"rotate_2": lambda tiny: rotate(2, tiny), "rotate_8": lambda tiny: rotate(8, tiny),
             "rotate_64": lambda tiny: rotate(64, tiny), "decode_cache": decode_cache,

@@ -102,7 +102,7 @@ Row decode_row(std::int64_t length, const LayerSizes& sizes) {
   for (std::int64_t n = 1; n <= length; ++n) operations += sizes.operations(n + 1);
   return {"decode_cache",
           text("a transformer layer of ", sizes.width, ", ", sizes.heads, " heads, hidden ",
-               sizes.hidden, ": a position at a time, with a cache of 1 to ", length),
+               sizes.hidden, ": a position at a time, with a cache that grows from 1 to ", length),
           {.formula = "the matmuls", .operations = operations}, [=] {
             const Layer layer(sizes);
             const Tensor x = placeholder({.shape = {1, sizes.width}});
@@ -110,13 +110,10 @@ Row decode_row(std::int64_t length, const LayerSizes& sizes) {
             const Tensor k = placeholder({.shape = cached}), v = placeholder({.shape = cached});
             const Tensor keys = concatenate({k, layer.key(x)}, {.axis = 1});
             const Tensor values = concatenate({v, layer.value(x)}, {.axis = 1});
-            std::vector<std::vector<Array>> feeds;
-            for (std::int64_t n = 1; n <= length; ++n) {
-              const Array cache = drawn({sizes.heads, n, sizes.head()});
-              feeds.push_back({drawn({1, sizes.width}), cache, cache});
-            }
-            return rotating_work(
-                function({x, k, v}, {layer.output(x, keys, values), keys, values}), feeds);
+            const auto cache = [&] { return drawn({sizes.heads, 1, sizes.head()}); };
+            return growing_work(
+                function({x, k, v}, {layer.output(x, keys, values), keys, values}),
+                {drawn({1, sizes.width}), cache(), cache()}, length);
           }};
 }
 
