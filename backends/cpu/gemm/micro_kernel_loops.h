@@ -107,6 +107,11 @@ constexpr int kMaxRowOffsets = 8;
 template <class T, int kRows>
 constexpr bool kIsTall = kOverlapsMemory<T>&& kRows > kMaxRowOffsets;
 
+/// Whether a tile has so few rows that GCC would load each vector of rhs again for every row, as
+/// the operand in memory of a multiply-add. Loads limit these tiles.
+template <int kRows>
+constexpr bool kIsLow = kRows == 2 || kRows == 3;
+
 template <class T, int kRows>
 inline auto rows_of_lhs(const T* first, long long stride) {
   if constexpr (kIsTall<T, kRows>) {
@@ -122,9 +127,10 @@ inline auto rows_of_lhs(const T* first, long long stride) {
   _Pragma("GCC unroll 16") for (int r = 0; r < kRows; ++r) \
       _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v)
 
-/// Computes one tile. REQUIRES: kWhole or (kVectors - 1) * kLanes < n < kVectors * kLanes.
+/// Computes one tile. REQUIRES: kWhole or (kVectors - 1) * kLanes < n < kVectors * kLanes. Not
+/// inlined: the caller's variables would take registers from the loop along k.
 template <class T, int kRows, int kVectors, bool kWhole, TileExtra kExtra = TileExtra::None>
-void multiply(const Tile<T>& tile) {
+[[gnu::noinline]] void multiply(const Tile<T>& tile) {
   constexpr bool kPacks = kExtra == TileExtra::PrefetchAndPack;
   constexpr bool kPrefetches = kOverlapsMemory<T> && (kPacks || kExtra == TileExtra::Prefetch);
   constexpr int kSteps = kPrefetches || kIsTall<T, kRows> ? kUnrolledSteps : 1;
@@ -147,6 +153,7 @@ void multiply(const Tile<T>& tile) {
     _Pragma("GCC unroll 16") for (int v = 0; v < kVectors; ++v) {
       const T* panel = right + v / kPanelVectors * (tile.panel - kPanel<T>);
       factors[v] = load<T, kVectors, kWhole>(panel, v, tile.n);
+      if (kIsLow<kRows>) asm("" : "+v"(factors[v]));
       if (kExtra == TileExtra::PrefetchRows) __builtin_prefetch(panel + v * kLanes<T> + tile.ahead);
       if (kPacks) *reinterpret_cast<Vector<T>*>(packed + v * kLanes<T>) = factors[v];
     }
