@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace kiln::ir::checked {
@@ -26,6 +27,28 @@ inline std::int64_t subtract(std::int64_t a, std::int64_t b) {
 inline std::int64_t mul(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result)) overflow();
+  return result;
+}
+
+/// Multiplies a product of sizes by its next factor. A factor 0 makes it 0, whatever the others.
+/// `overflows`: whether the factors so far are not 0 and their product does not fit.
+inline void multiply(std::int64_t& product, std::int64_t factor, bool& overflows) {
+  if (__builtin_mul_overflow(product, factor, &product)) {
+    overflows = true;
+    product = 1;  // not 0, which would hide the overflow
+  }
+  if (factor != 0) return;
+  overflows = false;
+  product = 0;
+}
+
+/// The number of elements of a tensor with these dims, 0 if one of them is 0. Throws ValueError
+/// where it does not fit in 64 bits.
+inline std::int64_t product(std::span<const std::int64_t> dims) {
+  std::int64_t result = 1;
+  bool overflows = false;
+  for (const std::int64_t dim : dims) multiply(result, dim, overflows);
+  if (overflows) overflow();
   return result;
 }
 

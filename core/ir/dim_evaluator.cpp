@@ -85,7 +85,8 @@ std::int64_t DimEvaluator::operator()(std::span<const std::int64_t> values) cons
 
 std::int64_t DimEvaluator::run(std::span<const std::int64_t> values,
                                std::span<std::int64_t> stack) const {
-  std::size_t top = 0;  // the next free entry
+  std::size_t top = 0;     // the next free entry
+  bool overflows = false;  // the product on top of the stack, unless a later factor is 0
   for (const Step& step : steps_) {
     const auto index = static_cast<std::size_t>(step.number);
     if (step.action <= Action::Reload) {
@@ -97,8 +98,11 @@ std::int64_t DimEvaluator::run(std::span<const std::int64_t> values,
     const std::int64_t right = stack[--top];
     std::int64_t& left = stack[top - 1];
     switch (step.action) {
-      case Action::Add: left = checked::add(left, right); break;
-      case Action::Mul: left = checked::mul(left, right); break;
+      case Action::Add:
+        if (overflows) checked::overflow();
+        left = checked::add(left, right);
+        break;
+      case Action::Mul: checked::multiply(left, right, overflows); break;
       case Action::FloorDiv: left = evaluate(DimOp::FloorDiv, left, right); break;
       case Action::Mod: left = evaluate(DimOp::Mod, left, right); break;
       case Action::Max: left = std::max(left, right); break;

@@ -35,7 +35,11 @@ std::int64_t polynomial(const Dim& dim, const ValueOf& value_of) {
   if (dim.is_static()) return sum;
   for (const DimTerm& term : dim.expr()->terms) {
     std::int64_t product = term.coefficient;
-    for (const DimAtomRef& factor : term.factors) product = mul(product, value_of(*factor));
+    bool overflows = false;
+    for (const DimAtomRef& factor : term.factors) {
+      checked::multiply(product, value_of(*factor), overflows);
+    }
+    if (overflows) checked::overflow();
     sum = add(sum, product);
   }
   return sum;

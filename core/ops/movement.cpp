@@ -14,6 +14,18 @@ void require_count(Inference& in, std::size_t given, int rank, const char* what)
   in.value_error(text(what, " has ", given, " entries for rank ", rank));
 }
 
+/// Whether the dims differ in axes of size 1 only. Then the tensors have as many elements, even if
+/// the product of the known sizes overflows because one of the others has to be 0.
+bool equal_without_ones(const Dims& a, const Dims& b) {
+  std::size_t i = 0, j = 0;
+  while (true) {
+    while (i < a.size() && a[i].is_one()) ++i;
+    while (j < b.size() && b[j].is_one()) ++j;
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (!(a[i++] == b[j++])) return false;
+  }
+}
+
 void require_not_negative(Inference& in, const Dim& dim, const char* what) {
   in.require_less_equal(0, dim, what, " ", dim, " is negative");
 }
@@ -23,13 +35,15 @@ void require_not_negative(Inference& in, const Dim& dim, const char* what) {
 std::vector<Type> infer_reshape(Inference& in) {
   const Dims& dims = in.as<DimsAttrs>().dims;
   for (const Dim& dim : dims) require_not_negative(in, dim, "size");
+  const Type result{in.type(0).dtype, dims};
+  if (equal_without_ones(in.type(0).dims, dims)) return {result};
   const Dim from = product(in.type(0).dims), to = product(dims);
   if (!(from == to)) {
     in.require_equal(from, to, "cannot reshape to ", to_string(dims), ": ", from,
                      " elements are not ", to);
   }
   // Dims are not required to be equal one by one, even for equal ranks: only their products are.
-  return {{in.type(0).dtype, dims}};
+  return {result};
 }
 
 std::vector<Type> infer_permute(Inference& in) {

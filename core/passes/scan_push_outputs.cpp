@@ -295,7 +295,10 @@ class OutputPusher {
     std::vector<Value> pushed;
     for (const Pushed& p : pushed_carries_) pushed.push_back(p.value);
     for (const Pushed& p : pushed_ys_) pushed.push_back(p.value);
-    pushed = ir::replace_values(pushed, map);
+    // The nodes of this pass end at the operands of the loop: what is before these stays.
+    for (const Value& value : parts_.initial) map.emplace(value, value);
+    for (const Value& value : parts_.xs) map.emplace(value, value);
+    pushed = parts_.replaced(pushed, std::move(map));
     std::size_t i = 0;
     for (const Pushed& p : pushed_carries_) results[p.position] = pushed[i++];
     for (const Pushed& p : pushed_ys_) results[carries + p.position] = pushed[i++];

@@ -78,8 +78,7 @@ std::vector<Array> reshape_sizes(std::string_view payload, std::span<const Array
     fail(payload, text("shape has more than one -1: ", describe()));
   }
   require_sizes(payload, found);
-  std::int64_t rest = 1;
-  for (const std::int64_t size : found) rest = ir::checked::mul(rest, size);
+  std::int64_t rest = ir::checked::product(found);
   if (free != found.end()) {
     if (rest == 0) {
       fail(payload, text("a size of -1 is ambiguous if another size is 0: ", describe()));

@@ -1,6 +1,8 @@
 // Substitutes symbols by the sizes that guards equate them with.
 #include "backends/codegen/access/sizes.h"
 
+#include "backends/codegen/access/bounded_product.h"
+
 #include <algorithm>
 
 namespace kiln::codegen {
@@ -64,7 +66,11 @@ ir::Dims dense_strides(const ir::Dims& dims) {
   ir::Dims strides(dims.size(), ir::Dim(1));
   // Strides of an empty tensor are never used, and might overflow.
   if (std::find(dims.begin(), dims.end(), ir::Dim(0)) != dims.end()) return strides;
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  for (std::size_t i = dims.size(); i-- > 1;) {
+    const auto stride = bounded_product(strides[i], dims[i]);
+    if (!stride) return ir::Dims(dims.size(), ir::Dim(1));  // empty, or no machine has the memory
+    strides[i - 1] = *stride;
+  }
   return strides;
 }
 

@@ -1,6 +1,7 @@
 // Classifies the labels, then merges the axes of each class.
 #include "backends/codegen/claims/batched_matmul.h"
 
+#include "backends/codegen/access/bounded_product.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -38,12 +39,12 @@ std::optional<Tensor> viewed(const Ints& labels, const View& view, const Dims& d
   Tensor tensor{&labels, Dims(dims.size(), Dim(0)), 0};
   const AccessMap here = identity_map(dims);
   for (std::size_t i = 0; i < view.map.size(); ++i) {
-    tensor.offset = tensor.offset + view.map[i].offset * strides[i];
+    tensor.offset = tensor.offset + bounded_distance(view.map[i].offset, strides[i]);
     if (!view.map[i].more.empty()) return std::nullopt;  // windows overlap
     if (view.map[i].axis < 0) continue;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       if (here[axis].axis != view.map[i].axis) continue;
-      tensor.strides[axis] = tensor.strides[axis] + strides[i] * Dim(view.map[i].step);
+      tensor.strides[axis] = tensor.strides[axis] + bounded_distance(strides[i], view.map[i].step);
     }
   }
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -59,10 +60,14 @@ bool merge(MatmulAxis& axis, const MatmulAxis& inner) {
     return true;
   }
   if (inner.size.is_one()) return true;
-  const bool collapses = axis.lhs == inner.lhs * inner.size && axis.rhs == inner.rhs * inner.size &&
-                         axis.result == inner.result * inner.size;
+  const auto follows = [&](const Dim& outer_stride, const Dim& stride) {
+    return bounded_product(stride, inner.size) == outer_stride;
+  };
+  const auto size = bounded_product(axis.size, inner.size);
+  const bool collapses = size && follows(axis.lhs, inner.lhs) && follows(axis.rhs, inner.rhs) &&
+                         follows(axis.result, inner.result);
   if (!collapses) return false;
-  axis = {axis.size * inner.size, inner.lhs, inner.rhs, inner.result};
+  axis = {*size, inner.lhs, inner.rhs, inner.result};
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Merges from the last pair of axes to the first: a run of axes collapses in one pass.
 #include "backends/codegen/kernel/collapse_axes.h"
 
+#include "backends/codegen/access/bounded_product.h"
 #include "backends/codegen/kernel/linear_indices.h"
 
 #include <algorithm>
@@ -13,8 +14,9 @@ bool can_merge(const Kernel& kernel, const LinearIndices& draws, int first) {
   if (b == kernel.axes.size() || first + 1 == kernel.outer) return false;
   if (draws.is_indexed(first) || draws.is_indexed(first + 1)) return false;
   if (!draws.can_merge(first, kernel.axes[b])) return false;
+  if (!bounded_product(kernel.axes[a], kernel.axes[b])) return false;
   return std::all_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
-    return access.strides[a] == access.strides[b] * kernel.axes[b];
+    return access.strides[a] == bounded_product(access.strides[b], kernel.axes[b]);
   });
 }
 

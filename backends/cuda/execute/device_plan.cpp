@@ -1,6 +1,7 @@
 // Evaluates every size of a plan once, cuts its steps into segments, and builds its arena.
 #include "backends/cuda/execute/device_plan.h"
 
+#include "backends/codegen/bind/kernel_sizes.h"
 #include "backends/codegen/inspect/source.h"
 #include "core/types/at.h"
 #include "core/types/no_destructor.h"
@@ -43,11 +44,14 @@ class Binder {
     for (const auto& [extent, node] : built.nonempty) {
       if (launch.grid.points != 0 && inputs_.evaluate(extent) == 0) launch.empty_axis = node;
     }
+    if (!writes_points(built.kernel, inputs_.evaluate)) launch.grid = {};
     return launch;
   }
 
   DeviceMatmul bind(const MatmulStep& step) const {
     if (inputs_.matmuls == nullptr) throw no_library(step);
+    // Strides of empty operands may not fit in 64 bits.
+    if (out_->sizes.bytes[at(step.result)] == 0) return {};
     return bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
   }
 

@@ -2,13 +2,16 @@
 // call.
 #include "backends/cuda/execute/launch_kernel.h"
 
+#include "backends/codegen/bind/kernel_sizes.h"
+
 #include <algorithm>
 
 namespace kiln::cuda {
 
 BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loaded,
                         const codegen::GridDescription& device,
-                        const codegen::EvaluateDim& evaluate) {
+                        const codegen::EvaluateDim& evaluate_all) {
+  const codegen::EvaluateDim evaluate = codegen::evaluate_for_kernel(kernel, evaluate_all);
   const codegen::GridSchedule& schedule = loaded.schedule;
   BoundKernel bound{&loaded, codegen::evaluate_dims(kernel.sizes, evaluate),
                     codegen::launch_of(kernel, schedule, device, evaluate)};

@@ -9,6 +9,7 @@
 #include <kiln/error.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 using namespace kiln;
@@ -215,6 +216,18 @@ TEST_CASE("dim: a compiled program gives the values of evaluate") {
 
 TEST_CASE("dim: a product with a factor 0 is 0, whatever the others") {
   CHECK(product({kMax, kMax, 0}) == Dim(0));
+  const Dim dim = 5 + 3 * x * y * z * x - y;
+  const DimEvaluator program(dim, std::vector{*x.as_symbol(), *y.as_symbol(), *z.as_symbol()});
+  const std::int64_t large = std::int64_t{1} << 62;
+  for (const auto& [a, b, c] : {std::array{std::int64_t{0}, large, large}, {large, 0, large},
+                                {large, large, 0}, {0, 0, large}, {0, 0, 0}}) {
+    INFO(a << ", " << b << ", " << c);
+    CHECK(program(std::vector{a, b, c}) == 5 - b);
+    CHECK(evaluate(dim, values({{"x", a}, {"y", b}, {"z", c}})) == 5 - b);
+  }
+  const std::vector<std::int64_t> ones_and_large{large, 1, 4};
+  CHECK(error_text<ValueError>([&] { program(ones_and_large); }) ==
+        "a dimension does not fit in 64 bits");
   CHECK(product({0, x, kMax, kMax}) == Dim(0));
 }
 

@@ -1,4 +1,5 @@
 // Binds a kernel: evaluates its sizes and divides axis 0 into parts that take about the same time.
+#include "backends/codegen/bind/kernel_sizes.h"
 #include "backends/codegen/host/bind/bind_step.h"
 
 #include <algorithm>
@@ -28,14 +29,15 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
   const Kernel& kernel = built.kernel;
   const KernelFacts& facts = binding.inputs.facts.of_kernel(step.kernel);
   bound.function = binding.inputs.functions[static_cast<std::size_t>(step.kernel)];
+  const EvaluateDim evaluate = evaluate_for_kernel(kernel, binding.inputs.evaluate);
   bound.sizes.reserve(kernel.sizes.size());
-  for (const ir::Dim& size : kernel.sizes) bound.sizes.push_back(binding.evaluate(size));
+  for (const ir::Dim& size : kernel.sizes) bound.sizes.push_back(evaluate(size));
   bound.range = 1;
   const HostDescription& host = binding.inputs.host;
   // Expressions evaluated per index along axis 0, saturated at kernel_grain.
   auto work = static_cast<std::int64_t>(kernel.expressions.size()) + 1;
   for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
-    const std::int64_t extent = binding.evaluate(kernel.axes[axis]);
+    const std::int64_t extent = evaluate(kernel.axes[axis]);
     const bool is_outer = axis < static_cast<std::size_t>(kernel.outer);
     if (is_outer && extent == 0) bound.function = {};
     if (is_outer && axis == 0) {
@@ -56,6 +58,10 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
       !group && kernel.outer > 0 && bound.range > bound.grain && !facts.adds_columns;
   for (const auto& [extent, node] : built.nonempty) {
     if (bound.range != 0 && binding.evaluate(extent) == 0) bound.empty_axis = node;
+  }
+  if (bound.range != 0 && !writes_points(kernel, evaluate)) {
+    bound.function = {};
+    bound.range = 0;
   }
   return bound;
 }

@@ -40,6 +40,10 @@ class MatmulBinder {
         bound_{.calls = List<MatmulCall>(binding.memory()), .shared_rhs = {}, .scratch = {}} {}
 
   BoundMatmul run() {
+    // Strides of empty operands may not fit in 64 bits.
+    if (binding_.out.sizes.bytes[static_cast<std::size_t>(step_.result)] == 0) {
+      return std::move(bound_);
+    }
     whole_ = shape();
     bound_.n = whole_.n;
     if (group_) whole_.m = std::min(whole_.m, group_->end - group_->begin);

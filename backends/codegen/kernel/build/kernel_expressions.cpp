@@ -2,6 +2,7 @@
 // same element under the same guard is built once.
 #include "backends/codegen/kernel/build/kernel_expressions.h"
 
+#include "backends/codegen/access/bounded_product.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -158,11 +159,11 @@ Access KernelExpressions::access(const Value& value, const AccessMap& map, bool 
   access.strides.assign(kernel().axes.size(), Dim(0));
   const Dims strides = dense_strides(names_(value.dims()));
   for (std::size_t i = 0; i < map.size(); ++i) {
-    access.offset = access.offset + map[i].offset * strides[i];
+    access.offset = access.offset + bounded_distance(map[i].offset, strides[i]);
     map[i].for_each_term([&](int axis, std::int64_t step) {
       Dim& stride =
           access.strides[static_cast<std::size_t>(position_[static_cast<std::size_t>(axis)])];
-      stride = stride + strides[i] * Dim(step);
+      stride = stride + bounded_distance(strides[i], step);
     });
   }
   return access;

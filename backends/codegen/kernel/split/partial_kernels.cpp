@@ -60,6 +60,19 @@ void keep_inner_stages(Kernel& kernel) {
   std::erase_if(kernel.stages, [](const Stage& stage) { return !stage.inner; });
 }
 
+/// The number of parts of a reduction along `axis` in parts of `length`. There are none where
+/// another reduced axis of unknown size is 0: the extent of `axis` may then exceed any memory.
+Dim parts_along(const Kernel& kernel, int axis, std::int64_t length) {
+  const Dim& extent = kernel.axes[at(axis)];
+  if (extent.is_static()) return extent.value() / length;
+  Dim parts = extent;
+  for (int other = kernel.outer; other < static_cast<int>(kernel.axes.size()); ++other) {
+    if (other == axis || kernel.axes[at(other)].is_static()) continue;
+    parts = parts * min(kernel.axes[at(other)], 1);
+  }
+  return parts;
+}
+
 BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length,
                          const std::vector<Value>& tensors) {
   BuiltKernel built = whole;
@@ -67,6 +80,7 @@ BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length
   keep_inner_stages(kernel);
   prune(built);
   split_axis(kernel, axis, length);
+  kernel.axes[0] = tensors[0].dims()[0];
   std::vector<Dim> strides = dense_strides(outer_axes(kernel));
   strides.resize(kernel.axes.size(), Dim(0));
   Stage stores;
@@ -152,8 +166,7 @@ BuiltKernel sum_of_blocks(const BuiltKernel& of, const Value& tensor, const Valu
 
 PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t length) {
   const Kernel& kernel = whole.kernel;
-  const Dim& extent = kernel.axes[at(axis)];
-  const Dim parts = length == 1 ? extent : Dim(extent.value() / length);
+  const Dim parts = parts_along(kernel, axis, length);
   Dims dims = outer_axes(kernel);
   dims.insert(dims.begin(), parts);
   PartialKernels split;
