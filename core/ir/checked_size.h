@@ -52,6 +52,14 @@ inline std::int64_t product(std::span<const std::int64_t> dims) {
   return result;
 }
 
+/// a - b * (a / b rounded toward minus infinity), which fits although the product may not.
+inline std::int64_t mod_int(std::int64_t a, std::int64_t b) {
+  if (b == 0) reject("a dimension is divided by zero");
+  if (b == -1) return 0;  // the remainder of INT64_MIN is undefined in C++
+  const std::int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 /// a / b rounded toward minus infinity.
 inline std::int64_t floor_div_int(std::int64_t a, std::int64_t b) {
   if (b == 0) reject("a dimension is divided by zero");

@@ -126,8 +126,8 @@ Dim extremum(DimOp op, Dim a, Dim b) {
   return of_operation(op, a, b);
 }
 
-/// Divisors up to which divisions are merged, so that the merged one does not overflow where the
-/// nested ones would not.
+/// Divisors up to which divisions are merged, and numbers that are added to the dividend: the
+/// merged division overflows where the nested ones do not only for dividends within this of 2^63.
 constexpr std::int64_t kMaxMerged = std::int64_t{1} << 31;
 
 /// floordiv(floordiv(a, b) + k, c) as floordiv(a + k * b, b * c), for integers b, c > 0 and k.
@@ -141,7 +141,8 @@ std::optional<Dim> merged_division(const Dim& a, const Dim& by) {
   if (!inner || inner->op != DimOp::FloorDiv || !inner->right.is_static()) return std::nullopt;
   const std::int64_t divisor = inner->right.value();
   if (divisor < 1 || divisor > kMaxMerged / by.value()) return std::nullopt;
-  if (constant > kMaxMerged || constant < -kMaxMerged) return std::nullopt;
+  const std::int64_t largest = kMaxMerged / divisor;
+  if (constant > largest || constant < -largest) return std::nullopt;
   return floor_div(inner->left + Dim(mul(constant, divisor)), Dim(mul(divisor, by.value())));
 }
 

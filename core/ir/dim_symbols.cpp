@@ -60,7 +60,7 @@ Dim apply(DimOp op, const Dim& left, const Dim& right) {
 std::int64_t evaluate(DimOp op, std::int64_t left, std::int64_t right) {
   switch (op) {
     case DimOp::FloorDiv: return floor_div_int(left, right);
-    case DimOp::Mod: return add(left, -mul(floor_div_int(left, right), right));
+    case DimOp::Mod: return checked::mod_int(left, right);
     case DimOp::Max: return std::max(left, right);
     case DimOp::Min: return std::min(left, right);
   }
@@ -230,7 +230,7 @@ std::optional<std::pair<Symbol, std::int64_t>> solve(const Dim& dim, std::int64_
   const std::int64_t rest = add(size, mul(offset, -1));
   if (slope == 0) return std::nullopt;
   const std::int64_t value = floor_div_int(rest, slope);
-  if (mul(value, slope) != rest) return std::nullopt;
+  if (value < 0 || mul(value, slope) != rest) return std::nullopt;
   return std::pair{*unknown, value};
 }
 

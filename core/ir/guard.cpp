@@ -1,9 +1,8 @@
 // Compares and evaluates guards and formats their errors.
 #include "core/ir/guard.h"
 
+#include "core/ir/unique_guards.h"
 #include "core/types/text.h"
-
-#include <algorithm>
 
 namespace kiln::ir {
 
@@ -38,9 +37,10 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
 }
 
 void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more) {
-  for (const Guard& guard : more) {
-    if (std::find(guards.begin(), guards.end(), guard) == guards.end()) guards.push_back(guard);
-  }
+  if (more.empty()) return;
+  UniqueGuards all(std::move(guards));
+  for (const Guard& guard : more) all.add(guard);
+  guards = std::move(all).take();
 }
 
 std::string line_of(const Guard& guard) {

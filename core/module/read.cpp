@@ -120,6 +120,7 @@ class Reader {
   template <class ReadFactor>
   ir::Dim polynomial(Cursor& from, const ReadFactor& read_factor) {
     ir::Dims parts{from.integer()};
+    std::size_t pending = 0;  // terms since `parts` were added up
     const std::size_t terms = from.count(ir::kMaxDimTerms);
     for (std::size_t t = 0; t < terms; ++t) {
       ir::Dim product = from.integer();
@@ -131,7 +132,12 @@ class Reader {
         }
         product = product * factor;
       }
+      pending += term_count(product);
       parts.push_back(std::move(product));
+      if (pending < ir::kMaxDimTerms) continue;
+      // total() limits the sum; here, so that a small file does not need much memory before.
+      parts = {ir::total(parts)};
+      pending = 0;
     }
     return ir::total(parts);
   }

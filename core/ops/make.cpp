@@ -5,6 +5,7 @@
 #include "core/ir/intern.h"
 #include "core/ir/lambda.h"
 #include "core/ir/traverse.h"
+#include "core/ir/unique_guards.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -160,14 +161,15 @@ std::vector<Guard> guards_of(const Node& node) {
 bool has_step(const Dim& length) { return less_equal(1, length) == Ternary::Yes; }
 
 std::vector<Guard> collect_guards(std::span<const Value> roots) {
-  std::vector<Guard> guards;
+  UniqueGuards guards;
   for (const Node* node : topological_order(roots)) {
-    add_guards(guards, guards_of(*node));
+    for (const Guard& guard : guards_of(*node)) guards.add(guard);
     if (node->op != Op::Scan) continue;
     const auto& attrs = node->as<ScanAttrs>();
-    if (has_step(attrs.length)) add_guards(guards, attrs.body->guards);
+    if (!has_step(attrs.length)) continue;
+    for (const Guard& guard : attrs.body->guards) guards.add(guard);
   }
-  return guards;
+  return std::move(guards).take();
 }
 
 Trace::Scope::Scope(Trace& recording) : trace(recording), outer(t_innermost) {

@@ -28,6 +28,7 @@ struct Group {
   ScanParts parts;                      // of the loop that they become
   std::vector<Value> carries, outputs;  // the names of the results of that loop
   std::unordered_map<Value, std::size_t, ir::ValueHash> output_of;  // by value in the body
+  std::vector<bool> reached;  // groups that it is known to depend on; the others may be among them
 
   Group(const ir::NodeRef& scan, ScanParts unpacked)
       : first(scan), operands(scan->operands), parts(std::move(unpacked)) {
@@ -56,12 +57,15 @@ SharedParameters shared_parameters(const ScanParts& a, const ScanParts& b) {
   return shared;
 }
 
+/// Whether two loops run over the same steps, and both or none have carries.
+bool has_equal_steps(const ScanParts& a, const ScanParts& b) {
+  return a.length == b.length && a.reverse == b.reverse && a.carry.empty() == b.carry.empty();
+}
+
 /// Adds a loop to a group, if they share a carry (or, without carries, an input): the names of its
-/// results; nullopt if they do not.
+/// results; nullopt if they do not. REQUIRES: has_equal_steps().
 std::optional<std::vector<Value>> join(Group& group, const ir::NodeRef& scan, const ScanParts& b) {
   ScanParts& both = group.parts;
-  if (both.length != b.length || both.reverse != b.reverse) return std::nullopt;
-  if (both.carry.empty() != b.carry.empty()) return std::nullopt;
   auto [map, share] = shared_parameters(both, b);
   std::vector<std::optional<std::size_t>> pairs;
   if (!b.carry.empty()) {
@@ -130,19 +134,53 @@ class Sweep {
     if (const auto* known = names_.find(scan.get())) return *known;
     ScanParts parts = unpack_scan(*scan);
     const std::vector<std::size_t> hashes = hashes_of(parts);
-    std::set<std::size_t> candidates;
-    for (const std::size_t hash : hashes) {
-      candidates.insert(groups_with_[hash].begin(), groups_with_[hash].end());
-    }
+    const std::vector<std::size_t> candidates = candidates_of(parts, hashes);
+    const std::vector<bool> reached = reached_groups(*scan, candidates);
     for (const std::size_t candidate : candidates) {
-      if (depends_on(*scan, candidate)) continue;
+      if (reached[candidate]) continue;
       if (auto names = join(groups_[candidate], scan, parts)) {
         has_merged_ = true;
+        unite(groups_[candidate].reached, reached);
         return noted(scan, candidate, hashes, std::move(*names));
       }
     }
-    groups_.emplace_back(scan, std::move(parts));
+    groups_.emplace_back(scan, std::move(parts)).reached = reached;
     return noted(scan, groups_.size() - 1, hashes, ir::results_of(scan));
+  }
+
+  /// The groups that the loop may join, in ascending order.
+  std::vector<std::size_t> candidates_of(const ScanParts& parts,
+                                         const std::vector<std::size_t>& hashes) {
+    std::vector<std::size_t> candidates;
+    for (const std::size_t hash : hashes) {
+      for (const std::size_t group : groups_with_[hash]) {
+        if (has_equal_steps(groups_[group].parts, parts)) candidates.push_back(group);
+      }
+    }
+    std::sort(candidates.begin(), candidates.end());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    return candidates;
+  }
+
+  /// Which of the candidates the loop depends on. From the last to the first: what a group that
+  /// the loop depends on depends on needs no walk, so that of a chain of loops each finds the one
+  /// before it alone.
+  std::vector<bool> reached_groups(const Node& scan,
+                                   const std::vector<std::size_t>& candidates) const {
+    std::vector<bool> reached(groups_.size(), false);
+    for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
+      if (reached[*candidate] || !depends_on(scan, *candidate)) continue;
+      reached[*candidate] = true;
+      unite(reached, groups_[*candidate].reached);
+    }
+    return reached;
+  }
+
+  static void unite(std::vector<bool>& flags, const std::vector<bool>& more) {
+    if (flags.size() < more.size()) flags.resize(more.size(), false);
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      if (more[i]) flags[i] = true;
+    }
   }
 
   std::vector<Value> noted(const ir::NodeRef& scan, std::size_t group,

@@ -4,29 +4,63 @@
 #include "core/types/at.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace kiln::codegen {
 namespace {
 
-/// The first stacked result of the body that is copied from the slot; -1: none.
-int stack_of(int slot, int carries, const Plan& body) {
-  for (int result = carries; result < static_cast<int>(body.results.size()); ++result) {
-    const auto is_copy = [&](const Step& step) {
-      const auto* copy = std::get_if<CopyStep>(&step);
-      return copy && copy->from == slot && copy->to == body.results[at(result)];
-    };
-    if (std::any_of(body.steps.begin(), body.steps.end(), is_copy)) return result;
+/// The copies of a body to its stacked results.
+class StackCopies {
+ public:
+  StackCopies(const Plan& body, int carries) : body_(body), is_dropped_(body.steps.size(), false) {
+    for (int result = carries; result < static_cast<int>(body.results.size()); ++result) {
+      result_of_.emplace(body.results[at(result)], result);
+    }
+    for (std::size_t step = 0; step < body.steps.size(); ++step) {
+      const auto* copy = std::get_if<CopyStep>(&body.steps[step]);
+      if (!copy || result_of_.count(copy->to) == 0) continue;
+      from_[copy->from].push_back(step);
+      to_[copy->to].push_back(step);
+    }
   }
-  return -1;
-}
 
-void drop_copy(int result, Plan& body) {
-  if (result < 0) return;
-  const auto is_copy = [&](const Step& step) {
-    const auto* copy = std::get_if<CopyStep>(&step);
-    return copy && copy->to == body.results[at(result)];
-  };
-  body.steps.erase(std::find_if(body.steps.begin(), body.steps.end(), is_copy));
+  /// The first stacked result that is copied from the slot; -1: none.
+  int stack_of(int slot) const {
+    const auto found = from_.find(slot);
+    if (found == from_.end()) return -1;
+    int first = -1;
+    for (const std::size_t step : found->second) {
+      if (is_dropped_[step]) continue;
+      const int result = result_of_.at(std::get<CopyStep>(body_.steps[step]).to);
+      if (first < 0 || result < first) first = result;
+    }
+    return first;
+  }
+
+  /// Drops the first copy to the result; -1: none.
+  void drop(int result) {
+    if (result < 0) return;
+    for (const std::size_t step : to_.at(body_.results[at(result)])) {
+      if (is_dropped_[step]) continue;
+      is_dropped_[step] = true;
+      return;
+    }
+  }
+
+  const std::vector<bool>& is_dropped() const { return is_dropped_; }
+
+ private:
+  using StepsOfSlots = std::unordered_map<int, std::vector<std::size_t>>;
+
+  const Plan& body_;
+  std::unordered_map<int, int> result_of_;  // by slot, the first
+  StepsOfSlots from_, to_;
+  std::vector<bool> is_dropped_;  // of each step
+};
+
+void erase_steps(Plan& body, const std::vector<bool>& is_dropped) {
+  std::size_t step = 0;
+  std::erase_if(body.steps, [&](const Step&) { return is_dropped[step++]; });
 }
 
 }  // namespace
@@ -37,17 +71,19 @@ bool stack_carries(const Plan& plan, LoopStep& loop, Plan& body) {
   const auto is_temporary = [&](int result) {
     return plan.slots[at(loop.results[at(result)])].is<TemporarySlot>();
   };
+  StackCopies copies(body, carries);
   for (int carry = 0; carry < carries; ++carry) {
     const int argument = body.arguments[at(1 + static_cast<int>(attrs.consts) + carry)];
-    CarryStacks stacks{carry, argument < 0 ? -1 : stack_of(argument, carries, body),
-                       stack_of(body.results[at(carry)], carries, body)};
+    CarryStacks stacks{carry, argument < 0 ? -1 : copies.stack_of(argument),
+                       copies.stack_of(body.results[at(carry)])};
     if (stacks.before < 0 && stacks.after < 0) continue;
     const bool both = stacks.before >= 0 && stacks.after >= 0;
     if (both && !(is_temporary(stacks.before) && is_temporary(stacks.after))) stacks.before = -1;
-    drop_copy(stacks.before, body);
-    drop_copy(stacks.after, body);
+    copies.drop(stacks.before);
+    copies.drop(stacks.after);
     loop.carry_stacks.push_back(stacks);
   }
+  erase_steps(body, copies.is_dropped());
   return !loop.carry_stacks.empty();
 }
 

@@ -277,6 +277,73 @@ Program loop_of_many_gates(int count) {
   return program;
 }
 
+/// One loop with many states, none of which reads another.
+Program loop_of_many_states(int count) {
+  const Tensor x = input({2, 5, 4});
+  Program program{{x}, {}};
+  for (int i = 0; i < count; ++i) program.weights.push_back(weight({2, 4}));
+  const std::vector<Tensor>& w = program.weights;
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
+    std::vector<Tensor> next;
+    Tensor sum = in;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      next.push_back(tanh(in + state[i] * w[i]));
+      sum = sum + next.back();
+    }
+    return {sum, next};
+  };
+  const std::vector<Tensor> states(static_cast<std::size_t>(count), zeros({2, 4}));
+  program.outputs.push_back(rnn(step, x, states).outputs);
+  return program;
+}
+
+/// A layer of two gates, whose matmuls merge in the loop and in its gradient.
+Tensor loop_of_gates(const Tensor& x, Program& program) {
+  std::vector<Tensor> w;
+  for (int i = 0; i < 4; ++i) w.push_back(weight({4, 4}));
+  program.weights.insert(program.weights.end(), w.begin(), w.end());
+  const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
+    const Tensor gate = sigmoid(dot(in, w[0]) + dot(state[0], w[1]));
+    const Tensor h = gate * tanh(dot(in, w[2]) + dot(state[0], w[3])) + state[0];
+    return {h, {h}};
+  };
+  return rnn(step, x, {zeros({2, 4})}).outputs;
+}
+
+Program loops_of_gates(int count) {
+  const Tensor x = input({2, 5, 4});
+  Program program{{x}, {x}};
+  for (int i = 0; i < count; ++i) program.outputs[0] = loop_of_gates(program.outputs[0], program);
+  return program;
+}
+
+/// Loops one after another that all count their steps, so that they have an equal state.
+Program loops_that_count(int count) {
+  const Tensor x = input({2, 5, 4});
+  Program program{{x}, {x}};
+  for (int i = 0; i < count; ++i) {
+    const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
+      const Tensor h = tanh(in + state[0] * state[1]);
+      return {h, {h, state[1] + 1.0}};
+    };
+    program.outputs[0] = rnn(step, program.outputs[0], {zeros({2, 4}), zeros({2, 4})}).outputs;
+  }
+  return program;
+}
+
+// ---- unknown sizes ----
+
+/// Each sum demands that two sizes are equal.
+Program unknown_sizes(int count) {
+  Program program;
+  for (int i = 0; i < count; ++i) {
+    const Tensor x = input({None, 4}), y = input({None, 4});
+    program.inputs.insert(program.inputs.end(), {x, y});
+    program.outputs.push_back(tanh(x + y));
+  }
+  return program;
+}
+
 // ---- branches ----
 
 Program branches(int count) {
@@ -331,6 +398,10 @@ const std::vector<RepeatingProgram>& repeating_programs() {
       {"maps of one input", maps_of_one_input},
       {"nested loops", nested_loops},
       {"loop of many gates", loop_of_many_gates},
+      {"loop of many states", loop_of_many_states},
+      {"loops of gates", loops_of_gates},
+      {"loops that count", loops_that_count},
+      {"unknown sizes", unknown_sizes},
       {"branches", branches},
       {"branches side by side", branches_side_by_side},
   };

@@ -255,6 +255,20 @@ TEST_CASE("dim: every symbol is visited, in the order of first occurrence") {
   CHECK(seen == "xyz");
 }
 
+TEST_CASE("dim: remainders of the most negative number") {
+  for (const std::int64_t by : {std::int64_t{2}, std::int64_t{3}, std::int64_t{-3}, kMax, kMin}) {
+    const std::int64_t rest = kMin % by;  // of the sign of kMin
+    INFO(by);
+    CHECK(evaluate(DimOp::Mod, kMin, by) == (rest != 0 && by > 0 ? rest + by : rest));
+  }
+  CHECK(evaluate(DimOp::Mod, kMin, -1) == 0);
+}
+
+TEST_CASE("dim: no symbol is solved as a negative number") {
+  CHECK_FALSE(solve(8 - x, 10, values({})));
+  CHECK(solve(8 - x, 8, values({}))->second == 0);
+}
+
 TEST_CASE("dim: 64-bit overflow is an error") {
   const std::string overflow = "a dimension does not fit in 64 bits";
   CHECK(error_text<ValueError>([] { Dim(kMax) + 1; }) == overflow);
