@@ -73,6 +73,8 @@ class Node {
   const Origin origin;
   /// How deep lambdas are nested in it; 0 without any.
   const std::uint32_t nesting;
+  /// Whether it depends on a parameter of a body under construction (ParameterAttrs::scope).
+  const bool is_open;
 
   Value result(std::uint32_t index = 0) const;
   /// The attributes. REQUIRES: they are of that struct.

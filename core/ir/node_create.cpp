@@ -22,6 +22,11 @@ std::uint32_t nesting_of(const Attrs& attrs) {
   return nesting;
 }
 
+bool is_open_parameter(const Attrs& attrs) {
+  const auto* parameter = std::get_if<ParameterAttrs>(&attrs);
+  return parameter && parameter->scope != 0;
+}
+
 }  // namespace
 
 Node::Node(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> types, Origin origin,
@@ -32,6 +37,9 @@ Node::Node(Op op, Attrs attrs, std::vector<Value> operands, std::vector<Type> ty
       types(std::move(types)),
       origin(origin),
       nesting(nesting_of(this->attrs)),
+      is_open(is_open_parameter(this->attrs) ||
+              std::any_of(this->operands.begin(), this->operands.end(),
+                          [](const Value& operand) { return operand.node->is_open; })),
       hash_(hash) {}
 
 }  // namespace kiln::ir

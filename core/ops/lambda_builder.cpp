@@ -144,6 +144,10 @@ std::shared_ptr<const Lambda> make_lambda(const std::vector<Value>& results,
 
 CapturePolicy capture_policy(const Trace& trace, const Dim& length) {
   return {.is_created_inside = [&trace](const Node& node) { return trace.contains(node); },
+          .is_outside =
+              [&trace](const Value& value) {
+                return !value.node->is_open && !trace.contains(*value.node);
+              },
           .always_runs = has_step(length)};
 }
 

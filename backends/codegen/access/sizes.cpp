@@ -6,6 +6,18 @@
 #include <algorithm>
 
 namespace kiln::codegen {
+namespace {
+
+/// The ids of the symbols of a dim, each once.
+std::vector<std::int64_t> symbols_of(const ir::Dim& dim) {
+  std::vector<std::int64_t> ids;
+  ir::for_each_symbol(dim, [&](const ir::Symbol& symbol) { ids.push_back(symbol.id); });
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+}  // namespace
 
 SizeNames::SizeNames(std::span<const ir::Guard> guards) { learn(guards); }
 
@@ -17,6 +29,10 @@ SizeNames SizeNames::with(std::span<const ir::Guard> guards) const {
 
 void SizeNames::learn(std::span<const ir::Guard> guards) {
   const std::unordered_map<std::int64_t, ir::Dim> before = names_;
+  Users users;
+  for (const auto& [id, size] : names_) {
+    for (const std::int64_t symbol : symbols_of(size)) users[symbol].push_back(id);
+  }
   for (const ir::Guard& guard : guards) {
     if (guard.kind != ir::Guard::Kind::Equal) continue;
     const ir::Dim left = (*this)(guard.left), right = (*this)(guard.right);
@@ -26,25 +42,31 @@ void SizeNames::learn(std::span<const ir::Guard> guards) {
       return;
     }
     if (left.as_symbol() && !right.is_static()) {
-      learn(left, right);
+      learn(left, right, users);
     } else if (right.as_symbol()) {
-      learn(right, left);
+      learn(right, left, users);
     } else if (left.as_symbol()) {
-      learn(left, right);
+      learn(left, right, users);
     }
   }
 }
 
-void SizeNames::learn(const ir::Dim& symbol, const ir::Dim& size) {
+void SizeNames::learn(const ir::Dim& symbol, const ir::Dim& size, Users& users) {
   const ir::Symbol name = *symbol.as_symbol();
-  bool contains = false;
-  ir::for_each_symbol(size, [&](const ir::Symbol& other) { contains |= other == name; });
-  if (contains) return;
+  const std::vector<std::int64_t> symbols = symbols_of(size);
+  if (std::find(symbols.begin(), symbols.end(), name.id) != symbols.end()) return;
   const auto replace = [&](const ir::Symbol& other) -> std::optional<ir::Dim> {
     return other == name ? std::optional(size) : std::nullopt;
   };
-  for (auto& [id, known] : names_) known = ir::substitute(known, replace);
+  std::vector<std::int64_t> changed = std::move(users[name.id]);
+  users.erase(name.id);
+  for (const std::int64_t id : changed) names_.at(id) = ir::substitute(names_.at(id), replace);
   names_.emplace(name.id, size);
+  changed.push_back(name.id);
+  for (const std::int64_t other : symbols) {
+    std::vector<std::int64_t>& ids = users[other];
+    ids.insert(ids.end(), changed.begin(), changed.end());
+  }
 }
 
 ir::Dim SizeNames::operator()(const ir::Dim& dim) const {

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace kiln::codegen {
 
@@ -23,8 +24,11 @@ class SizeNames {
   ir::Dims operator()(const ir::Dims& dims) const;
 
  private:
+  /// By the id of a symbol, the symbols (ids) whose sizes contain it.
+  using Users = std::unordered_map<std::int64_t, std::vector<std::int64_t>>;
+
   void learn(std::span<const ir::Guard> guards);
-  void learn(const ir::Dim& symbol, const ir::Dim& size);
+  void learn(const ir::Dim& symbol, const ir::Dim& size, Users& users);
   std::unordered_map<std::int64_t, ir::Dim> names_;  // by symbol id
 };
 

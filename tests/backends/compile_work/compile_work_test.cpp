@@ -11,6 +11,8 @@
 #include "core/passes/pipeline.h"
 #include "runtime/function/compile/build_graph.h"
 
+#include <time.h>
+
 #include <string>
 
 using namespace kiln;
@@ -23,7 +25,14 @@ namespace {
 struct Stage {
   std::string name;
   Work work;
+  double seconds = 0;  // of the processor
 };
+
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 /// Compiles a program and records the work of each stage.
 class Compiler {
@@ -50,11 +59,14 @@ class Compiler {
   template <class Action>
   void record(const std::string& name, const Action& action) {
     const Work before = compile_work_test::work_so_far();
+    const double start = processor_seconds();
     action();
+    const double seconds = processor_seconds() - start;
     const Work after = compile_work_test::work_so_far();
     stages_.push_back({name,
                        {.allocations = after.allocations - before.allocations,
-                        .bytes = after.bytes - before.bytes}});
+                        .bytes = after.bytes - before.bytes},
+                       seconds});
   }
 
   void train(Program& program) {
@@ -97,6 +109,12 @@ constexpr std::int64_t kFewAllocations = 500, kFewBytes = 1 << 16;
 /// Times the work per node of the smallest program. Hash tables of nodes grow by a factor of 4, so
 /// that twice the bytes per node may be a table that has just grown.
 constexpr double kMaxAllocationGrowth = 1.5, kMaxByteGrowth = 2.1;
+/// Searches that do not allocate show in the time of large programs alone; other programs of the
+/// machine disturb it, so that only much more time per node counts.
+constexpr double kMaxTimeGrowth = 3, kFewSeconds = 0.02;
+
+/// The smallest number of repetitions with which times are compared.
+constexpr int kLargeProgram = 100;
 
 void check_growth(const RepeatingProgram& repeating, const std::vector<int>& counts) {
   const std::vector<Stage> first = Compiler().run(repeating, counts[0]);
@@ -111,11 +129,14 @@ void check_growth(const RepeatingProgram& repeating, const std::vector<int>& cou
       INFO(repeating.name << ", " << counts[0] << " and " << counts[i] << ": "
                           << stages[stage].name << ": " << few.allocations << " and "
                           << many.allocations << " allocations of " << few.bytes << " and "
-                          << many.bytes << " bytes");
+                          << many.bytes << " bytes, " << first[stage].seconds << " and "
+                          << stages[stage].seconds << " seconds");
       CHECK(static_cast<double>(many.allocations) <=
             allowed(kMaxAllocationGrowth, few.allocations + kFewAllocations));
-      CHECK(static_cast<double>(many.bytes) <=
-            allowed(kMaxByteGrowth, few.bytes + kFewBytes));
+      CHECK(static_cast<double>(many.bytes) <= allowed(kMaxByteGrowth, few.bytes + kFewBytes));
+      if (counts[0] < kLargeProgram) continue;
+      CHECK(stages[stage].seconds <=
+            kMaxTimeGrowth * (first[stage].seconds + kFewSeconds) * counts[i] / counts[0]);
     }
   }
 }
