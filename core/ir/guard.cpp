@@ -1,7 +1,6 @@
 // Compares and evaluates guards and formats their errors.
 #include "core/ir/guard.h"
 
-#include "core/ir/unique_guards.h"
 #include "core/types/text.h"
 
 namespace kiln::ir {
@@ -34,13 +33,6 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
   const char* const hint = "; unknown sizes do not broadcast: where one should, declare it as 1 or "
                            "use pattern_broadcast";
   return text(message, "; in this call ", values, is_one && is_broadcast ? hint : "");
-}
-
-void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more) {
-  if (more.empty()) return;
-  UniqueGuards all(std::move(guards));
-  for (const Guard& guard : more) all.add(guard);
-  guards = std::move(all).take();
 }
 
 std::string line_of(const Guard& guard) {

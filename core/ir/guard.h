@@ -29,9 +29,6 @@ struct Guard {
                       const std::string& left_name = "", const std::string& right_name = "") const;
 };
 
-/// Appends those guards of `more` that are not in `guards` yet.
-void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more);
-
 /// " (at train.cpp:88)"; empty if the line is unknown.
 std::string line_of(const Guard& guard);
 

@@ -30,4 +30,11 @@ void UniqueGuards::add(const Guard& guard) {
   guards_.push_back(guard);
 }
 
+void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more) {
+  if (more.empty()) return;
+  UniqueGuards all(std::move(guards));
+  for (const Guard& guard : more) all.add(guard);
+  guards = std::move(all).take();
+}
+
 }  // namespace kiln::ir

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace kiln::ir {
@@ -23,5 +24,8 @@ class UniqueGuards {
   std::vector<Guard> guards_;
   std::unordered_multimap<std::size_t, std::size_t> positions_;  // in guards_, by hash
 };
+
+/// Appends those guards of `more` that are not in `guards` yet. Linear in both.
+void add_guards(std::vector<Guard>& guards, const std::vector<Guard>& more);
 
 }  // namespace kiln::ir

@@ -4,6 +4,7 @@
 #include "core/ir/node_map.h"
 #include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
+#include "core/ir/unique_guards.h"
 #include "core/ops/build.h"
 #include "core/ops/pinned.h"
 #include "core/ops/rewrite_graph.h"
@@ -248,9 +249,14 @@ std::vector<Value> inline_lambda(const Lambda& lambda, std::span<const Value> ar
 }
 
 std::vector<Value> replace_values(std::span<const Value> roots, const Replacements& replacements) {
+  // Nodes that depend on an open node are open: the walk ends at what is outside of the body.
+  const bool are_open =
+      std::all_of(replacements.begin(), replacements.end(),
+                  [](const auto& replacement) { return replacement.first.node->is_open; });
   Rebuilder rebuild(replacements);
-  rebuild.run(topological_order(
-      roots, [&](const Value& value) { return replacements.count(value) != 0; }));
+  rebuild.run(topological_order(roots, [&](const Value& value) {
+    return replacements.count(value) != 0 || (are_open && !value.node->is_open);
+  }));
   std::vector<Value> results;
   results.reserve(roots.size());
   for (const Value& root : roots) results.push_back(rebuild(root));

@@ -8,6 +8,7 @@
 #include "core/passes/scan_merge.h"
 
 #include "core/ir/node_map.h"
+#include "core/ir/unique_guards.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/passes/equal_carries.h"
 

@@ -20,8 +20,8 @@ struct EmptyRow {
   Tensor (*build)(const Tensor& x, int zero);
   /// The dims of the result, from those of the operand.
   Dims (*result)(const Dims& dims, int zero);
-  /// Whether it multiplies sizes when it is built or compiled: known ones must have a product within
-  /// 64 bits.
+  /// Whether it multiplies sizes when it is built or compiled: known ones must have a product
+  /// within 64 bits.
   bool multiplies = false;
 };
 
@@ -52,10 +52,12 @@ const EmptyRow kRows[] = {
      [](const Dims&, int) { return Dims{0}; }, true},
     {"reshape", [](const Tensor& x, int) { return reshape(x, {0, kHuge, kHuge, 3}) + 1.0; },
      [](const Dims&, int) { return Dims{0, kHuge, kHuge, 3}; }, true},
-    {"reshape to one unknown size", [](const Tensor& x, int) { return reshape(x, {-1, 7}) + 1.0; },
+    {"reshape to one unknown size",
+     [](const Tensor& x, int) { return reshape(x, {-1, 7}) + 1.0; },
      [](const Dims&, int) { return Dims{0, 7}; }, true},
     {"sum", [](const Tensor& x, int) { return sum(x); }, scalar, true},
-    {"sum of a function of itself", [](const Tensor& x, int) { return sum(exp(x) * x); }, scalar, true},
+    {"sum of a function of itself", [](const Tensor& x, int) { return sum(exp(x) * x); },
+     scalar, true},
     {"prod minus 1", [](const Tensor& x, int) { return prod(x) - 1.0; }, scalar, true},
     {"sum of a transposition and itself",
      [](const Tensor& x, int zero) {
