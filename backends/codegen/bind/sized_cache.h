@@ -18,9 +18,9 @@ bool is_flattened(const std::vector<std::int64_t>& flat, const InputSizes& sizes
 /// A hash of flattened(sizes). Allocates nothing.
 std::uint64_t hash_of(const InputSizes& sizes);
 
-/// `Sized` has `std::int64_t bytes() const`, its memory, which may grow. The objects together have
-/// at most kMaxBytes, or are one. Objects that are in use survive their removal. A look-up takes
-/// constant time and allocates nothing. Thread-safe: a mutex protects the entries.
+/// `Sized` has `std::int64_t bytes() const`, its memory, which may grow. A look-up leaves objects of
+/// at most kMaxBytes together, as counted when each was looked up last, or one. Objects that are in
+/// use survive their removal. A look-up takes constant time and allocates nothing. Thread-safe: a mutex protects the entries.
 template <class Sized>
 class SizedCache {
  public:
@@ -35,7 +35,7 @@ class SizedCache {
     for (auto one = first; one != last; ++one) {
       if (!is_flattened(one->second->sizes, sizes)) continue;
       entries_.splice(entries_.begin(), entries_, one->second);
-      count_bytes(entries_.front());
+      count_front();
       return entries_.front().sized;
     }
     std::shared_ptr<Sized> sized = make();
@@ -46,8 +46,7 @@ class SizedCache {
       entries_.pop_front();
       throw;
     }
-    count_bytes(entries_.front());
-    while (bytes_ > kMaxBytes && entries_.size() > 1) drop_last();
+    count_front();
     return sized;
   }
 
@@ -70,10 +69,13 @@ class SizedCache {
   };
   using Entries = std::list<Entry>;
 
-  void count_bytes(Entry& entry) {
+  /// Counts the bytes of the first entry anew; drops the last entries if all are over kMaxBytes.
+  void count_front() {
+    Entry& entry = entries_.front();
     const std::int64_t bytes = entry.sized->bytes();
     bytes_ += bytes - entry.bytes;
     entry.bytes = bytes;
+    while (bytes_ > kMaxBytes && entries_.size() > 1) drop_last();
   }
 
   void drop_last() {

@@ -6,11 +6,13 @@ namespace kiln::codegen {
 void* CountedHeap::do_allocate(std::size_t bytes, std::size_t alignment) {
   void* memory = std::pmr::new_delete_resource()->allocate(bytes, alignment);
   bytes_ += static_cast<std::int64_t>(bytes);
+  ++blocks_;
   return memory;
 }
 
 void CountedHeap::do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) {
   bytes_ -= static_cast<std::int64_t>(bytes);
+  --blocks_;
   std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
 }
 

@@ -8,10 +8,11 @@
 
 namespace kiln::codegen {
 
-/// Allocates from the heap and counts the bytes.
+/// Allocates from the heap and counts the blocks and their bytes.
 class CountedHeap final : public std::pmr::memory_resource {
  public:
   std::int64_t bytes() const { return bytes_; }
+  std::int64_t blocks() const { return blocks_; }
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
@@ -20,7 +21,7 @@ class CountedHeap final : public std::pmr::memory_resource {
     return this == &other;
   }
 
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0, blocks_ = 0;
 };
 
 /// Memory that only grows, in blocks of which the first has `bytes` bytes.

@@ -58,7 +58,9 @@ std::shared_ptr<SizedPlan> SizedPlans::bind(const InputSizes& given) {
       return bind(*sized, last ? last->plan.get() : nullptr, &scratch);
     });
     last_ = sized;
-    plan_bytes_ = sized->memory.heap.bytes();
+    // One block was large enough, and is larger than the estimate: it has a header.
+    const CountedHeap& heap = sized->memory.heap;
+    if (heap.blocks() > 1) plan_bytes_ = heap.bytes();
     wanted += static_cast<std::size_t>(more.bytes());
   }
   if (wanted != scratch_.size()) scratch_.resize(wanted);

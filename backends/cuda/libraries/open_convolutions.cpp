@@ -31,8 +31,8 @@ void DeviceConvolutions::open() const {
   } catch (const sdk::Failure& failure) {
     missing_ = failure.what();
   }
-  if (missing_) messages.push_back("convolutions: kernels; " + *missing_);
-  for (const std::string& message : messages) host_.log(level, "cuda", message);
+  for (const std::string& message : messages) host_.log(KILN_LOG_INFO, "cuda", message);
+  if (missing_) host_.log(level, "cuda", "convolutions: kernels; " + *missing_);
   if (!library) return;
   const ScopedContext context(*device_);
   library_ = std::make_shared<const ConvolutionLibrary>(std::move(library), device_, options_);

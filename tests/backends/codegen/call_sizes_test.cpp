@@ -172,6 +172,8 @@ TEST_CASE("SizedCache: an object that grows drops others, and one in use survive
   const std::shared_ptr<Eighth> used = cached.entry(3);
   used->grown = 2 * SizedCache<Eighth>::kMaxBytes;
   cached.of(3);
+  CHECK(cached.cache.all().size() == 1);
+  CHECK(cached.cache.all().front() == used);
   cached.of(100);
   CHECK(cached.cache.all().size() == 1);
   CHECK(used->size == 3);

@@ -12,6 +12,7 @@
 
 using namespace kiln;
 using allocations_test::allocations_of;
+using allocations_test::exchange_largest_request;
 using allocations_test::exchange_large_requests;
 
 namespace {
@@ -144,18 +145,24 @@ TEST_CASE("sizes in rotation: operator() allocates only its results") {
   CHECK(allocations_of([&] { model.f(feeds[0]), model.f(feeds[1]); }) <= 2 * 4);
 }
 
-TEST_CASE("new sizes: binding a plan of a hundred steps makes at most 20 allocations") {
+TEST_CASE("new sizes: binding a plan of a hundred steps makes at most 20 allocations, not larger "
+          "ones") {
   set_threads(1);
   const Function f = hundred_steps();
   for (const std::int64_t n : {300, 1, 2}) f({filled({n, 8}, 0.5f)});  // 300: the largest arena
   std::vector<std::int64_t> counts;
+  std::vector<std::size_t> largest;
   for (std::int64_t n = 3; n < 100; ++n) {
     const Array x = filled({n, 8}, 0.5f);
     Array y = Array::zeros({n, 8});
     const ArrayView input = x.as_view();
     const MutableArrayView output{y.dtype(), y.data(), y.dims()};
+    exchange_largest_request();
     counts.push_back(allocations_of([&] { f.call_into({&input, 1}, {&output, 1}); }));
+    largest.push_back(exchange_largest_request());
   }
+  CHECK(largest.back() > 4096);
+  CHECK(largest.back() == largest[largest.size() / 2]);  // the memory of the plan
   std::sort(counts.begin(), counts.end());
   CHECK(counts[counts.size() / 2] <= 20);
   CHECK(counts[counts.size() - 5] <= 20);  // tables of known sizes grow now and then

@@ -74,10 +74,7 @@ Row rotate_row(std::int64_t count, std::int64_t width) {
               feeds.push_back({drawn({64 * i / count, width})});
             }
             return rotating_work(function({x}, {y}), feeds);
-          },
-          Timing::Steady,
-          "matmuls of less than 2^21 multiply-adds (32 rows) run on one thread: with parts of 2^18 "
-          "instead of 2^20, rotate_8 takes 0.66 for 0.78 ms on 2 threads"};
+          }};
 }
 
 Row encode_row(std::int64_t lengths, const LayerSizes& sizes) {

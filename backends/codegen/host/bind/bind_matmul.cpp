@@ -95,11 +95,13 @@ class MatmulBinder {
   /// The work of `count` matmuls in grains: by multiply-adds, or by bytes where arithmetic
   /// intensity is low.
   std::int64_t grains_of(std::int64_t count) const {
-    const auto element = static_cast<std::int64_t>(dtype_bytes(whole_.dtype));
-    const std::int64_t m = whole_.m, n = whole_.n, k = whole_.k;
-    const std::int64_t bytes = element * (m * k + k * n + m * n);
-    return std::max(count * m * n * k / host_.matmul_grain,
-                    count * bytes / host_.matmul_byte_grain);
+    // double: operands of stride 0 may have any number of elements.
+    const auto m = static_cast<double>(whole_.m), n = static_cast<double>(whole_.n),
+               k = static_cast<double>(whole_.k), matmuls = static_cast<double>(count);
+    const double bytes = static_cast<double>(dtype_bytes(whole_.dtype)) * (m * k + k * n + m * n);
+    const double grains = std::max(matmuls * m * n * k / static_cast<double>(host_.matmul_grain),
+                                   matmuls * bytes / static_cast<double>(host_.matmul_byte_grain));
+    return static_cast<std::int64_t>(std::min(grains, 0x1p62));
   }
 
   Division divided(std::int64_t wanted) const {

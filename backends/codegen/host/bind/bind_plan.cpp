@@ -115,7 +115,9 @@ class Binder {
       const auto& kernel = std::get<BoundKernel>(out_->steps[i]);
       if (kernel.range == 0) continue;
       ++kernels;
-      sixteenths += kernel.range * 16 / kernel.grain;
+      // Without overflow: a range that only indices are computed of may have any size.
+      const std::int64_t whole = kernel.range / kernel.grain, rest = kernel.range % kernel.grain;
+      sixteenths += whole * 16 + rest * 16 / kernel.grain;
     }
     return kernels > 1 && sixteenths >= 16 * inputs_.host.min_region_parts;
   }

@@ -15,8 +15,8 @@ struct HostDescription {
   /// Expressions per part of a kernel: about 10 us, several times the
   /// cost of a dispatch to a thread.
   std::int64_t kernel_grain = std::int64_t{1} << 15;
-  /// Multiply-adds per part of a matmul: about 20 us of one core.
-  std::int64_t matmul_grain = std::int64_t{1} << 20;
+  /// Multiply-adds per part of a matmul: about 4 us of one core.
+  std::int64_t matmul_grain = std::int64_t{1} << 18;
   /// Bytes of operands and result per part of a matmul: about 2 us of one core.
   std::int64_t matmul_byte_grain = std::int64_t{1} << 18;
   /// Parts of a matmul are multiples of these tiles; with fewer
