@@ -146,7 +146,7 @@ int KernelMaker::convert(DType dtype, int argument) {
 }
 
 int KernelMaker::result(int stage) {
-  const Stage& reduction = kernel.stages[static_cast<std::size_t>(stage)];
+  const codegen::Stage& reduction = kernel.stages[static_cast<std::size_t>(stage)];
   const DType dtype = kernel.expressions[static_cast<std::size_t>(reduction.value)].dtype;
   Expression e{ExpressionKind::StageResult,
                reduction.combiner == Combiner::ArgMax ? DType::Int64 : dtype};

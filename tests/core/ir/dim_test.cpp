@@ -136,23 +136,23 @@ TEST_CASE("dim: max and min fold where the signs of terms decide") {
 }
 
 TEST_CASE("dim: comparisons answer yes, no or unknown") {
-  CHECK(equal(2, 2) == Ternary::Yes);
-  CHECK(equal(2, 3) == Ternary::No);
-  CHECK(equal(x, x + 1) == Ternary::No);
-  CHECK(equal(x + 2, 1) == Ternary::No);
-  CHECK(equal(x, 3) == Ternary::Unknown);
-  CHECK(equal(x, y) == Ternary::Unknown);
-  CHECK(less_equal(0, x) == Ternary::Yes);
-  CHECK(less_equal(x, x + y) == Ternary::Yes);
-  CHECK(less_equal(x + 1, x) == Ternary::No);
-  CHECK(less_equal(x, 5) == Ternary::Unknown);
-  CHECK(less_equal(1, x) == Ternary::Unknown);
-  CHECK(less_equal(0, mod(x - 5, 3)) == Ternary::Yes);
-  CHECK(less_equal(0, max(x - 5, 0)) == Ternary::Yes);
-  CHECK(less_equal(0, floor_div(x, 2)) == Ternary::Yes);
-  CHECK(less_equal(0, min(x, y - 1)) == Ternary::Unknown);
-  CHECK(less_equal(kMin, kMax) == Ternary::Yes);
-  CHECK(less_equal(kMax, kMin) == Ternary::No);
+  CHECK(ir::equal(2, 2) == Ternary::Yes);
+  CHECK(ir::equal(2, 3) == Ternary::No);
+  CHECK(ir::equal(x, x + 1) == Ternary::No);
+  CHECK(ir::equal(x + 2, 1) == Ternary::No);
+  CHECK(ir::equal(x, 3) == Ternary::Unknown);
+  CHECK(ir::equal(x, y) == Ternary::Unknown);
+  CHECK(ir::less_equal(0, x) == Ternary::Yes);
+  CHECK(ir::less_equal(x, x + y) == Ternary::Yes);
+  CHECK(ir::less_equal(x + 1, x) == Ternary::No);
+  CHECK(ir::less_equal(x, 5) == Ternary::Unknown);
+  CHECK(ir::less_equal(1, x) == Ternary::Unknown);
+  CHECK(ir::less_equal(0, mod(x - 5, 3)) == Ternary::Yes);
+  CHECK(ir::less_equal(0, max(x - 5, 0)) == Ternary::Yes);
+  CHECK(ir::less_equal(0, floor_div(x, 2)) == Ternary::Yes);
+  CHECK(ir::less_equal(0, min(x, y - 1)) == Ternary::Unknown);
+  CHECK(ir::less_equal(kMin, kMax) == Ternary::Yes);
+  CHECK(ir::less_equal(kMax, kMin) == Ternary::No);
 }
 
 TEST_CASE("dim: evaluate agrees with arithmetic on integers") {
