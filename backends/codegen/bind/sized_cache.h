@@ -18,9 +18,10 @@ bool is_flattened(const std::vector<std::int64_t>& flat, const InputSizes& sizes
 /// A hash of flattened(sizes). Allocates nothing.
 std::uint64_t hash_of(const InputSizes& sizes);
 
-/// `Sized` has `std::int64_t bytes() const`, its memory, which may grow. A look-up leaves objects of
-/// at most kMaxBytes together, as counted when each was looked up last, or one. Objects that are in
-/// use survive their removal. A look-up takes constant time and allocates nothing. Thread-safe: a mutex protects the entries.
+/// `Sized` has `std::int64_t bytes() const`, its memory, which may grow. A look-up leaves objects
+/// of at most kMaxBytes together, as counted when each was looked up last, or one. Objects that are
+/// in use survive their removal. A look-up takes constant time and allocates nothing. Thread-safe:
+/// a mutex protects the entries.
 template <class Sized>
 class SizedCache {
  public:

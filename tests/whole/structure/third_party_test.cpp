@@ -58,7 +58,7 @@ TEST_CASE("third-party libraries: each dependency has a row and a find module") 
 
 TEST_CASE("third-party libraries: find modules name the Debian packages of the list") {
   const std::vector<std::string> packages = build_packages();
-  std::set<std::string> named{"g++", "cmake", "ninja-build"};  // of no library
+  std::set<std::string> named{"g++", "cmake", "lld", "ninja-build"};  // of no library
   for (const std::string& dependency : dependencies()) {
     const std::string module = text_of(folder() / ("Find" + dependency + ".cmake"));
     bool names_any = false;
