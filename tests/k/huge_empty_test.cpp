@@ -172,6 +172,24 @@ TEST_CASE("sizes: a dim of 0 makes a tensor empty, whatever the other dims", "[k
   }
 }
 
+TEST_CASE("sizes: reductions of an empty tensor have the value of no elements", "[k]") {
+  const Tensor x = placeholder({.shape = {None, None, None}});
+  const Tensors reductions{sum(x), mean(x), prod(x), max(x), logsumexp(x), cast(any(x), "float32")};
+  const float expected[] = {0, kNaN, 1, -kInf, -kInf, 0};
+  constexpr std::int64_t kLong = std::int64_t{1} << 40;
+  const std::vector<Dims> list{{kLong, 0, kLong}, {kLong, 0, 1}, {kLong, kLong, 0}, {0, kLong, 1}};
+  for (const std::string& backend : {std::string("reference"), tested_backend()}) {
+    const Function f = function({x}, reductions, {.backend = backend});
+    for (const Dims& dims : list) {
+      const std::vector<Array> found = f({Array::zeros(dims)});
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        INFO(join_text(dims, ",") << ", " << backend << ", reduction " << i);
+        CHECK(difference(found[i], f32({}, {expected[i]}), 0) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("sizes: a product beyond 64 bits without a 0 is an error", "[k]") {
   const Tensor x = placeholder({.shape = {None, None, None}});
   const Tensor column = flatten(x);

@@ -37,11 +37,14 @@ struct Counts {
 
 Counts count(const ir::Dims& domain, const std::vector<bool>& reduced) {
   Counts counts;
+  bool is_empty = false;
   for (std::size_t i = 0; i < domain.size(); ++i) {
     std::int64_t& product = reduced[i] ? counts.reduced : counts.kept;
     product = multiply(product, domain[i]);
     counts.reduced_axes += reduced[i];
+    is_empty = is_empty || (reduced[i] && domain[i] == Dim(0));
   }
+  if (is_empty) counts.reduced = 0;  // whatever the other extents, known or not
   return counts;
 }
 

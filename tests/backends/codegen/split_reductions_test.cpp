@@ -49,6 +49,7 @@ TEST_CASE("split reductions: the parts follow from the sizes") {
       {"less work", {64, 255}, {true, true}, {}},
       {"a large prime", {999999937}, {true}, {}},
       {"an empty axis", {0, 100000}, {true, true}, {}},
+      {"an empty axis between others of unknown size", {n, 0, n}, {true, true, true}, {}},
       {"few points", {15, 4000}, {false, true}, {{1, 32}}},
       {"points enough", {16, 4000}, {false, true}, {}},
       {"points down columns", {64, 32, 64}, {true, true, false}, {{0, 1}}},
