@@ -27,8 +27,15 @@ struct RnnOptions {
   /// (samples, time) or (samples, time, 1), any dtype. Where it is 0, the step repeats the previous
   /// output (zeros before the first unmasked step) and keeps the states. Such a step contributes
   /// nothing to gradients, even if its slope is infinite: in the rows of masked samples, the step
-  /// function gets the first unmasked input and the initial states of that sample instead (0.5 in
-  /// floating-point tensors if every step is masked). Constants are not replaced.
+  /// function computes a step that is not masked. It is the sample's own first one in the order of
+  /// iteration, with the initial states. If all steps of a sample are masked, it is the first one
+  /// of another sample, with that sample's rows of inputs, states, constants and captured tensors.
+  /// If all steps of all samples are masked, each keeps its own operands, but 0 for integer inputs
+  /// and states, and no gradient leaves the loop.
+  /// A constant or captured tensor has a row per sample if the step uses it so that row b affects
+  /// row b of the results alone. Uses in a nested loop or branch, in convolutions and in pooling
+  /// are not examined: such a tensor keeps its rows, where a step of another sample may have an
+  /// infinite slope.
   Tensor mask = {};
   /// Tensors that the step function gets after the states.
   std::vector<Tensor> constants = {};

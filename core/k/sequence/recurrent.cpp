@@ -3,6 +3,7 @@
 #include <kiln/recurrent.h>
 
 #include "core/k/base/tensor_impl.h"
+#include "core/k/sequence/masked_steps.h"
 #include "core/ops/lambda_builder.h"
 
 #include <algorithm>
@@ -25,46 +26,6 @@ Value time_major(const Value& x) {
 Value broadcast_mask(const Value& mask, const Value& x) {
   return ir::broadcast(mask, x.dims(), {0});
 }
-
-/// Inputs and states for the step function where the mask is 0: those of a step that is taken. The
-/// masked ones may have an infinite slope, and 0 * inf would be their gradient.
-class Substitutes {
- public:
-  /// `mask`: bool, (time, samples).
-  explicit Substitutes(const Value& mask) {
-    const Dim count = product(mask.dims());
-    const Value flat = ir::reshape(mask, {count});
-    const Value number = ir::iota({DType::Int64, {count}}, 0), end = ir::dim_size(count);
-    const Value numbers = ir::select(flat, number, ir::broadcast_to(end, {count}));
-    const Value first = ir::reduce(ir::Op::Min, numbers, {0});
-    const Value zero = ir::scalar_constant_int(DType::Int64, 0);
-    const Value one = ir::scalar_constant_int(DType::Int64, 1);
-    exists_ = ir::less(first, end);
-    first_ = ir::binary(ir::Op::Maximum, ir::binary(ir::Op::Minimum, first, end - one), zero);
-    sample_ = ir::binary(ir::Op::Mod, first_, ir::dim_size(mask.dims()[1]));
-  }
-
-  /// Of inputs (time, samples, ..): the first one that is not masked.
-  Value of_inputs(const Value& x) const {
-    Dims dims(x.dims().begin() + 1, x.dims().end());
-    dims[0] = x.dims()[0] * dims[0];
-    return row(ir::reshape(x, dims), first_);
-  }
-  /// Of initial states (samples, ..): those of the sample with that input.
-  Value of_states(const Value& x) const { return row(x, sample_); }
-
- private:
-  /// rows[index]; anything if there are no rows. If every step is masked, 0.5 for floats: there,
-  /// functions with poles at 0 or 1 have finite slopes.
-  Value row(const Value& rows, const Value& index) const {
-    const Value picked = ir::gather(rows, ir::broadcast_to(index, {min(1, rows.dims()[0])}));
-    const Value x = ir::stop_gradient(ir::reduce_max(picked, {0}));
-    if (!is_float(x.dtype())) return x;
-    return ir::select(ir::broadcast_to(exists_, x.dims()), x, ir::like(x, 0.5));
-  }
-
-  Value exists_, first_, sample_;  // scalars
-};
 
 /// The results of one step, as values.
 struct Step {
@@ -142,26 +103,49 @@ class Rnn {
     for (std::size_t i = 0; i < initial_.size(); ++i) {
       require_samples(initial_[i], text("state ", i));
     }
-    const Substitutes substitutes(mask_);
-    x_ = ir::select(ir::broadcast(mask_, x_.dims(), {0, 1}), x_,
-                    ir::broadcast_to(substitutes.of_inputs(x_), x_.dims()));
-    for (const Value& state : initial_) substitutes_.push_back(substitutes.of_states(state));
+    masked_steps_.emplace(mask_, options_.go_backwards);
+    x_ = masked_steps_->inputs(x_);
+    for (const Value& state : initial_) substitutes_.push_back(masked_steps_->state(state));
+  }
+
+  /// The arguments of the step function; `mask` (samples) is empty without a mask.
+  std::vector<Tensor> step_arguments(const std::vector<Value>& states, const Value& mask) const {
+    std::vector<Tensor> arguments;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const Value& state = states[i];
+      arguments.push_back(wrap(
+          mask ? ir::select(broadcast_mask(mask, state), state, substitutes_[i]) : state));
+    }
+    arguments.insert(arguments.end(), constants_.begin(), constants_.end());
+    return arguments;
   }
 
   /// Calls the step function; `mask` (samples) is empty without a mask. Throws ValueError unless
   /// the new states have the types of the old ones.
   Step call_step(const Value& input, const std::vector<Value>& states, const Value& mask) {
-    std::vector<Tensor> arguments;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const Value& state = states[i];
-      if (!mask) {
-        arguments.push_back(wrap(state));
-        continue;
-      }
-      arguments.push_back(wrap(ir::select(broadcast_mask(mask, state), state,
-                                          ir::broadcast_to(substitutes_[i], state.dims()))));
-    }
-    arguments.insert(arguments.end(), constants_.begin(), constants_.end());
+    const std::vector<Tensor> arguments = step_arguments(states, mask);
+    const Step step = traced_step(input, arguments, states);
+    if (!mask) return step;
+    std::vector<Value> given{input};
+    for (std::size_t i = 0; i < states.size(); ++i) given.push_back(*dense_value_of(arguments[i]));
+    return with_stand_ins(step, given);
+  }
+
+  /// The step on stand-ins of constants and captured tensors. Those are made outside of the trace:
+  /// they are computed once.
+  Step with_stand_ins(const Step& step, const std::vector<Value>& given) {
+    std::vector<Value> results = step.states;
+    results.push_back(step.output);
+    const ir::Replacements map =
+        masked_steps_->outside(operands_of_step(results, given, trace_), given);
+    const ir::Trace::Scope tracing(trace_);
+    results = ir::replace_values(results, map);
+    return {results.back(), {results.begin(), results.end() - 1}};
+  }
+
+  Step traced_step(const Value& input, const std::vector<Tensor>& arguments,
+                   const std::vector<Value>& states) {
+    const ir::Trace::Scope tracing(trace_);
     const StepResult result = [&] {
       const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
       return step_(wrap(input), arguments);
@@ -279,7 +263,6 @@ class Rnn {
     const Value mask = mask_ ? builder.parameters().back() : Value();
     Step step;
     {
-      const ir::Trace::Scope tracing(trace_);
       const ir::PositionScope position(t);
       step = call_step(input, states_of(builder), mask);
     }
@@ -340,7 +323,8 @@ class Rnn {
   const RnnOptions& options_;
   Dim samples_, length_;
   Value x_, mask_;  // time-major
-  std::vector<Value> initial_, substitutes_;  // states; of masked samples, (..)
+  std::vector<Value> initial_, substitutes_;  // states; those of masked samples, (samples, ..)
+  std::optional<MaskedSteps> masked_steps_;   // with a mask
   std::vector<Tensor> constants_;
   ir::Trace trace_;  // of the step function
 };
