@@ -55,6 +55,12 @@ template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::BFl
 template <> struct DTypeOf<float> { static constexpr DType value = DType::Float32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::Float64; };
 
+/// A row of a matrix whose rows have different element types.
+struct RowOfAnotherType {
+  template <class T, DType = DTypeOf<T>::value>
+  RowOfAnotherType(std::initializer_list<T>) {}  // NOLINT: implicit on purpose
+};
+
 /// A tensor in the caller's memory for reading: row-major elements.
 struct ArrayView {
   DType dtype = DType::Float32;
@@ -125,6 +131,9 @@ class KILN_API Array {
   /// A matrix: Array{{1.f, 2.f}, {3.f, 4.f}}. ValueError if rows differ in length.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<std::initializer_list<T>> rows) : Array(of_rows(rows)) {}
+  /// Does not compile: rows of different types, as in Array{{1.5f, 2.5f}, {1, 2}}. Dims are not
+  /// nested in the braces: Array({1.5f, 2.5f}, {1, 2}).
+  Array(std::initializer_list<RowOfAnotherType> rows) = delete;
   /// A rank 3 tensor of matrices. ValueError if their dims differ.
   template <class T, DType = DTypeOf<T>::value>
   Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> matrices)
