@@ -16,7 +16,7 @@ struct EluOptions {
   double alpha = 1.0;  ///< minus the limit for x -> -infinity
 };
 struct SoftmaxOptions {
-  int axis = -1;  ///< the axis along which the result sums to 1
+  WholeNumber axis = -1;  ///< the axis along which the result sums to 1
 };
 struct L2NormalizeOptions {
   Axes axis = {};  ///< the axes of the norm; unset: the norm of the whole tensor

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <string>
-#include <type_traits>
 
 namespace kiln {
 
@@ -66,13 +65,11 @@ KILN_API void reset_uids();
 /// Does nothing: variables always have values. Provided for compatibility.
 ///     K::manual_variable_initialization(true);
 ///     K::get_value(K::ones({2}));  // [1. 1.]
-KILN_API void manual_variable_initialization(bool value);
+KILN_API void manual_variable_initialization(Flag value);
 /// Fixes the learning phase of graphs built later, to 0 or 1. Errors: ValueError for another value.
 ///     K::set_learning_phase(1);
 ///     K::eval(K::in_train_phase(K::constant(2), K::constant(3)));  // 2.0
-KILN_API void set_learning_phase(int value, Where where = Where::here());
-template <class NoWholeNumber, std::enable_if_t<std::is_floating_point_v<NoWholeNumber>, int> = 0>
-void set_learning_phase(NoWholeNumber value, Where where = Where::here()) = delete;
+KILN_API void set_learning_phase(WholeNumber value, Where where = Where::here());
 /// Seeds the process-wide generator, from which ops and variables without a seed of their own draw,
 /// and resets the call counter.
 ///     K::set_random_seed(7);

@@ -26,10 +26,10 @@ KILN_API Tensor ctc_batch_cost(const Operand& y_true, const Operand& y_pred,
                                const Operand& input_length, const Operand& label_length);
 
 struct CtcDecodeOptions {
-  bool greedy = true;             ///< take the best class of each step; else a beam search
-  std::int64_t beam_width = 100;  ///< the number of prefixes that a beam search keeps
-  std::int64_t top_paths = 1;     ///< the number of label sequences that a beam search returns
-  bool merge_repeated = false;    ///< merge equal neighbours in the results of a beam search
+  Flag greedy = true;            ///< take the best class of each step; else a beam search
+  WholeNumber beam_width = 100;  ///< the number of prefixes that a beam search keeps
+  WholeNumber top_paths = 1;     ///< the number of label sequences that a beam search returns
+  Flag merge_repeated = false;   ///< merge equal neighbours in the results of a beam search
 };
 struct [[nodiscard]] CtcDecoded {
   std::vector<Tensor> decoded;  ///< int64 (samples, longest), padded with -1; one for each path

@@ -7,11 +7,11 @@
 namespace kiln {
 
 struct CrossentropyOptions {
-  bool from_logits = false;  ///< whether output holds logits, not probabilities
-  int axis = -1;             ///< the axis of the classes
+  Flag from_logits = false;  ///< whether output holds logits, not probabilities
+  WholeNumber axis = -1;     ///< the axis of the classes
 };
 struct BinaryCrossentropyOptions {
-  bool from_logits = false;  ///< whether output holds logits, not probabilities
+  Flag from_logits = false;  ///< whether output holds logits, not probabilities
 };
 
 /// Returns the cross-entropy -sum(target * log(output)) over the axis, which is dropped.

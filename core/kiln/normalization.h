@@ -9,7 +9,7 @@
 namespace kiln {
 
 struct BatchNormalizationOptions {
-  int axis = -1;           ///< the axis of x to which vectors apply
+  WholeNumber axis = -1;   ///< the axis of x to which vectors apply
   double epsilon = 0.001;  ///< added to the variance
 };
 struct NormalizeBatchOptions {

@@ -23,7 +23,7 @@ using StepFunction =
 struct RnnOptions {
   /// Whether to iterate from the last time step to the first; `outputs` are in the order of
   /// iteration.
-  bool go_backwards = false;
+  Flag go_backwards = false;
   /// (samples, time) or (samples, time, 1), any dtype. Where it is 0, the step repeats the previous
   /// output (zeros before the first unmasked step) and keeps the states. Such a step contributes
   /// nothing to gradients, even if its slope is infinite: in the rows of masked samples, the step
@@ -40,7 +40,7 @@ struct RnnOptions {
   /// Tensors that the step function gets after the states.
   std::vector<Tensor> constants = {};
   /// Whether to unroll the loop, which needs a known length.
-  bool unroll = false;
+  Flag unroll = false;
   /// The number of steps to unroll if the time axis is unknown; otherwise an upper bound.
   std::optional<WholeNumber> input_length = {};
 };

@@ -14,10 +14,10 @@ struct AxisOptions {
   Flag keepdims = false;  ///< keep the reduced axes with size 1
 };
 struct ArgmaxOptions {
-  int axis = -1;  ///< the axis to search
+  WholeNumber axis = -1;  ///< the axis to search
 };
 struct CumulateOptions {
-  int axis = 0;  ///< the axis to accumulate along
+  WholeNumber axis = 0;  ///< the axis to accumulate along
 };
 
 /// Returns the maximum over the axes, in the dtype of x; NaN if an element is NaN. x: any dtype.

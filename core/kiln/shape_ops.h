@@ -11,13 +11,13 @@
 namespace kiln {
 
 struct ConcatenateOptions {
-  int axis = -1;
+  WholeNumber axis = -1;
 };
 struct StackOptions {
-  int axis = 0;
+  WholeNumber axis = 0;
 };
 struct ExpandDimsOptions {
-  int axis = -1;
+  WholeNumber axis = -1;
 };
 struct ArangeOptions {
   DTypeArgument dtype = "int32";  ///< int32, int64, float32 or float64
@@ -36,6 +36,9 @@ KILN_API Tensor reshape(const Operand& x, const Shape& shape);
 ///     const auto x = K::zeros({2, 3, 4});
 ///     K::int_shape(K::permute_dimensions(x, {0, 2, 1}));  // {2, 4, 3}
 KILN_API Tensor permute_dimensions(const Operand& x, const std::vector<std::int64_t>& pattern);
+inline Tensor permute_dimensions(const Operand& x, std::initializer_list<WholeNumber> pattern) {
+  return permute_dimensions(x, std::vector<std::int64_t>(pattern.begin(), pattern.end()));
+}
 /// Concatenates tensors along an axis. Their dtypes and other sizes are equal. Sparse matrices give
 /// a sparse matrix, along axis 0 or 1; with dense tensors they become dense.
 /// Errors: ValueError for an empty list, scalars, different ranks or other sizes, or an axis out of
@@ -108,6 +111,11 @@ KILN_API Tensor arange(const Operand& start, const Operand& stop,
                        const ArangeOptions& options = {});
 KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
                        const ArangeOptions& options = {});
+/// A bool or a character is no step.
+template <class NoStep, std::enable_if_t<std::is_same_v<NoStep, bool> || is_character_v<NoStep>,
+                                         int> = 0>
+Tensor arange(const Operand& start, const Operand& stop, NoStep step,
+              const ArangeOptions& options = {}) = delete;
 /// One-hot encodes integers: indices (..) to (.., num_classes) of floatx(), with 1 at the index;
 /// all zeros for an index out of range. No gradient. Semantics: TensorFlow's one_hot.
 /// Errors: TypeError unless indices are integers; ValueError for a negative num_classes.

@@ -18,7 +18,7 @@ class Steps {
   Steps(Integer step) : steps_{saturated(step)} {}  // NOLINT: implicit on purpose
   template <class NoWholeNumber, std::enable_if_t<is_other_number_v<NoWholeNumber>, int> = 0>
   Steps(NoWholeNumber) = delete;  // NOLINT
-  Steps(std::initializer_list<std::int64_t> steps) : steps_(steps) {}
+  Steps(std::initializer_list<WholeNumber> steps) : steps_(steps.begin(), steps.end()) {}
   Steps(std::vector<std::int64_t> steps) : steps_(std::move(steps)) {}  // NOLINT
   const std::vector<std::int64_t>& steps() const { return steps_; }
 

@@ -231,7 +231,8 @@ class Axes {
   Axes(Integer axis) : axes_(std::vector<std::int64_t>{saturated(axis)}) {}  // NOLINT
   template <class NoWholeNumber, std::enable_if_t<is_other_number_v<NoWholeNumber>, int> = 0>
   Axes(NoWholeNumber) = delete;  // NOLINT
-  Axes(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
+  Axes(std::initializer_list<WholeNumber> axes)
+      : axes_(std::vector<std::int64_t>(axes.begin(), axes.end())) {}
   Axes(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}  // NOLINT
   bool is_set() const { return axes_.has_value(); }
   /// REQUIRES: is_set().

@@ -162,7 +162,7 @@ struct FunctionOptions {
   /// optional ones of a backend, which functions on other backends ignore.
   /// KILN_DISABLE=executable_cache compiles every program, even one that equals an earlier one or,
   /// in eval, differs from it in sizes, seeds and constants only.
-  bool optimize = true;
+  Flag optimize = true;
 };
 
 /// Compiles `outputs` and `updates` as a function of `inputs`. `inputs` are distinct placeholders;

@@ -9,7 +9,7 @@ struct LoadWeightsOptions {
   /// True: variables and tensors of the file must match one to one, with equal dtypes. False: loads
   /// and casts tensors that match a variable by name and skips the rest, but at least one must
   /// match; shapes must be equal.
-  bool strict = true;
+  Flag strict = true;
 };
 
 /// The names that load_weights loaded and skipped; without `strict` the latter may be many.

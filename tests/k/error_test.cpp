@@ -152,6 +152,8 @@ const std::vector<testing::Misuse> kRows = {
      "any: axis 1 is out of range for rank 1"},
     {throws<ValueError>(), [] { return all(of({2}), {.axis = {0, 0}}); },
      "all: axis (0, 0) repeats an axis"},
+    {throws<ValueError>(), [] { return argmax(of({2, 3}), {.axis = std::int64_t{1} << 32}); },
+     "argmax: axis 4294967296 is out of range for rank 2"},
     {throws<ValueError>(), [] { return argmax(of({})); },
      "argmax: axis -1 is out of range for rank 0"},
     {throws<ValueError>(), [] { return argmin(of({2, 0})); },

@@ -117,7 +117,7 @@ void set_floatx(const std::string& floatx, Where where) try {
   if (!is_floatx(floatx)) {
     reject("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
   }
-  configure(&State::floatx, floatx);
+  configure<std::string>(&State::floatx, floatx);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_floatx", where);
 }
@@ -134,7 +134,7 @@ void set_image_data_format(const std::string& data_format, Where where) try {
     reject("set_image_data_format", "data_format", data_format,
            "'channels_last' or 'channels_first'", where);
   }
-  configure(&State::data_format, data_format);
+  configure<std::string>(&State::data_format, data_format);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_image_data_format", where);
 }
@@ -170,15 +170,15 @@ void reset_uids() try {
   Call::out_of_memory("reset_uids", {});
 }
 
-void manual_variable_initialization(bool /*value*/) {}
+void manual_variable_initialization(Flag /*value*/) {}
 
-void set_learning_phase(int value, Where where) try {
+void set_learning_phase(WholeNumber value, Where where) try {
   if (value != 0 && value != 1) {
     throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
                      where);
   }
   const std::lock_guard lock(state_mutex);
-  state().learning_phase = value;
+  state().learning_phase = static_cast<int>(value);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("set_learning_phase", where);
 }

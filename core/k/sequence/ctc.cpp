@@ -276,7 +276,7 @@ CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
     require_existing_paths(options.top_paths, raw);
   }
   const Dim samples = raw.dims()[0];
-  const std::int64_t paths = options.greedy ? 1 : options.top_paths;
+  const std::int64_t paths = options.greedy ? 1 : std::int64_t{options.top_paths};
   std::vector<ir::Type> results;
   for (std::int64_t i = 0; i < paths; ++i) {
     results.push_back({DType::Int64, {samples, Dim::fresh("ctc_decode.longest")}});
