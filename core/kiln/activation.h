@@ -19,7 +19,7 @@ struct SoftmaxOptions {
   WholeNumber axis = -1;  ///< the axis along which the result sums to 1
 };
 struct L2NormalizeOptions {
-  Axes axis = {};  ///< the axes of the norm; unset: the norm of the whole tensor
+  Axes axis = None;  ///< the axes of the norm; None: the norm of the whole tensor
 };
 
 /// Returns the rectified linear unit: x where x >= threshold, else alpha * (x - threshold).

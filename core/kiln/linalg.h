@@ -14,9 +14,9 @@ namespace kiln {
 KILN_API Tensor dot(const Operand& x, const Operand& y);
 
 struct BatchDotOptions {
-  /// The contracted axis of each operand, or one number for both; axis 0 is the batch. Unset: the
+  /// The contracted axis of each operand, or one number for both; axis 0 is the batch. None: the
   /// last axis of x, and the second to last of y (the last if y is a matrix).
-  Axes axes = {};
+  Axes axes = None;
 };
 /// Returns the dot product of each sample, over one axis of x and one of y. The result has the dims
 /// of x without its contracted axis, then those of y without the batch and its contracted axis;

@@ -10,7 +10,7 @@
 namespace kiln {
 
 struct AxisOptions {
-  Axes axis = {};         ///< the axes to reduce; unset: all
+  Axes axis = None;       ///< the axes to reduce; None: all, {}: none
   Flag keepdims = false;  ///< keep the reduced axes with size 1
 };
 struct ArgmaxOptions {

@@ -140,7 +140,7 @@ KILN_API Tensor size(const Operand& x, const NameOptions& options = {});
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::int_shape(K::pattern_broadcast(x, {true, false}));  // {1, 3}
 KILN_API Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable);
-/// Reverses the order of elements along axes (numpy.flip); None means all axes, an empty list none.
+/// Reverses the order of elements along axes (numpy.flip); None means all axes, {} none.
 /// Errors: ValueError for an axis out of range or repeated.
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});
 ///     K::eval(K::reverse(x, -1));  // [[2. 1.] [4. 3.]]

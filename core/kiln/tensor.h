@@ -222,10 +222,10 @@ class KILN_API Shape {
   bool is_set_ = true;
 };
 
-/// One axis or several, negative ones counted from the end. Unset means all axes.
+/// One axis or several, negative ones counted from the end. None means all axes; {} is an empty
+/// list: no axis.
 class Axes {
  public:
-  Axes() = default;
   Axes(NoneType) {}  // NOLINT
   template <class Integer, std::enable_if_t<is_whole_number_v<Integer>, int> = 0>
   Axes(Integer axis) : axes_(std::vector<std::int64_t>{saturated(axis)}) {}  // NOLINT
@@ -234,6 +234,7 @@ class Axes {
   Axes(std::initializer_list<WholeNumber> axes)
       : axes_(std::vector<std::int64_t>(axes.begin(), axes.end())) {}
   Axes(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}  // NOLINT
+  /// Whether it is not None.
   bool is_set() const { return axes_.has_value(); }
   /// REQUIRES: is_set().
   const std::vector<std::int64_t>& axes() const { return *axes_; }

@@ -134,10 +134,11 @@ TEST_CASE("axis sweep: gradients of reductions over every axis, with and without
   static AxisOptions options;
   for (const Reduction& one : kReductions) {
     reduction = &one;
-    for (const Axes& axes : {Axes(), Axes(0), Axes(-1), Axes{-1, 0}, Axes{1, 2}}) {
+    for (const Axes& axes : {Axes(None), Axes(0), Axes(-1), Axes{-1, 0}, Axes{1, 2}}) {
       for (const bool keepdims : {false, true}) {
         options = {.axis = axes, .keepdims = keepdims};
-        INFO("axes " << join_text(axes.axes()) << ", keepdims " << keepdims);
+        INFO("axes " << (axes.is_set() ? join_text(axes.axes()) : "None") << ", keepdims "
+                     << keepdims);
         run(SmoothRow{one.name, {{2, 3, 2}},
                       [](const Tensors& x) { return square(reduction->reduce(x[0], options)); }});
       }

@@ -177,6 +177,7 @@ std::vector<Row> movement() {
        f32({2, 3}, {5, 4, 3, 2, 1, 0})},
       {"reverse no axis", {m23()}, [](const Tensors& x) { return reverse(x[0], Sizes{}); },
        m23()},
+      {"reverse an empty list", {m23()}, [](const Tensors& x) { return reverse(x[0], {}); }, m23()},
       {"reverse bools", {bools({3}, {true, false, false})},
        [](const Tensors& x) { return reverse(x[0], {-1}); }, bools({3}, {false, false, true})},
       {"reverse nothing", {none({0, 3})}, [](const Tensors& x) { return reverse(x[0], 0); },

@@ -124,7 +124,7 @@ bool reduction(Growing& growing) {
   const Value* found = growing.of_rank(1);
   if (found == nullptr) return false;
   const Value x = *found;
-  Axes axes;
+  Axes axes = None;
   std::vector<bool> reduced(x.dims.size(), true);
   if (growing.draw.chance(80)) {
     std::vector<std::int64_t> chosen;
