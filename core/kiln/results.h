@@ -29,6 +29,12 @@ class Results : public std::vector<T> {
   T& back() & { return list().back(); }
   const T& back() const& { return list().back(); }
   T back() && { return std::move(list().back()); }
+  typename std::vector<T>::iterator begin() & { return list().begin(); }
+  typename std::vector<T>::const_iterator begin() const& { return list().begin(); }
+  typename std::vector<T>::iterator begin() && = delete;  ///< would dangle, as data()
+  T* data() & { return list().data(); }
+  const T* data() const& { return list().data(); }
+  T* data() && = delete;
 
  private:
   std::vector<T>& list() { return *this; }

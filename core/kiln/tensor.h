@@ -72,7 +72,8 @@ class [[nodiscard, gnu::visibility("default")]] Tensor {  // KILN_API does not g
   Tensor slice(std::optional<WholeNumber> start, std::optional<WholeNumber> stop,
                Where where = Where::here()) const;
 
-  const std::shared_ptr<const TensorImpl>& impl() const { return impl_; }
+  const std::shared_ptr<const TensorImpl>& impl() const& { return impl_; }
+  std::shared_ptr<const TensorImpl> impl() const&& { return impl_; }
 
  private:
   std::shared_ptr<const TensorImpl> impl_;

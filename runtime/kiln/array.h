@@ -301,7 +301,8 @@ class ArrayElements {
   bool empty() const { return size_ == 0; }
   const T* data() const& { return static_cast<const T*>(array_.data()); }
   const T* data() const&& = delete;
-  iterator begin() const { return at(0); }
+  iterator begin() const& { return at(0); }
+  iterator begin() const&& = delete;
   iterator end() const { return at(size_); }
   /// REQUIRES: i < size(), and not empty().
   const T& operator[](std::size_t i) const& { return data()[i]; }

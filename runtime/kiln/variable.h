@@ -21,7 +21,8 @@ class KILN_API Variable : public Tensor {
   /// TypeError when `tensor` is not a variable.
   explicit Variable(const Tensor& tensor, Where where = Where::here());
   /// Returns the constraint given at creation, or an empty one. ValueError for an empty variable.
-  const Constraint& constraint(Where where = Where::here()) const;
+  const Constraint& constraint(Where where = Where::here()) const&;
+  Constraint constraint(Where where = Where::here()) const&& { return constraint(where); }
 };
 
 struct VariableOptions {

@@ -130,7 +130,7 @@ Variable::Variable(const Tensor& tensor, Where where) try : Tensor(tensor) {
   Call::out_of_memory("Variable", where);
 }
 
-const Constraint& Variable::constraint(Where where) const {
+const Constraint& Variable::constraint(Where where) const& {
   const Call call("constraint", where);
   return storage(*this, "variable").constraint;
 }

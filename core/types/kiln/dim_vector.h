@@ -55,7 +55,8 @@ class DimVector {
   }
   const std::int64_t& front() const { return data()[0]; }
   const std::int64_t& back() const { return data()[size_ - 1]; }
-  const_iterator begin() const noexcept { return data(); }
+  const_iterator begin() const& noexcept { return data(); }
+  const_iterator begin() const&& = delete;  ///< would dangle
   const_iterator end() const noexcept { return data() + size_; }
   const_iterator cbegin() const noexcept { return begin(); }
   const_iterator cend() const noexcept { return end(); }
