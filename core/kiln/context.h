@@ -6,6 +6,7 @@
 
 #include <kiln/dtype.h>
 #include <kiln/error.h>
+#include <kiln/string_argument.h>
 #include <kiln/whole_number.h>
 
 #include <cstdint>
@@ -31,7 +32,7 @@ KILN_API void set_epsilon(double e, Where where = Where::here());
 /// Errors: ValueError unless it is one of those three; nothing changes then.
 ///     K::set_floatx("float64");
 ///     K::dtype(K::zeros({2}));  // float64
-KILN_API void set_floatx(const std::string& floatx, Where where = Where::here());
+KILN_API void set_floatx(const StringArgument& floatx, Where where = Where::here());
 /// Returns the default layout of images: "channels_last" (the default) or "channels_first".
 /// Errors: those of epsilon.
 ///     const std::string layout = K::image_data_format();
@@ -40,7 +41,8 @@ KILN_API void set_floatx(const std::string& floatx, Where where = Where::here())
 /// Sets the default layout of images. Errors: ValueError unless it is one of those two.
 ///     K::set_image_data_format("channels_first");
 ///     K::image_data_format();  // channels_first
-KILN_API void set_image_data_format(const std::string& data_format, Where where = Where::here());
+KILN_API void set_image_data_format(const StringArgument& data_format,
+                                    Where where = Where::here());
 /// Returns the default layout of images by its old name: "tf" for channels_last, "th" for
 /// channels_first.
 /// Errors: those of epsilon.
@@ -51,13 +53,13 @@ KILN_API void set_image_data_format(const std::string& data_format, Where where 
 /// Errors: ValueError for another name.
 ///     K::set_image_dim_ordering("th");
 ///     K::image_data_format();  // channels_first
-KILN_API void set_image_dim_ordering(const std::string& dim_ordering,
+KILN_API void set_image_dim_ordering(const StringArgument& dim_ordering,
                                      Where where = Where::here());
 
 /// Increments the process-wide counter of the prefix and returns it; the first call returns 1.
 ///     const auto first = K::get_uid("dense");
 ///     K::get_uid("dense") - first;  // 1
-KILN_API std::int64_t get_uid(const std::string& prefix = "");
+KILN_API std::int64_t get_uid(const StringArgument& prefix = "");
 /// Resets all counters of get_uid.
 ///     K::get_uid("dense"), K::reset_uids();
 ///     K::get_uid("dense");  // 1
@@ -83,7 +85,7 @@ KILN_API void set_random_seed(Seed seed);
 /// Errors: ValueError for an empty name.
 class KILN_API NameScope {
  public:
-  [[nodiscard]] explicit NameScope(const std::string& name, Where where = Where::here());
+  [[nodiscard]] explicit NameScope(const StringArgument& name, Where where = Where::here());
   ~NameScope();
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
@@ -95,6 +97,7 @@ class KILN_API NameScope {
 /// Errors: ValueError for an empty name.
 ///     const auto scope = K::name_scope("encoder");
 ///     K::zeros({2}, {.name = "bias"}).name();  // encoder/bias
-[[nodiscard]] KILN_API NameScope name_scope(const std::string& name, Where where = Where::here());
+[[nodiscard]] KILN_API NameScope name_scope(const StringArgument& name,
+                                            Where where = Where::here());
 
 }  // namespace kiln

@@ -82,7 +82,7 @@ KILN_API Tensor in_test_phase(const Branch& x, const Branch& alt,
                               const OptionalOperand& training = None);
 
 struct PrintOptions {
-  std::string message = {};  ///< printed before the value
+  StringArgument message = {};  ///< printed before the value
 };
 /// Prints a message and the value of x each time it is computed, and returns x. x: any dtype and
 /// shape. Prints to standard output or the sink of set_print_sink, and not at all if the result is

@@ -17,10 +17,10 @@
 namespace kiln {
 
 struct ConvOptions {
-  Steps strides = 1;                            ///< positive
-  std::string padding = "valid";                ///< "valid", "same"; for conv1d also "causal"
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
-  Steps dilation_rate = 1;                      ///< positive
+  Steps strides = 1;                               ///< positive
+  StringArgument padding = "valid";                ///< "valid", "same"; for conv1d also "causal"
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
+  Steps dilation_rate = 1;                         ///< positive
 };
 
 /// Returns the 1-D convolution y[b, i, f] = sum over k, c of x[b, i s + k d, c] kernel[k, c, f]. x:
@@ -68,9 +68,9 @@ KILN_API Tensor conv2d_transpose(const Operand& x, const Operand& kernel,
                                  const Shape& output_shape, const ConvOptions& options = {});
 
 struct Conv3dTransposeOptions {
-  Steps strides = 1;                            ///< positive
-  std::string padding = "valid";                ///< "valid" or "same"
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
+  Steps strides = 1;                               ///< positive
+  StringArgument padding = "valid";                ///< "valid" or "same"
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
 };
 /// Returns the transposed 3-D convolution: conv2d_transpose for volumes, without dilation. kernel:
 /// (depth, rows, columns, filters, channels of x).
@@ -112,7 +112,7 @@ KILN_API Tensor separable_conv1d(const Operand& x, const Operand& depthwise_kern
                                  const ConvOptions& options = {});
 
 struct LocalConvOptions {
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
 };
 
 /// Returns a locally connected 1-D convolution, with a separate filter at each position. inputs:

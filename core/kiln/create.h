@@ -13,8 +13,8 @@ struct PlaceholderOptions {
   Shape shape = Shape::unset();   ///< takes precedence over ndim; {} is a scalar
   std::optional<WholeNumber> ndim = {};  ///< the rank, if all sizes are unknown
   DTypeArgument dtype = {};       ///< unset: floatx()
-  bool sparse = false;            ///< whether it is a sparse matrix (kiln/sparse.h)
-  std::string name = {};          ///< for messages; may be empty
+  Flag sparse = false;            ///< whether it is a sparse matrix (kiln/sparse.h)
+  StringArgument name = {};       ///< for messages; may be empty
 };
 
 /// Creates a placeholder: an input of a compiled function. Each None is an unknown size of its own.
@@ -69,7 +69,7 @@ KILN_API Tensor shape(const Operand& x);
 
 struct LikeOptions {
   DTypeArgument dtype = {};  ///< unset: the dtype of x (Keras' documentation, up to 2.2.4)
-  std::string name = {};
+  StringArgument name = {};
 };
 /// Returns zeros with the shape that x has at run time. x: any dtype. No gradient.
 /// Errors: ValueError for an empty tensor; TypeError for an unknown dtype name.

@@ -16,12 +16,12 @@ using MapFunction = std::function<Tensor(const Tensor& element)>;
 using FoldFunction = std::function<Tensor(const Tensor& accumulated, const Tensor& element)>;
 
 struct MapOptions {
-  std::string name = {};
+  StringArgument name = {};
   DTypeArgument dtype = {};  ///< the dtype that fn returns; unset: that of elems
 };
 struct FoldOptions {
   OptionalOperand initializer = None;  ///< the initial value; None: the first element
-  std::string name = {};
+  StringArgument name = {};
 };
 
 /// Applies fn to each slice of axis 0 and stacks the results: (n, ..) to (n, shape of the result of

@@ -24,13 +24,13 @@ struct Spatial2dPaddingOptions {
   struct Padding {
     Sides rows = {}, columns = {};
   } padding = {};
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
 };
 struct Spatial3dPaddingOptions {
   struct Padding {
     Sides depth = {}, rows = {}, columns = {};
   } padding = {};
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
 };
 
 /// Pads sequences with zeros along the time axis. x: (samples, time, features), any dtype, kept;

@@ -6,10 +6,10 @@
 namespace kiln {
 
 struct PoolOptions {
-  Steps strides = 1;                            ///< positive
-  std::string padding = "valid";                ///< "valid" or "same"
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
-  std::string pool_mode = "max";                ///< "max" or "avg"
+  Steps strides = 1;                               ///< positive
+  StringArgument padding = "valid";                ///< "valid" or "same"
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
+  StringArgument pool_mode = "max";                ///< "max" or "avg"
 };
 
 /// Returns the maximum or the mean of each window of images. x: (batch, rows, columns, channels),
@@ -33,7 +33,7 @@ KILN_API Tensor pool2d(const Operand& x, const Steps& pool_size, const PoolOptio
 KILN_API Tensor pool3d(const Operand& x, const Steps& pool_size, const PoolOptions& options = {});
 
 struct BiasAddOptions {
-  std::optional<std::string> data_format = {};  ///< unset: image_data_format()
+  std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
 };
 
 /// Returns x plus a bias, one per channel or one per position and channel. bias: a vector with one

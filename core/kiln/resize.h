@@ -8,7 +8,7 @@
 namespace kiln {
 
 struct ResizeImagesOptions {
-  std::string interpolation = "nearest";  ///< "nearest" or "bilinear"
+  StringArgument interpolation = "nearest";  ///< "nearest" or "bilinear"
 };
 
 /// Enlarges images to rows * height_factor rows and columns * width_factor columns. x: (samples,
@@ -22,7 +22,7 @@ struct ResizeImagesOptions {
 ///     const auto x = K::reshape(K::constant({1., 2.}), {1, 1, 2, 1});
 ///     K::eval(K::flatten(K::resize_images(x, 1, 2, "channels_last")));  // [1. 1. 2. 2.]
 KILN_API Tensor resize_images(const Operand& x, WholeNumber height_factor,
-                              WholeNumber width_factor, const std::string& data_format,
+                              WholeNumber width_factor, const StringArgument& data_format,
                               const ResizeImagesOptions& options = {});
 
 /// Enlarges volumes by repeating each element by the factor of each axis. x: (samples, depth, rows,
@@ -32,6 +32,6 @@ KILN_API Tensor resize_images(const Operand& x, WholeNumber height_factor,
 ///     K::int_shape(K::resize_volumes(x, 3, 2, 1, "channels_last"));  // {1, 3, 4, 3, 4}
 KILN_API Tensor resize_volumes(const Operand& x, WholeNumber depth_factor,
                                WholeNumber height_factor, WholeNumber width_factor,
-                               const std::string& data_format);
+                               const StringArgument& data_format);
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 #include <kiln/dtype.h>
 #include <kiln/error.h>
 #include <kiln/export.h>
+#include <kiln/string_argument.h>
 #include <kiln/where.h>
 #include <kiln/whole_number.h>
 
@@ -160,7 +161,7 @@ class DTypeArgument {
 };
 
 struct NameOptions {
-  std::string name = {};
+  StringArgument name = {};
 };
 
 /// One entry of a shape: a size, None, or an integer scalar tensor. A size may be data-dependent,

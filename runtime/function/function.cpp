@@ -308,7 +308,7 @@ void Function::call_into(std::span<const ArrayView> inputs,
   Call::out_of_memory("call_into", where);
 }
 
-void Function::dump(const std::string& directory, Stage stages, Where where) const try {
+void Function::dump(const StringArgument& directory, Stage stages, Where where) const try {
   at_line(where, [&] {
     const ScopedFpEnvironment usual;
     const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <kiln/export.h>
+#include <kiln/string_argument.h>
 #include <kiln/where.h>
 #include <kiln/whole_number.h>
 
@@ -48,14 +49,14 @@ struct BackendDescription {
 /// Errors: BackendError, and nothing changes, if it cannot be loaded.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference
-KILN_API void set_backend(const std::string& name_or_path, Where where = Where::here());
+KILN_API void set_backend(const StringArgument& name_or_path, Where where = Where::here());
 
 /// Loads a backend without selecting it. Returns its name for set_backend, which is the path unless
 /// the file is beside the library.
 /// Errors: BackendError if it cannot be loaded.
 ///     const std::string name = K::load_backend("reference");
 ///     name;  // reference
-KILN_API std::string load_backend(const std::string& name_or_path,
+KILN_API std::string load_backend(const StringArgument& name_or_path,
                                   Where where = Where::here());
 
 /// Sets options of a backend, named as for set_backend, for the whole process. The first of these
@@ -69,7 +70,7 @@ KILN_API std::string load_backend(const std::string& name_or_path,
 ///     K::set_backend_options("cpu", {{"isa", ""}});
 ///     const std::string name = K::backend();
 ///     name.empty();  // false
-KILN_API void set_backend_options(const std::string& name_or_path,
+KILN_API void set_backend_options(const StringArgument& name_or_path,
                                   const std::map<std::string, std::string>& options,
                                   Where where = Where::here());
 

@@ -121,7 +121,7 @@ class KILN_API Function {
   /// Writes numbered files into `directory`, created if missing: the host's stages of compiling,
   /// and the current state of the backend's. LLVM IR and assembly are not kept: they are produced
   /// again from the kernels that run. Errors: IoError.
-  void dump(const std::string& directory, Stage stages = Stage::All,
+  void dump(const StringArgument& directory, Stage stages = Stage::All,
             Where where = Where::here()) const;
 
   const std::string& name() const&;
@@ -146,14 +146,14 @@ struct FunctionOptions {
   std::vector<UpdateOp> updates = {};
   /// Outputs read the variables' values after the call's updates instead of before them. Updates
   /// always read the values before.
-  bool outputs_after_updates = false;
-  std::string name = {};     ///< for messages and dumps; unset: "function"
-  std::string backend = {};  ///< unset: the backend in use (kiln/backend.h)
+  Flag outputs_after_updates = false;
+  StringArgument name = {};     ///< for messages and dumps; unset: "function"
+  StringArgument backend = {};  ///< unset: the backend in use (kiln/backend.h)
   /// A directory, created if missing, for numbered files of `dump_stages`, written during
   /// compiling; times of calls are written when the function is destroyed. Unset:
   /// KILN_DUMP=dir[:stage,...] dumps all functions, each to a folder dir/fn-NNN-name. Errors:
   /// IoError.
-  std::string dump = {};
+  StringArgument dump = {};
   Stage dump_stages = Stage::All;
   /// False disables Kiln's graph passes: the backend gets the graph as written and applies only its
   /// own passes, of which `reference` has none. For debugging: if results differ from an optimized

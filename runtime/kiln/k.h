@@ -40,6 +40,7 @@
 #include <kiln/sparse.h>
 #include <kiln/sparse_array.h>
 #include <kiln/stage.h>
+#include <kiln/string_argument.h>
 #include <kiln/tensor.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>

@@ -27,24 +27,24 @@ class KILN_API Variable : public Tensor {
 
 struct VariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx(), regardless of the value's dtype
-  std::string name = {};
+  StringArgument name = {};
   Constraint constraint = {};
 };
 
 struct CreateOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
-  std::string name = {};
+  StringArgument name = {};
 };
 
 struct ConstantOptions {
   DTypeArgument dtype = {};        ///< unset: floatx()
   Shape shape = Shape::unset();    ///< filled with a scalar; any other value is reshaped to it
-  std::string name = {};
+  StringArgument name = {};
 };
 
 struct RandomVariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx()
-  std::string name = {};
+  StringArgument name = {};
   std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
 };
 

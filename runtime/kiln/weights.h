@@ -25,7 +25,7 @@ struct LoadedWeights {
 /// or a name that occurs twice; IoError.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w});
-KILN_API void save_weights(const std::string& path, const std::vector<Tensor>& variables,
+KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            Where where = Where::here());
 
 /// Sets the variables to the file's values: all, or none on an error. Reads only the tensors that
@@ -38,7 +38,8 @@ KILN_API void save_weights(const std::string& path, const std::vector<Tensor>& v
 ///     K::set_value(w, {0, 0});
 ///     K::load_weights("model.safetensors", {w}).loaded;  // {w}
 ///     K::get_value(w);  // [1. 2.]
-KILN_API LoadedWeights load_weights(const std::string& path, const std::vector<Tensor>& variables,
+KILN_API LoadedWeights load_weights(const StringArgument& path,
+                                    const std::vector<Tensor>& variables,
                                     const LoadWeightsOptions& options = {},
                                     Where where = Where::here());
 

@@ -197,7 +197,7 @@ BackendChoice backend_choice(Where where) try {
   Call::out_of_memory("backend_choice", where);
 }
 
-void set_backend(const std::string& name_or_path, Where where) try {
+void set_backend(const StringArgument& name_or_path, Where where) try {
   const Call call("set_backend", where);
   runtime::ChosenPlugin chosen = at_line(
       where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
@@ -207,7 +207,7 @@ void set_backend(const std::string& name_or_path, Where where) try {
   Call::out_of_memory("set_backend", where);
 }
 
-std::string load_backend(const std::string& name_or_path, Where where) try {
+std::string load_backend(const StringArgument& name_or_path, Where where) try {
   const Call call("load_backend", where);
   return at_line(where,
                  [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
@@ -215,7 +215,7 @@ std::string load_backend(const std::string& name_or_path, Where where) try {
   Call::out_of_memory("load_backend", where);
 }
 
-void set_backend_options(const std::string& name_or_path,
+void set_backend_options(const StringArgument& name_or_path,
                          const std::map<std::string, std::string>& options, Where where) try {
   const Call call("set_backend_options", where);
   at_line(where, [&] {

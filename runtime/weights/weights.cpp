@@ -93,7 +93,8 @@ Array cast_tensor(const NamedArray& tensor, DType dtype, const std::string& path
 
 }  // namespace
 
-void save_weights(const std::string& path, const std::vector<Tensor>& variables, Where where) try {
+void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
+                  Where where) try {
   const Call call("save_weights", where);
   const std::vector<std::string> names = names_of(variables);
   std::vector<Array> values = batch_get_value(variables, where);
@@ -106,7 +107,7 @@ void save_weights(const std::string& path, const std::vector<Tensor>& variables,
   Call::out_of_memory("save_weights", where);
 }
 
-LoadedWeights load_weights(const std::string& path, const std::vector<Tensor>& variables,
+LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            const LoadWeightsOptions& options, Where where) try {
   const Call call("load_weights", where);
   const std::vector<WeightSlot> slots = slots_of(variables, where);

@@ -60,6 +60,8 @@ TEST_CASE("conversions: only those that are meant", "[k]") {
   CHECK(accepted<std::optional<WholeNumber>>() == "148ueo");
   CHECK(accepted<Sides>().empty());
   CHECK(accepted<Flag>() == "b");
+  CHECK(accepted<StringArgument>() == "sS");
+  CHECK(accepted<std::optional<StringArgument>>() == "sS");
   // Operands
   CHECK(accepted<Operand>() == "b148ufdTVO");
   CHECK(accepted<OptionalOperand>() == "b148ufdNTVO");

@@ -113,7 +113,7 @@ std::string floatx(Where where) try {
   Call::out_of_memory("floatx", where);
 }
 
-void set_floatx(const std::string& floatx, Where where) try {
+void set_floatx(const StringArgument& floatx, Where where) try {
   if (!is_floatx(floatx)) {
     reject("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
   }
@@ -129,7 +129,7 @@ std::string image_data_format(Where where) try {
   Call::out_of_memory("image_data_format", where);
 }
 
-void set_image_data_format(const std::string& data_format, Where where) try {
+void set_image_data_format(const StringArgument& data_format, Where where) try {
   if (data_format != "channels_last" && data_format != "channels_first") {
     reject("set_image_data_format", "data_format", data_format,
            "'channels_last' or 'channels_first'", where);
@@ -146,7 +146,7 @@ std::string image_dim_ordering(Where where) try {
   Call::out_of_memory("image_dim_ordering", where);
 }
 
-void set_image_dim_ordering(const std::string& dim_ordering, Where where) try {
+void set_image_dim_ordering(const StringArgument& dim_ordering, Where where) try {
   if (dim_ordering != "th" && dim_ordering != "tf") {
     reject("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
   }
@@ -156,7 +156,7 @@ void set_image_dim_ordering(const std::string& dim_ordering, Where where) try {
   Call::out_of_memory("set_image_dim_ordering", where);
 }
 
-std::int64_t get_uid(const std::string& prefix) try {
+std::int64_t get_uid(const StringArgument& prefix) try {
   const std::lock_guard lock(state_mutex);
   return ++state().uids[prefix];
 } catch (const std::bad_alloc&) {
@@ -223,7 +223,7 @@ std::string scoped_name(const std::string& name) {
   return name.empty() ? name : current_scope() + name;
 }
 
-NameScope::NameScope(const std::string& name, Where where) try : outer_(current_scope()) {
+NameScope::NameScope(const StringArgument& name, Where where) try : outer_(current_scope()) {
   if (name.empty()) throw ValueError("name_scope", "name", "name is empty", where);
   std::string scope = outer_ + name + "/";
   swap_scope(scope);
@@ -238,6 +238,6 @@ NameScope::~NameScope() {
   }
 }
 
-NameScope name_scope(const std::string& name, Where where) { return NameScope(name, where); }
+NameScope name_scope(const StringArgument& name, Where where) { return NameScope(name, where); }
 
 }  // namespace kiln

@@ -12,8 +12,8 @@ DataFormat data_format_of(const std::string& name) {
                                         "' is neither 'channels_last' nor 'channels_first'"));
 }
 
-DataFormat data_format_of(const std::optional<std::string>& name) {
-  return data_format_of(name ? *name : image_data_format());
+DataFormat data_format_of(const std::optional<StringArgument>& name) {
+  return name ? data_format_of(*name) : data_format_of(image_data_format());
 }
 
 void require_rank(const ir::Value& x, int rank, const char* argument) {

@@ -12,7 +12,7 @@ enum class DataFormat : std::uint8_t { ChannelsLast, ChannelsFirst };
 
 /// Parses a data format. Throws ValueError, which names `data_format`, for an unknown one.
 DataFormat data_format_of(const std::string& name);
-DataFormat data_format_of(const std::optional<std::string>& name);
+DataFormat data_format_of(const std::optional<StringArgument>& name);
 
 /// The first spatial axis: 1, or 2 for channels_first.
 inline int first_spatial_axis(DataFormat format) {

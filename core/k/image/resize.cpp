@@ -38,7 +38,7 @@ Value linear(const Value& x, int axis, std::int64_t factor) {
 }  // namespace
 
 Tensor resize_images(const Operand& x, WholeNumber height_factor, WholeNumber width_factor,
-                     const std::string& data_format, const ResizeImagesOptions& options) try {
+                     const StringArgument& data_format, const ResizeImagesOptions& options) try {
   const Call call("resize_images", x.where());
   const int rows = first_spatial_axis(data_format_of(data_format));
   const bool is_linear = options.interpolation == "bilinear";
@@ -60,7 +60,7 @@ Tensor resize_images(const Operand& x, WholeNumber height_factor, WholeNumber wi
 }
 
 Tensor resize_volumes(const Operand& x, WholeNumber depth_factor, WholeNumber height_factor,
-                      WholeNumber width_factor, const std::string& data_format) try {
+                      WholeNumber width_factor, const StringArgument& data_format) try {
   const Call call("resize_volumes", x.where());
   const int first = first_spatial_axis(data_format_of(data_format));
   require_factor(depth_factor, "depth_factor");
