@@ -57,6 +57,11 @@ class [[nodiscard, gnu::visibility("default")]] Tensor {  // KILN_API does not g
  public:
   Tensor() = default;
   explicit Tensor(std::shared_ptr<const TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;  ///< not to a temporary: w[0] = y would do nothing
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  ~Tensor() = default;
 
   bool empty() const;
   /// Elements have no values while the graph is built, so that `if (x > y)` does not compile:

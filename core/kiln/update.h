@@ -11,7 +11,7 @@ namespace kiln {
 /// `function` in `.updates`, or to K::eval, which executes it.
 struct [[nodiscard]] UpdateOp {
   UpdateOp() = default;
-  UpdateOp(Tensor variable, Tensor value, Where where = Where::here())
+  [[nodiscard]] UpdateOp(Tensor variable, Tensor value, Where where = Where::here())
       : variable(std::move(variable)), value(std::move(value)), where(where) {}
 
   Tensor variable;

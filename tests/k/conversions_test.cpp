@@ -80,6 +80,29 @@ TEST_CASE("conversions: only those that are meant", "[k]") {
   CHECK(accepted<Function>() == "F");
 }
 
+TEST_CASE("conversions: a null pointer is no string", "[k]") {
+  const char* const null = std::vector<const char*>(1).front();
+  CHECK_THROWS_AS(name_scope(null), ValueError);
+  CHECK_THROWS_WITH(placeholder({.ndim = 1, .name = null}),
+                    Catch::Matchers::StartsWith("a string is a null pointer [" __FILE__ ":"));
+  CHECK(StringArgument(std::string("same")) == "same");
+}
+
+TEST_CASE("conversions: only variables are assigned to", "[k]") {
+  CHECK(std::is_assignable_v<Tensor&, Tensor>);
+  CHECK_FALSE(std::is_assignable_v<Tensor, Tensor>);
+  CHECK_FALSE(std::is_assignable_v<Tensor, const Tensor&>);
+  CHECK(std::is_nothrow_move_assignable_v<Tensor>);
+  CHECK(std::is_nothrow_move_constructible_v<Tensor>);
+}
+
+TEST_CASE("conversions: {} is a list without axes", "[k]") {
+  CHECK_FALSE(std::is_default_constructible_v<Axes>);
+  const Axes none = {}, all = {None};
+  CHECK(none.is_set());
+  CHECK_FALSE(all.is_set());
+}
+
 TEST_CASE("conversions: tensors and results have no truth value", "[k]") {
   CHECK_FALSE(std::is_constructible_v<bool, Tensor>);
   CHECK_FALSE(std::is_constructible_v<bool, Variable>);
@@ -100,6 +123,14 @@ TEST_CASE("conversions: integers beyond int64", "[k]") {
   const Tensor x = placeholder({.shape = {3}});
   CHECK_THROWS_AS(x[~std::size_t{0}], ValueError);  // not the last element
   CHECK_THROWS_AS(reshape(x, {~std::size_t{0}}), ValueError);  // not the size that fits
+}
+
+TEST_CASE("results: members of temporaries outlive them", "[k]") {
+  const auto twice = [](const Tensor& x) { return 2 * x; };
+  const auto& constraint = variable({1.}, {.constraint = twice}).constraint();
+  CHECK(eval(constraint(constant(3))) == Array(6.f));
+  CHECK_FALSE(std::is_reference_v<decltype(std::declval<Variable>().constraint())>);
+  CHECK_FALSE(std::is_reference_v<decltype(std::declval<Tensor>().impl())>);
 }
 
 TEST_CASE("results: elements of temporaries outlive them", "[k]") {
