@@ -2,6 +2,8 @@
 // parameter of type std::int64_t would accept 1.5 as 1 and 'a' as 97.
 #pragma once
 
+#include <kiln/export.h>
+
 #include <cstdint>
 #include <limits>
 #include <type_traits>

@@ -1,6 +1,8 @@
 // DimVector: the dims of an Array.
 #pragma once
 
+#include <kiln/export.h>
+
 #include <algorithm>
 #include <compare>
 #include <cstddef>
