@@ -21,7 +21,7 @@ class MaskedSteps {
 
   /// Inputs (time, samples, ..), replaced where they are masked.
   ir::Value inputs(const ir::Value& x) const;
-  /// What replaces an initial state (samples, ..) in masked rows.
+  /// The stand-ins of an initial state (samples, ..) in masked rows.
   ir::Value state(const ir::Value& initial) const;
   /// Replacements of the outside values of a step, and of each of `arguments` by itself.
   ir::Replacements outside(const StepOperands& operands,
