@@ -186,7 +186,7 @@ TEST_CASE("batch_dot: every pair of axes", "[k]") {
         CHECK(result(unknown, {a - x_rank, b - y_rank}) == "");
         if (a == b) CHECK(result(known, static_cast<int>(a)) == "");
         if (a == x_rank - 1 && b == (y_rank == 2 ? 1 : y_rank - 2)) {
-          CHECK(result(unknown, {}) == "");
+          CHECK(result(unknown, None) == "");
         }
       }
     }

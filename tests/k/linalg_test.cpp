@@ -113,7 +113,7 @@ TEST_CASE("batch_dot: static shapes", "[k]") {
                                {.axes = axes}));
   };
   CHECK(sizes({None, 3, 4, 5}, {None, 2, 3, 4}, {2, 3}) == Sizes{{}, 3, 5, 2, 3});
-  CHECK(sizes({None, None, None}, {None, None, None}, {}) == Sizes{{}, {}, {}});
+  CHECK(sizes({None, None, None}, {None, None, None}, None) == Sizes{{}, {}, {}});
   CHECK(sizes({None, None}, {None, None}, 1) == Sizes{{}, 1});
   CHECK(sizes({32, 20}, {32, 30, 20}, {1, 2}) == Sizes{32, 30});
 }

@@ -35,8 +35,12 @@ MaskedSteps::MaskedSteps(const Value& mask, bool go_backwards) : mask_(mask) {
   const Value end = ir::dim_size(count), zero = ir::scalar_constant_int(DType::Int64, 0);
   const Value ends = filled(end, {samples}), width = filled(ir::dim_size(samples), {samples});
   // The number of a step is position * samples + sample; positions count in iteration order.
-  Value numbers = ir::reshape(ir::iota({DType::Int64, {count}}, 0), mask.dims());
-  if (go_backwards) numbers = ir::reverse(numbers, {0});
+  const ir::Type type{DType::Int64, mask.dims()};
+  const Value time_of_step = ir::iota(type, 0);
+  const Value position = go_backwards
+                             ? filled(ir::dim_size(time - 1), mask.dims()) - time_of_step
+                             : time_of_step;
+  const Value numbers = position * filled(ir::dim_size(samples), mask.dims()) + ir::iota(type, 1);
   const Value unmasked = ir::select(mask, numbers, filled(end, mask.dims()));
   const Value own = ir::reduce(ir::Op::Min, unmasked, {0});
   const Value first = ir::reduce(ir::Op::Min, own, {0});
