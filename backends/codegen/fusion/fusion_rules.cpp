@@ -62,8 +62,11 @@ bool has_enough_points(const FusionBuilder& builder, const ir::Dims& domain,
       if (!reduced[i]) return true;
       continue;
     }
-    if (!reduced[i]) outer *= dim.value();
-    all *= dim.value();
+    // Bounded: beside an extent of 0, the product of the others may have any size.
+    constexpr std::int64_t kMany = std::int64_t{1} << 31;
+    const std::int64_t extent = std::min(dim.value(), kMany);
+    if (!reduced[i]) outer = std::min(outer * extent, kMany);
+    all = std::min(all * extent, kMany);
   }
   return outer >= builder.target.min_outer_points() ||
          (known && all <= builder.target.small_domain());
