@@ -38,7 +38,7 @@ constexpr std::int64_t kSharedStreamBytes = std::int64_t{40} << 20;
 constexpr std::int64_t kLine = 64;
 
 bool is_multiple(const ir::Dim& elements, std::int64_t element_bytes) {
-  return elements.is_static() && elements.value() * element_bytes % kLine == 0;
+  return elements.is_static() && elements.value() % kLine * element_bytes % kLine == 0;
 }
 
 /// Whether elements along the vector axis are contiguous, rows of them begin at cache lines, and
