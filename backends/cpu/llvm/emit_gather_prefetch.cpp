@@ -84,7 +84,9 @@ void KernelEmitter::prefetch_row_ahead(const codegen::Access& access, int axis,
   const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype));
   const std::int64_t bytes =
-      extent.is_static() ? std::min(extent.value() * element, kMaxBytesOfRow) : kMaxBytesOfRow / 2;
+      extent.is_static()
+          ? std::min(std::min(extent.value(), kMaxBytesOfRow) * element, kMaxBytesOfRow)
+          : kMaxBytesOfRow / 2;
   prefetch_lines(row, bytes, /*to_write=*/false);
   values_ = values;
   index_ = indices;
