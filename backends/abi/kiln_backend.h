@@ -245,15 +245,15 @@ typedef struct kiln_host_api {
 typedef struct kiln_error_info {
   uint64_t struct_size;
   const kiln_ext* next;
-  uint32_t code;      /* KILN_CODE_..., never OK; an unknown one counts as UNKNOWN */
+  uint32_t code; /* KILN_CODE_..., never OK; an unknown one counts as UNKNOWN */
   uint32_t retryable; /* 1: the same call may succeed later */
   kiln_string message;
-  kiln_string location;       /* the user's source line, from the module; may be empty */
+  kiln_string location; /* the user's source line, from the module; may be empty */
   kiln_string native_library; /* "CUDA", "oneDNN", ...; empty when none is involved */
   int64_t native_code;
   const uint64_t* nodes; /* ids of module nodes */
   uint64_t node_count;
-  kiln_array details;      /* of kiln_option */
+  kiln_array details; /* of kiln_option */
   const kiln_error* cause; /* owned by this error; null at the end of the chain */
 } kiln_error_info;
 
@@ -300,7 +300,7 @@ typedef struct kiln_op_support {
   uint32_t version_highest;
   uint64_t digest; /* of the op's printed definition that the plugin was built with; 0: unknown */
   uint64_t dtypes; /* bit d: element type d; of the op's first operand, or of its result */
-  uint64_t flags;  /* none yet */
+  uint64_t flags; /* none yet */
 } kiln_op_support;
 
 /* One node that the backend cannot run. */
@@ -309,7 +309,7 @@ typedef struct kiln_unsupported {
   const kiln_ext* next;
   uint64_t node; /* id in the module */
   kiln_string op;
-  kiln_string reason;   /* "no kernel for int8", ... */
+  kiln_string reason; /* "no kernel for int8", ... */
   kiln_string location; /* the user's source line, from the module; may be empty */
 } kiln_unsupported;
 
@@ -333,10 +333,10 @@ typedef struct kiln_constant {
 typedef struct kiln_compile_args {
   uint64_t struct_size;
   const kiln_ext* next;
-  kiln_bytes module;    /* the versioned format of core/module */
+  kiln_bytes module; /* the versioned format of core/module */
   kiln_array constants; /* of kiln_constant, in the module's order */
-  kiln_array options;   /* of kiln_option; an unknown key is an error that names it */
-  kiln_string label;    /* names the program in dumps and logs */
+  kiln_array options; /* of kiln_option; an unknown key is an error that names it */
+  kiln_string label; /* names the program in dumps and logs */
 } kiln_compile_args;
 
 typedef struct kiln_message {
@@ -396,7 +396,7 @@ typedef struct kiln_buffer_info {
   kiln_dims dims;
   uint32_t dtype;
   uint32_t reserved;
-  uint64_t size;         /* in bytes */
+  uint64_t size; /* in bytes */
   const void* host_data; /* the elements, where the host can read them in place; else null */
 } kiln_buffer_info;
 
@@ -431,7 +431,7 @@ typedef struct kiln_execute_args {
   const kiln_ext* next;
   kiln_buffer* const* inputs;
   uint64_t input_count;
-  kiln_array states;     /* of kiln_state_in */
+  kiln_array states; /* of kiln_state_in */
   kiln_buffer** outputs; /* in and out */
   uint64_t output_count;
   kiln_buffer** state_out; /* in and out; one per update */
@@ -454,9 +454,9 @@ typedef struct kiln_frame_io {
   /* A run writes only to the data of outputs and the buffers of updates. Data is aligned for its
    * element type only; it may be null for a tensor without elements. Outputs have the dims of
    * the results and share no memory with inputs or each other. */
-  kiln_array inputs;  /* of kiln_view, only read */
+  kiln_array inputs; /* of kiln_view, only read */
   kiln_array outputs; /* of kiln_view, written */
-  kiln_array states;  /* of kiln_state_in, donate 0 */
+  kiln_array states; /* of kiln_state_in, donate 0 */
   /* One destination per update. It is not a state of this run, but may be the update's
    * own state where kiln_executable_info.updates_in_place is 1; a run that fails leaves that
    * state as it was. */
@@ -572,11 +572,11 @@ typedef struct kiln_backend_api {
 typedef struct kiln_host_info {
   uint64_t struct_size;
   const kiln_ext* next;
-  uint64_t magic;              /* KILN_HOST_MAGIC */
-  uint32_t abi_major;          /* the layout up to here and of the next three is frozen for ever */
-  uint32_t abi_minor_lowest;   /* the range of minors that the host can drive */
+  uint64_t magic; /* KILN_HOST_MAGIC */
+  uint32_t abi_major; /* the layout up to here and of the next three is frozen for ever */
+  uint32_t abi_minor_lowest; /* the range of minors that the host can drive */
   uint32_t abi_minor_highest;
-  uint32_t sanitizer;          /* KILN_SANITIZER_... */
+  uint32_t sanitizer; /* KILN_SANITIZER_... */
   kiln_string library_version; /* of the host, for messages */
   kiln_string library_path;
   char* reason; /* receives the reason of a rejection, zero-terminated; no error objects yet */
@@ -586,18 +586,18 @@ typedef struct kiln_host_info {
 typedef struct kiln_backend_header {
   uint64_t struct_size;
   const kiln_ext* next;
-  uint64_t magic;            /* KILN_BACKEND_MAGIC */
-  uint32_t abi_major;        /* frozen for ever from the start to sanitizer */
+  uint64_t magic; /* KILN_BACKEND_MAGIC */
+  uint32_t abi_major; /* frozen for ever from the start to sanitizer */
   uint32_t abi_minor_lowest; /* the range of minors that the plugin can serve */
   uint32_t abi_minor_highest;
   uint32_t sanitizer;
   /* [a-z][a-z0-9_]*, at most 64 bytes. Users can select the plugin by this name only if
    * its file is libkiln_<name>.so beside the host's library. Any other is selected by its path. */
   kiln_string name;
-  kiln_string version;   /* of the plugin */
-  kiln_string build_id;  /* two builds that may compile differently differ in it */
+  kiln_string version; /* of the plugin */
+  kiln_string build_id; /* two builds that may compile differently differ in it */
   kiln_string toolchain; /* compiler and C++ library, information only */
-  uint64_t features;     /* KILN_FEATURE_... */
+  uint64_t features; /* KILN_FEATURE_... */
   uint64_t required_api_size; /* bytes of kiln_backend_api that the plugin fills */
   const kiln_backend_api* api;
 } kiln_backend_header;
@@ -610,7 +610,8 @@ typedef struct kiln_backend_header {
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-uint32_t kiln_backend_query(const kiln_host_info* host, const kiln_backend_header** header);
+uint32_t
+kiln_backend_query(const kiln_host_info* host, const kiln_backend_header** header);
 typedef uint32_t (*kiln_backend_query_fn)(const kiln_host_info*, const kiln_backend_header**);
 
 /* ---- Sizes in this version (64-bit); a mistake fails every build ---- */

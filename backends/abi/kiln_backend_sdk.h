@@ -354,8 +354,8 @@ struct Plugin {
 
 /// Defines the entry of the plugin that `plugin` (a name at namespace scope with linkage)
 /// describes.
-#define KILN_BACKEND_ENTRY(plugin)                                                             \
-  extern "C" __attribute__((visibility("default"))) std::uint32_t kiln_backend_query(          \
-      const kiln_host_info* host, const kiln_backend_header** header) {                        \
-    return ::kiln::sdk::detail::answer_query<plugin>(host, header);                            \
+#define KILN_BACKEND_ENTRY(plugin)                                                    \
+  extern "C" __attribute__((visibility("default"))) std::uint32_t kiln_backend_query( \
+      const kiln_host_info* host, const kiln_backend_header** header) {               \
+    return ::kiln::sdk::detail::answer_query<plugin>(host, header);                   \
   }

@@ -9,8 +9,8 @@ namespace detail {
 
 inline void require_tensor(std::uint32_t dtype, const kiln_dims& dims) {
   if (abi::dtype_size(dtype) == 0) {
-    throw Failure(KILN_CODE_INVALID_ARGUMENT, "element type " + std::to_string(dtype) +
-                                                  " is not known");
+    throw Failure(KILN_CODE_INVALID_ARGUMENT,
+                  "element type " + std::to_string(dtype) + " is not known");
   }
   if (dims.rank != 0 && dims.data == nullptr) {
     throw Failure(KILN_CODE_INVALID_ARGUMENT, "dims are null");

@@ -170,8 +170,7 @@ kiln_proc get_proc(kiln_string name) noexcept {
     return reinterpret_cast<kiln_proc>(static_cast<kiln_instance_passes_v1_fn>(instance_passes));
   }
   if (wanted == KILN_PROC_OPTION_NAMES && kPlugin.option_names != nullptr) {
-    return reinterpret_cast<kiln_proc>(
-        static_cast<kiln_option_names_v1_fn>(option_names<kPlugin>));
+    return reinterpret_cast<kiln_proc>(static_cast<kiln_option_names_v1_fn>(option_names<kPlugin>));
   }
   return nullptr;
 }

@@ -86,8 +86,8 @@ inline kiln_error* current_error() noexcept {
                               "out of memory: more elements than a container can hold"));
     } catch (const std::exception& other) {
       const std::string text = other.what();
-      return to_error(Failure(KILN_CODE_INTERNAL,
-                              text.empty() ? "an exception without a text" : text));
+      return to_error(
+          Failure(KILN_CODE_INTERNAL, text.empty() ? "an exception without a text" : text));
     } catch (...) {
       return to_error(Failure(KILN_CODE_INTERNAL, "an exception of unknown type"));
     }
@@ -118,8 +118,7 @@ inline void error_read(const kiln_error* error, kiln_error_info* out) noexcept {
   if (error == nullptr || error == out_of_memory_error()) {
     info.message = abi::string_of("out of memory");
   } else {
-    const auto* object =
-        static_cast<const ErrorObject*>(static_cast<const void*>(error));
+    const auto* object = static_cast<const ErrorObject*>(static_cast<const void*>(error));
     const Failure& failure = object->failure;
     info.code = failure.code();
     info.retryable = failure.retryable ? 1 : 0;

@@ -169,8 +169,7 @@ class Elements {
     require_range(array.data, array.count, KILN_MAX_COUNT, "elements", name);
     const std::uint64_t stride = array.element_stride;
     if (stride < 2 * sizeof(void*) || stride > kMaxStructSize || stride % alignof(T) != 0) {
-      throw BrokenStruct(std::string("array of ") + name + " has stride " +
-                         std::to_string(stride));
+      throw BrokenStruct(std::string("array of ") + name + " has stride " + std::to_string(stride));
     }
     if (reinterpret_cast<std::uintptr_t>(array.data) % alignof(T) != 0) {
       throw BrokenStruct(std::string("array of ") + name + " is not aligned");

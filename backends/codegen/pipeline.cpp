@@ -60,8 +60,8 @@ bool expand_composites(Compilation& c) {
 bool update_rows(Compilation& c) {
   std::vector<VariableUpdate> updates;
   for (const InputOutputAlias& one : c.updates) {
-    updates.push_back({static_cast<std::size_t>(one.result),
-                       static_cast<std::size_t>(one.argument)});
+    updates.push_back(
+        {static_cast<std::size_t>(one.result), static_cast<std::size_t>(one.argument)});
   }
   std::vector<ir::Value> next = update_rows(c.results, c.arguments, updates, c.library);
   const bool changed = next != c.results;
@@ -317,14 +317,14 @@ std::span<const CodegenPass> pipeline() { return kPipeline; }
 
 void run_pipeline(Compilation& compilation, const PipelineOptions& options) {
   rewrite::run_passes(
-      kPipeline, options.disabled,
-      [&](const CodegenPass& pass) { return pass.run(compilation); },
+      kPipeline, options.disabled, [&](const CodegenPass& pass) { return pass.run(compilation); },
       [&](const CodegenPass& pass) {
         try {
           pass.verify(compilation);
         } catch (const InternalError& error) {
-          throw InternalError("function", "", text("after ", pass.name, ": ", error.message(),
-                                                   "; please report this"));
+          throw InternalError(
+              "function", "",
+              text("after ", pass.name, ": ", error.message(), "; please report this"));
         }
       },
       [&](const CodegenPass& pass, const rewrite::PassRun& run) {

@@ -109,8 +109,7 @@ std::optional<std::string> CpuLibrary::rejection_of_convolution(const ir::Node& 
     return text("convolutions are computed only in float32, not in ", dtype);
   }
   if (attrs.sizes.empty() || attrs.sizes.size() > kMaxAxes) {
-    return text("convolutions take 1 to ", kMaxAxes, " spatial axes, not ",
-                attrs.sizes.size());
+    return text("convolutions take 1 to ", kMaxAxes, " spatial axes, not ", attrs.sizes.size());
   }
   if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
   return std::nullopt;

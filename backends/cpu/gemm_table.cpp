@@ -237,9 +237,8 @@ bool is_met(Whether wanted, bool value) {
 
 bool has(const GemmRow& row, const codegen::MatmulShape& p, RhsUse use, GemmIsa isa) {
   return row.isas.has(isa) && row.uses.has(use) && row.dtypes.has(p.dtype) &&
-         is_met(row.lhs_transposed, p.lhs_k != 1) &&
-         is_met(row.rhs_transposed, p.rhs_n != 1) && row.m.has(p.m) && row.k.has(p.k) &&
-         row.result_elements.has(p.m * p.n) &&
+         is_met(row.lhs_transposed, p.lhs_k != 1) && is_met(row.rhs_transposed, p.rhs_n != 1) &&
+         row.m.has(p.m) && row.k.has(p.k) && row.result_elements.has(p.m * p.n) &&
          row.rhs_bytes.has(p.k * p.n * static_cast<std::int64_t>(dtype_bytes(p.dtype))) &&
          (!row.contiguous_k || (p.lhs_k == 1 && p.rhs_k == 1));
 }

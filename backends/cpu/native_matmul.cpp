@@ -107,8 +107,8 @@ class NativeHalfMatmul final : public codegen::PreparedMatmul {
 bool has_native_gemm(DType dtype) { return dtype_bytes(dtype) >= 4 || is_float(dtype); }
 
 std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen::MatmulShape& p,
-                                                                   RhsForm form, GemmIsa isa,
-                                                                   std::string reason) {
+                                                                  RhsForm form, GemmIsa isa,
+                                                                  std::string reason) {
   const auto make = [&]<class Matmul>(std::type_identity<Matmul>) {
     return std::make_shared<Matmul>(p, form, isa, std::move(reason));
   };

@@ -73,8 +73,7 @@ class CpuTarget final : public codegen::HostTarget {
     return functions;
   }
   bool wants_code_dumped(const codegen::Dumps& dumps) const override {
-    return dumps.wanted("llvm-ir") || dumps.wanted("llvm-ir-optimized") ||
-           dumps.wanted("assembly");
+    return dumps.wanted("llvm-ir") || dumps.wanted("llvm-ir-optimized") || dumps.wanted("assembly");
   }
 
   codegen::HostLibrary* library() override { return &library_; }

@@ -47,8 +47,8 @@ class PointwiseGradient final : public codegen::PreparedConvolution {
     const std::int64_t work = whole_.m * whole_.n * whole_.k;
     const std::int64_t wanted = std::clamp(work / kPartWork, std::int64_t{1}, kMaxParts);
     // Rows of x^T are not contiguous: its matmul is divided into columns if these suffice.
-    const bool by_rows = whole_.m >= whole_.n &&
-                         (role_ == ConvRole::Input || whole_.n < wanted * kColumns);
+    const bool by_rows =
+        whole_.m >= whole_.n && (role_ == ConvRole::Input || whole_.n < wanted * kColumns);
     const std::int64_t extent = by_rows ? whole_.m : whole_.n;
     const std::int64_t unit = by_rows ? kRows : kColumns;
     const std::int64_t size = ceil_div(ceil_div(extent, wanted), unit) * unit;
@@ -72,9 +72,9 @@ class PointwiseGradient final : public codegen::PreparedConvolution {
     const Part& part = parts_[part_index];
     const float* lhs = role_ == ConvRole::Input ? second : first;
     const float* rhs = role_ == ConvRole::Input ? first : second;
-    part.matmul->run(lhs + part.lhs, rhs + part.rhs, nullptr, result + part.result,
-                     static_cast<std::byte*>(scratch) +
-                         static_cast<std::int64_t>(part_index) * part_scratch_);
+    part.matmul->run(
+        lhs + part.lhs, rhs + part.rhs, nullptr, result + part.result,
+        static_cast<std::byte*>(scratch) + static_cast<std::int64_t>(part_index) * part_scratch_);
   }
 
  private:

@@ -38,8 +38,8 @@ std::int64_t parse_integer(const Setting& setting, std::int64_t min, std::int64_
                            const std::string& wanted) {
   const std::optional<std::int64_t> number = integer_of(setting.value);
   if (!number || *number < min || *number > max) {
-    throw bad_value(setting, wanted + " from " + std::to_string(min) + " to " +
-                                 std::to_string(max));
+    throw bad_value(setting,
+                    wanted + " from " + std::to_string(min) + " to " + std::to_string(max));
   }
   return *number;
 }

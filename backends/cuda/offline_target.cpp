@@ -40,9 +40,8 @@ class OfflineTarget final : public Target {
     const CompiledKernels compiled = compile_kernels(
         lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
     dump_sass(compiled.cubin, *compiler_, dumps, host);
-    dumps.hand_over("graph", "", [&] {
-      return print_launches({lowered, compiled.schedules, kGrid}, nullptr);
-    });
+    dumps.hand_over("graph", "",
+                    [&] { return print_launches({lowered, compiled.schedules, kGrid}, nullptr); });
   }
   int architecture() const { return architecture_; }
 

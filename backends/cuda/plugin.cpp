@@ -107,8 +107,8 @@ void probe_offline(const CudaOptions& options, sdk::ProbeReport& report) {
   open_offline_compiler(options, report.details);
   const std::string& source = options.architecture_source;
   report.score = 0;
-  report.reason = "compiles for sm_" + std::to_string(options.architecture) +
-                  " only (dumps), as " + source + " is set; calls need " + source + " unset";
+  report.reason = "compiles for sm_" + std::to_string(options.architecture) + " only (dumps), as " +
+                  source + " is set; calls need " + source + " unset";
   try {
     api::open_driver(options.driver, report.details);
   } catch (const sdk::Failure& failure) {

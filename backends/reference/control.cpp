@@ -75,13 +75,13 @@ Results run_host_call(const Context& c) {
   Results results;
   std::vector<kiln_view> inputs, outputs;
   for (std::size_t i = 1; i < c.x.size(); ++i) {
-    inputs.push_back(sdk::view(static_cast<std::uint32_t>(c.x[i].dtype), c.x[i].dims,
-                               c.x[i].data.get()));
+    inputs.push_back(
+        sdk::view(static_cast<std::uint32_t>(c.x[i].dtype), c.x[i].dims, c.x[i].data.get()));
   }
   for (std::size_t i = 0; i < c.node.types.size(); ++i) results.push_back(c.result(i));
   for (Tensor& result : results) {
-    outputs.push_back(sdk::view(static_cast<std::uint32_t>(result.dtype), result.dims,
-                                result.data.get()));
+    outputs.push_back(
+        sdk::view(static_cast<std::uint32_t>(result.dtype), result.dims, result.data.get()));
   }
   const auto* payload = reinterpret_cast<const std::byte*>(attrs.payload.data());
   c.run.host->host_call(c.run.host_call_context, attrs.function, {payload, attrs.payload.size()},

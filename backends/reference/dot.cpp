@@ -37,8 +37,8 @@ std::vector<Wide> packed(const Tensor& x, const ir::Ints& labels,
   Sizes dims, moved;
   for (const ir::Ints* group : groups) {
     for (std::int64_t label : *group) {
-      const auto axis = static_cast<std::size_t>(
-          std::find(labels.begin(), labels.end(), label) - labels.begin());
+      const auto axis =
+          static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
       dims.push_back(x.dims[axis]);
       moved.push_back(strides[axis]);
     }

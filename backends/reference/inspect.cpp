@@ -32,8 +32,8 @@ std::string line_of(const Interpretation& program, const Step& step) {
   const ir::Origin origin = program.module.origin_of(node);
   std::vector<std::size_t> results;
   for (std::size_t i = 0; i < node.types.size(); ++i) results.push_back(step.first_result + i);
-  std::string line = text(slots(results), " = ", def(node).name, "(", slots(step.operands), ") : ",
-                          join_text(node.types, ", "), "  # ", origin.function);
+  std::string line = text(slots(results), " = ", def(node).name, "(", slots(step.operands),
+                          ") : ", join_text(node.types, ", "), "  # ", origin.function);
   if (origin.where.known()) line += text(" at ", origin.where.file, ":", origin.where.line);
   return line;
 }

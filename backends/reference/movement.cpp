@@ -69,7 +69,7 @@ Results run_pad(const Context& c) {
   Tensor y = c.result();
   const Sizes low = c.run.evaluate(attrs.low);
   copy_from_strided(y.data.get(), c.x[1].data.get(), y.dims, Sizes(y.dims.size(), 0),
-               y.element_bytes());
+                    y.element_bytes());
   Sizes strides = strides_of(y.dims);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < low.size(); ++i) {

@@ -54,8 +54,8 @@ class ResultWriter {
                                  tensor.dims.begin(), tensor.dims.end());
     if (!fits) {
       throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                         text("the buffer given for a result has another type than ",
-                              tensor.dtype, "[", join_text(tensor.dims, ","), "]"));
+                         text("the buffer given for a result has another type than ", tensor.dtype,
+                              "[", join_text(tensor.dims, ","), "]"));
     }
   }
   void write() {
@@ -110,8 +110,8 @@ class Interpreter final : public sdk::Executable {
     std::vector<ResultWriter> writers;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool output = i < call.outputs.size();
-      writers.emplace_back(results[i], output ? call.outputs[i]
-                                              : call.updates[i - call.outputs.size()]);
+      writers.emplace_back(results[i],
+                           output ? call.outputs[i] : call.updates[i - call.outputs.size()]);
     }
     for (ResultWriter& writer : writers) writer.write();
     return nullptr;
@@ -163,9 +163,9 @@ class Interpreter final : public sdk::Executable {
       fits = type.dims[axis] == ir::Dim(buffer.dims()[axis]);
     }
     if (fits) return;
-    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
-                       text("the buffer of state ", i, " does not have the type ", type,
-                            " of its variable"));
+    throw sdk::Failure(
+        KILN_CODE_INVALID_ARGUMENT,
+        text("the buffer of state ", i, " does not have the type ", type, " of its variable"));
   }
 
   [[noreturn]] void mismatch(std::size_t input) const {

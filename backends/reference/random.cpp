@@ -38,8 +38,8 @@ Results run_random(const Context& c) {
   for (std::int64_t i = 0; i < y.count; ++i) {
     const auto element = static_cast<std::uint64_t>(i);
     const r123::Philox4x32::ctr_type counter = {{low(element),
-                                                 high(element) ^ low(c.run.call_counter),
-                                                 low(draw), high(draw) ^ low(stream >> 1)}};
+                                                 high(element) ^ low(c.run.call_counter), low(draw),
+                                                 high(draw) ^ low(stream >> 1)}};
     const auto drawn = philox(counter, key);
     values[element] = uniform(y.dtype, drawn[first], drawn[first + 1]);
   }

@@ -15,9 +15,9 @@ namespace {
 constexpr auto kAlignment = std::align_val_t(64);
 
 [[noreturn]] void no_memory(const Sizes& dims, DType dtype, const std::string& size) {
-  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-                     text("no memory for ", dtype, "[", join_text(dims, ","), "], which is ", size,
-                          " bytes"));
+  throw sdk::Failure(
+      KILN_CODE_RESOURCE_EXHAUSTED,
+      text("no memory for ", dtype, "[", join_text(dims, ","), "], which is ", size, " bytes"));
 }
 
 /// The product of the dims; nullopt if it overflows 63 bits. A dim of

@@ -38,7 +38,7 @@ Results run_window(const Context& c) {
   Tensor y = c.result();
   check_within(x.dims, y.dims, a.axes, a.strides, a.dilations);
   copy_from_strided(y.data.get(), x.data.get(), y.dims,
-               windowed_strides(x.dims, a.axes, a.strides, a.dilations), y.element_bytes());
+                    windowed_strides(x.dims, a.axes, a.strides, a.dilations), y.element_bytes());
   return {y};
 }
 

@@ -62,8 +62,8 @@ Activity find_activity(const ir::ScanAttrs& attrs, const std::vector<bool>& want
   }
   Activity activity;
   for (std::size_t c = 0; c < carries; ++c) {
-    const bool active = varied[first_carry + c] && useful[c] &&
-                        is_float(attrs.body->results[c].dtype());
+    const bool active =
+        varied[first_carry + c] && useful[c] && is_float(attrs.body->results[c].dtype());
     activity.carries.push_back(active);
   }
   return activity;

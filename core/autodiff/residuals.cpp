@@ -108,7 +108,7 @@ class ResidualChooser {
 
   std::vector<const Node*> order_;  // of all nodes under the gradients, operands first
   const ValueSet& available_;
-  std::unordered_set<const Node*> backward_;   // depend on a cotangent
+  std::unordered_set<const Node*> backward_;  // depend on a cotangent
   std::unordered_set<const Node*> invariant_;  // depend on available parameters only
   ValueSet needed_;  // forward values that the backward body, or a rematerialised value, uses
   std::vector<Value> stored_;

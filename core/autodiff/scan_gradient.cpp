@@ -127,8 +127,8 @@ class ScanGradient {
     }
     const ir::LambdaBuilder backward(types);
     const ir::Closure closure =
-        backward.close(backward_results(backward.parameters(), carry.size()),
-                       ir::kAfterStepNumber, capture_policy());
+        backward.close(backward_results(backward.parameters(), carry.size()), ir::kAfterStepNumber,
+                       capture_policy());
     return operand_cotangents(
         ir::make_scan(closure, carry, stacked, attrs_.length, !attrs_.reverse));
   }
@@ -140,10 +140,8 @@ class ScanGradient {
     for (const Value& dy : g_.dy) {
       if (dy) outer.push_back(dy);
     }
-    return {.is_created_inside =
-                [is_outer = ir::reached_from(outer)](const ir::Node& node) {
-                  return !is_outer(node);
-                },
+    return {.is_created_inside = [is_outer = ir::reached_from(outer)](
+                                     const ir::Node& node) { return !is_outer(node); },
             .is_outside = ir::one_of(outer),
             .always_runs = ir::has_step(attrs_.length),
             .guards = attrs_.body->guards};
@@ -190,9 +188,9 @@ class ScanGradient {
   ir::LambdaBuilder forward_;
   std::optional<ir::LambdaBuilder> cotangents_;
   std::size_t consts_ = 0, carry_ = 0, xs_ = 0;
-  std::vector<Value> results_;                      // of the body on forward_'s parameters
-  std::vector<std::size_t> active_;                 // carries
-  std::vector<std::size_t> given_ys_;               // results with a cotangent
+  std::vector<Value> results_;  // of the body on forward_'s parameters
+  std::vector<std::size_t> active_;  // carries
+  std::vector<std::size_t> given_ys_;  // results with a cotangent
   std::vector<std::size_t> wanted_consts_, wanted_xs_;  // operands
   std::vector<Value> step_, residuals_, stored_;
 };

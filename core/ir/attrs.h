@@ -104,8 +104,7 @@ struct ParameterAttrs {
   Type type;
   static constexpr auto fields() {
     return std::tuple{field("index", &ParameterAttrs::index),
-                      field("scope", &ParameterAttrs::scope),
-                      field("type", &ParameterAttrs::type)};
+                      field("scope", &ParameterAttrs::scope), field("type", &ParameterAttrs::type)};
   }
   bool operator==(const ParameterAttrs&) const = default;
 };
@@ -283,8 +282,7 @@ struct WindowAttrs {
   Ints strides, dilations;
   static constexpr auto fields() {
     return std::tuple{field("axes", &WindowAttrs::axes), field("counts", &WindowAttrs::counts),
-                      field("sizes", &WindowAttrs::sizes),
-                      field("strides", &WindowAttrs::strides),
+                      field("sizes", &WindowAttrs::sizes), field("strides", &WindowAttrs::strides),
                       field("dilations", &WindowAttrs::dilations)};
   }
   bool operator==(const WindowAttrs&) const = default;
@@ -320,10 +318,11 @@ struct ConvAttrs {
   Dims low, high, sizes;
   Dim groups = 1;
   static constexpr auto fields() {
-    return std::tuple{field("role", &ConvAttrs::role), field("strides", &ConvAttrs::strides),
-                      field("dilations", &ConvAttrs::dilations), field("low", &ConvAttrs::low),
-                      field("high", &ConvAttrs::high), field("sizes", &ConvAttrs::sizes),
-                      field("groups", &ConvAttrs::groups)};
+    return std::tuple{
+        field("role", &ConvAttrs::role),           field("strides", &ConvAttrs::strides),
+        field("dilations", &ConvAttrs::dilations), field("low", &ConvAttrs::low),
+        field("high", &ConvAttrs::high),           field("sizes", &ConvAttrs::sizes),
+        field("groups", &ConvAttrs::groups)};
   }
   bool operator==(const ConvAttrs&) const = default;
 };

@@ -53,9 +53,8 @@ std::size_t hash(const Attrs& attrs) {
   // A variable is identified by its id alone; its name is not part of the structure.
   if (const auto* variable = std::get_if<VariableAttrs>(&attrs)) return hash_of(variable->id);
   std::size_t hash = attrs.index();
-  for_each_field(attrs, [&](const char*, const auto& member) {
-    hash = hash * 16777619u + hash_of(member);
-  });
+  for_each_field(
+      attrs, [&](const char*, const auto& member) { hash = hash * 16777619u + hash_of(member); });
   return hash;
 }
 

@@ -37,7 +37,7 @@ class Dim {
  public:
   Dim() = default;
   Dim(std::int64_t value) : value_(value) {}  // NOLINT: an integer is a dimension
-  Dim(int value) : value_(value) {}           // NOLINT
+  Dim(int value) : value_(value) {}  // NOLINT
 
   /// A new symbol, different from all others in the process. Thread-safe.
   static Dim fresh(std::string name);
@@ -92,8 +92,8 @@ struct DimAtom {
 
   std::variant<Symbol, DimOperation> form;
   std::size_t hash = 0;
-  bool is_nonnegative = true;    // known to be, for all values of the symbols
-  std::uint32_t depth = 0;       // of nested operations; 0: a symbol
+  bool is_nonnegative = true;  // known to be, for all values of the symbols
+  std::uint32_t depth = 0;  // of nested operations; 0: a symbol
   std::uint32_t operations = 0;  // counted at every use; UINT32_MAX: as many or more
 };
 using DimAtomRef = std::shared_ptr<const DimAtom>;
@@ -107,7 +107,7 @@ struct DimExpr {
   std::int64_t constant = 0;
   std::vector<DimTerm> terms;
   std::size_t hash = 0;
-  std::uint32_t depth = 0, operations = 0;                // as in DimAtom
+  std::uint32_t depth = 0, operations = 0;  // as in DimAtom
   mutable std::shared_ptr<const DimExpr> next_released{};  // owned by ~DimAtom
 };
 

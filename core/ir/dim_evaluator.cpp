@@ -85,7 +85,7 @@ std::int64_t DimEvaluator::operator()(std::span<const std::int64_t> values) cons
 
 std::int64_t DimEvaluator::run(std::span<const std::int64_t> values,
                                std::span<std::int64_t> stack) const {
-  std::size_t top = 0;     // the next free entry
+  std::size_t top = 0;  // the next free entry
   bool overflows = false;  // the product on top of the stack, unless a later factor is 0
   for (const Step& step : steps_) {
     const auto index = static_cast<std::size_t>(step.number);

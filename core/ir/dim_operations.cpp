@@ -26,9 +26,7 @@ bool is_known_nonnegative(const DimOperation& operation) {
 }
 
 std::uint32_t depth_of(const Dim& dim) { return dim.is_static() ? 0 : dim.expr()->depth; }
-std::uint64_t operations_in(const Dim& dim) {
-  return dim.is_static() ? 0 : dim.expr()->operations;
-}
+std::uint64_t operations_in(const Dim& dim) { return dim.is_static() ? 0 : dim.expr()->operations; }
 
 /// a / b if b is a single term that divides every term of a; else nothing.
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
@@ -209,8 +207,7 @@ std::optional<Dim> as_extremum(const Dim& dim) {
 
 }  // namespace
 
-DimAtom::DimAtom(const Symbol& symbol)
-    : form(symbol), hash(std::hash<std::int64_t>()(symbol.id)) {}
+DimAtom::DimAtom(const Symbol& symbol) : form(symbol), hash(std::hash<std::int64_t>()(symbol.id)) {}
 
 DimAtom::DimAtom(DimOperation operation)
     : hash(operation.left.hash() * 31 + operation.right.hash() * 17 +

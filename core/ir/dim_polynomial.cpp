@@ -102,9 +102,8 @@ DimTerm product(const DimTerm& x, const DimTerm& y) {
   if (term.factors.size() > kMaxDimFactors) {
     checked::reject(text("a dimension is a product of more than ", kMaxDimFactors, " sizes"));
   }
-  std::sort(term.factors.begin(), term.factors.end(), [](const DimAtomRef& p, const DimAtomRef& q) {
-    return compare_atoms(*p, *q) < 0;
-  });
+  std::sort(term.factors.begin(), term.factors.end(),
+            [](const DimAtomRef& p, const DimAtomRef& q) { return compare_atoms(*p, *q) < 0; });
   return term;
 }
 

@@ -26,12 +26,13 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
   add(right, right_name, right_value);
   // A guard of op Broadcast has the message "size n of axis 0 is not m". If one of the sizes is 1
   // in this call, the user may expect that it broadcasts.
-  const bool is_one = (left_value == 1 && !left.is_static()) ||
-                      (right_value == 1 && !right.is_static());
+  const bool is_one =
+      (left_value == 1 && !left.is_static()) || (right_value == 1 && !right.is_static());
   const std::size_t axis = message.find(" of axis ");
   const bool is_broadcast = axis != message.npos && message.find(" is not ", axis) != message.npos;
-  const char* const hint = "; unknown sizes do not broadcast: where one should, declare it as 1 or "
-                           "use pattern_broadcast";
+  const char* const hint =
+      "; unknown sizes do not broadcast: where one should, declare it as 1 or "
+      "use pattern_broadcast";
   return text(message, "; in this call ", values, is_one && is_broadcast ? hint : "");
 }
 

@@ -17,7 +17,7 @@ struct Guard {
   enum class Kind : std::int64_t { Equal, LessEqual } kind = Kind::Equal;
   Dim left, right;
   std::string message;  // of the error, in terms of the user's operands
-  Origin origin;        // of the node that demands it
+  Origin origin;  // of the node that demands it
 
   /// Compares kind, dims and message, not the origin.
   bool operator==(const Guard& other) const;

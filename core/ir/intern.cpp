@@ -119,10 +119,8 @@ void InternTable::note_origin(const Node& node, Origin origin) {
 
 NodeRef InternTable::find(Op op, const Attrs& attrs, std::span<const Value> operands,
                           Origin origin) {
-  const Key key{.op = op,
-                .attrs = &attrs,
-                .operands = operands,
-                .hash = hash_node(op, attrs, operands)};
+  const Key key{
+      .op = op, .attrs = &attrs, .operands = operands, .hash = hash_node(op, attrs, operands)};
   Shard& shard = shard_of(key.hash);
   const std::lock_guard lock(shard.mutex);
   return find(shard, key, origin);

@@ -38,9 +38,8 @@ std::vector<const Node*> topological_order(std::span<const Value> roots, const S
 bool reaches(std::span<const Value> roots, Op op) {
   for (const Node* node : topological_order(roots)) {
     bool found = node->op == op;
-    for_each_lambda(*node, [&](const Lambda& lambda) {
-      found = found || reaches(lambda.results, op);
-    });
+    for_each_lambda(*node,
+                    [&](const Lambda& lambda) { found = found || reaches(lambda.results, op); });
     if (found) return true;
   }
   return false;

@@ -8,8 +8,8 @@ namespace {
 
 std::size_t hash_of(const Guard& guard) {
   std::size_t hash = std::hash<std::string>()(guard.message);
-  for (const std::size_t part : {guard.left.hash(), guard.right.hash(),
-                                 static_cast<std::size_t>(guard.kind)}) {
+  for (const std::size_t part :
+       {guard.left.hash(), guard.right.hash(), static_cast<std::size_t>(guard.kind)}) {
     hash = hash * 1000003 + part;
   }
   return hash;

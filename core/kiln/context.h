@@ -41,8 +41,7 @@ KILN_API void set_floatx(const StringArgument& floatx, Where where = Where::here
 /// Sets the default layout of images. Errors: ValueError unless it is one of those two.
 ///     K::set_image_data_format("channels_first");
 ///     K::image_data_format();  // channels_first
-KILN_API void set_image_data_format(const StringArgument& data_format,
-                                    Where where = Where::here());
+KILN_API void set_image_data_format(const StringArgument& data_format, Where where = Where::here());
 /// Returns the default layout of images by its old name: "tf" for channels_last, "th" for
 /// channels_first.
 /// Errors: those of epsilon.

@@ -17,10 +17,10 @@
 namespace kiln {
 
 struct ConvOptions {
-  Steps strides = 1;                               ///< positive
-  StringArgument padding = "valid";                ///< "valid", "same"; for conv1d also "causal"
+  Steps strides = 1;  ///< positive
+  StringArgument padding = "valid";  ///< "valid", "same"; for conv1d also "causal"
   std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
-  Steps dilation_rate = 1;                         ///< positive
+  Steps dilation_rate = 1;  ///< positive
 };
 
 /// Returns the 1-D convolution y[b, i, f] = sum over k, c of x[b, i s + k d, c] kernel[k, c, f]. x:
@@ -64,12 +64,12 @@ KILN_API Tensor conv3d(const Operand& x, const Operand& kernel, const ConvOption
 ///     const auto kernel = K::reshape(K::constant({1., 10., 100.}), {1, 3, 1, 1});
 ///     const auto y = K::conv2d_transpose(x, kernel, {1, 1, 5, 1}, {.strides = 2});
 ///     K::eval(K::flatten(y));  // [ 1. 10. 102. 20. 200.]
-KILN_API Tensor conv2d_transpose(const Operand& x, const Operand& kernel,
-                                 const Shape& output_shape, const ConvOptions& options = {});
+KILN_API Tensor conv2d_transpose(const Operand& x, const Operand& kernel, const Shape& output_shape,
+                                 const ConvOptions& options = {});
 
 struct Conv3dTransposeOptions {
-  Steps strides = 1;                               ///< positive
-  StringArgument padding = "valid";                ///< "valid" or "same"
+  Steps strides = 1;  ///< positive
+  StringArgument padding = "valid";  ///< "valid" or "same"
   std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
 };
 /// Returns the transposed 3-D convolution: conv2d_transpose for volumes, without dilation. kernel:
@@ -78,8 +78,7 @@ struct Conv3dTransposeOptions {
 ///     const auto x = K::zeros({1, 2, 2, 2, 4}), kernel = K::zeros({3, 3, 3, 1, 4});
 ///     const auto y = K::conv3d_transpose(x, kernel, {1, 5, 5, 5, 1}, {.strides = 2});
 ///     K::int_shape(y);  // {1, 5, 5, 5, 1}
-KILN_API Tensor conv3d_transpose(const Operand& x, const Operand& kernel,
-                                 const Shape& output_shape,
+KILN_API Tensor conv3d_transpose(const Operand& x, const Operand& kernel, const Shape& output_shape,
                                  const Conv3dTransposeOptions& options = {});
 
 /// Returns the depthwise 2-D convolution: each channel is convolved separately. x: as for conv2d;
@@ -99,8 +98,7 @@ KILN_API Tensor depthwise_conv2d(const Operand& x, const Operand& depthwise_kern
 ///     const auto x = K::zeros({1, 4, 4, 2}), depthwise = K::zeros({3, 3, 2, 1});
 ///     K::int_shape(K::separable_conv2d(x, depthwise, K::zeros({1, 1, 2, 8})));  // {1, 2, 2, 8}
 KILN_API Tensor separable_conv2d(const Operand& x, const Operand& depthwise_kernel,
-                                 const Operand& pointwise_kernel,
-                                 const ConvOptions& options = {});
+                                 const Operand& pointwise_kernel, const ConvOptions& options = {});
 
 /// Returns the separable 1-D convolution: separable_conv2d for sequences, with kernels (k,
 /// channels, multiplier) and (1, channels * multiplier, filters).
@@ -108,8 +106,7 @@ KILN_API Tensor separable_conv2d(const Operand& x, const Operand& depthwise_kern
 ///     const auto x = K::zeros({1, 4, 2}), depthwise = K::zeros({3, 2, 1});
 ///     K::int_shape(K::separable_conv1d(x, depthwise, K::zeros({1, 2, 8})));  // {1, 2, 8}
 KILN_API Tensor separable_conv1d(const Operand& x, const Operand& depthwise_kernel,
-                                 const Operand& pointwise_kernel,
-                                 const ConvOptions& options = {});
+                                 const Operand& pointwise_kernel, const ConvOptions& options = {});
 
 struct LocalConvOptions {
   std::optional<StringArgument> data_format = {};  ///< unset: image_data_format()
@@ -123,9 +120,8 @@ struct LocalConvOptions {
 ///     const auto x = K::reshape(K::constant({1., 2., 3.}), {1, 3, 1});
 ///     const auto kernel = K::reshape(K::constant({1., 10., 2., 20.}), {2, 2, 1});
 ///     K::eval(K::flatten(K::local_conv1d(x, kernel, 2, 1)));  // [21. 64.]
-KILN_API Tensor local_conv1d(const Operand& inputs, const Operand& kernel,
-                             const Steps& kernel_size, const Steps& strides,
-                             const LocalConvOptions& options = {});
+KILN_API Tensor local_conv1d(const Operand& inputs, const Operand& kernel, const Steps& kernel_size,
+                             const Steps& strides, const LocalConvOptions& options = {});
 
 /// Returns a locally connected 2-D convolution: local_conv1d for images. inputs: as for conv2d;
 /// kernel: (rows * columns of output_shape, k1 * k2 * channels, filters). The result is in
@@ -134,8 +130,8 @@ KILN_API Tensor local_conv1d(const Operand& inputs, const Operand& kernel,
 /// Errors: those of local_conv1d.
 ///     const auto x = K::zeros({1, 3, 3, 1}), kernel = K::zeros({4, 4, 8});
 ///     K::int_shape(K::local_conv2d(x, kernel, 2, 1, {2, 2}));  // {1, 2, 2, 8}
-KILN_API Tensor local_conv2d(const Operand& inputs, const Operand& kernel,
-                             const Steps& kernel_size, const Steps& strides,
-                             const Steps& output_shape, const LocalConvOptions& options = {});
+KILN_API Tensor local_conv2d(const Operand& inputs, const Operand& kernel, const Steps& kernel_size,
+                             const Steps& strides, const Steps& output_shape,
+                             const LocalConvOptions& options = {});
 
 }  // namespace kiln

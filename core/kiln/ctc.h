@@ -26,14 +26,14 @@ KILN_API Tensor ctc_batch_cost(const Operand& y_true, const Operand& y_pred,
                                const Operand& input_length, const Operand& label_length);
 
 struct CtcDecodeOptions {
-  Flag greedy = true;            ///< take the best class of each step; else a beam search
+  Flag greedy = true;  ///< take the best class of each step; else a beam search
   WholeNumber beam_width = 100;  ///< the number of prefixes that a beam search keeps
-  WholeNumber top_paths = 1;     ///< the number of label sequences that a beam search returns
-  Flag merge_repeated = false;   ///< merge equal neighbours in the results of a beam search
+  WholeNumber top_paths = 1;  ///< the number of label sequences that a beam search returns
+  Flag merge_repeated = false;  ///< merge equal neighbours in the results of a beam search
 };
 struct [[nodiscard]] CtcDecoded {
   std::vector<Tensor> decoded;  ///< int64 (samples, longest), padded with -1; one for each path
-  Tensor log_prob;              ///< (samples, number of paths)
+  Tensor log_prob;  ///< (samples, number of paths)
 };
 
 /// Returns the most probable label sequences of each sample, and their log probabilities. y_pred:
@@ -77,7 +77,7 @@ KILN_API Tensor ctc_create_skip_idxs(const Operand& Y);
 
 struct [[nodiscard]] CtcStep {
   Tensor active_next;  ///< a scalar: the number of states that can be reached after the step
-  Tensor log_p_next;   ///< (states): their log probabilities
+  Tensor log_p_next;  ///< (states): their log probabilities
 };
 
 /// Computes one step of the forward recursion over the first `active` of the states (2n + 1). A
@@ -97,7 +97,7 @@ struct CtcPathOptions {
 };
 struct [[nodiscard]] CtcPathProbs {
   Tensor log_probs;  ///< (time, states): log probability of all paths through a state
-  Tensor mask;       ///< bool (time, states): whether there are such paths
+  Tensor mask;  ///< bool (time, states): whether there are such paths
 };
 
 /// Returns the log probability of all paths through each state at each step, by forward and

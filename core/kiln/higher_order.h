@@ -41,8 +41,8 @@ KILN_API Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOpti
 /// size); TypeError for an initializer that does not fit the dtype.
 ///     const auto append = [](const K::Tensor& a, const K::Tensor& e) { return 10 * a + e; };
 ///     K::eval(K::foldl(append, K::constant({1., 2., 3.})));  // 123.0
-KILN_API Tensor foldl(const FoldFunction& fn, const Tensor& elems,
-                      const FoldOptions& options = {}, Where where = Where::here());
+KILN_API Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options = {},
+                      Where where = Where::here());
 
 /// Folds elems from the right: returns fn(.. fn(initializer, elems[n-1]) .., elems[0]). Without an
 /// initializer the initial value is elems[n-1]. The arguments of fn are in the same order as for
@@ -50,7 +50,7 @@ KILN_API Tensor foldl(const FoldFunction& fn, const Tensor& elems,
 /// Errors: those of foldl.
 ///     const auto append = [](const K::Tensor& a, const K::Tensor& e) { return 10 * a + e; };
 ///     K::eval(K::foldr(append, K::constant({1., 2., 3.})));  // 321.0
-KILN_API Tensor foldr(const FoldFunction& fn, const Tensor& elems,
-                      const FoldOptions& options = {}, Where where = Where::here());
+KILN_API Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options = {},
+                      Where where = Where::here());
 
 }  // namespace kiln

@@ -9,7 +9,7 @@
 namespace kiln {
 
 struct BatchNormalizationOptions {
-  WholeNumber axis = -1;   ///< the axis of x to which vectors apply
+  WholeNumber axis = -1;  ///< the axis of x to which vectors apply
   double epsilon = 0.001;  ///< added to the variance
 };
 struct NormalizeBatchOptions {
@@ -17,8 +17,8 @@ struct NormalizeBatchOptions {
 };
 struct [[nodiscard]] NormalizedBatch {
   Tensor normed;  ///< the shape of x
-  Tensor mean;    ///< the mean of x over the reduction axes, which are dropped
-  Tensor var;     ///< the variance over the same axes
+  Tensor mean;  ///< the mean of x over the reduction axes, which are dropped
+  Tensor var;  ///< the variance over the same axes
 };
 
 /// Normalizes with given statistics: (x - mean) / sqrt(var + epsilon) * gamma + beta, with the

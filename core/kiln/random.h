@@ -13,19 +13,19 @@ namespace kiln {
 struct RandomNormalOptions {
   double mean = 0.0;
   double stddev = 1.0;
-  DTypeArgument dtype = {};               ///< unset: floatx()
-  std::optional<Seed> seed = {};          ///< unset: drawn from the process-wide generator
+  DTypeArgument dtype = {};  ///< unset: floatx()
+  std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
 };
 struct RandomUniformOptions {
-  double minval = 0.0;                    ///< inclusive
-  double maxval = 1.0;                    ///< exclusive
-  DTypeArgument dtype = {};               ///< unset: floatx()
-  std::optional<Seed> seed = {};          ///< unset: drawn from the process-wide generator
+  double minval = 0.0;  ///< inclusive
+  double maxval = 1.0;  ///< exclusive
+  DTypeArgument dtype = {};  ///< unset: floatx()
+  std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
 };
 struct RandomBinomialOptions {
-  double p = 0.0;                         ///< the probability of 1
-  DTypeArgument dtype = {};               ///< unset: floatx()
-  std::optional<Seed> seed = {};          ///< unset: drawn from the process-wide generator
+  double p = 0.0;  ///< the probability of 1
+  DTypeArgument dtype = {};  ///< unset: floatx()
+  std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
 };
 struct DropoutOptions {
   /// The shape of the mask, which broadcasts to x: axes of size 1 share their mask, None is the

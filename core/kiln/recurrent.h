@@ -46,8 +46,8 @@ struct RnnOptions {
 };
 
 struct [[nodiscard]] RnnResult {
-  Tensor last_output;              ///< (samples, ..)
-  Tensor outputs;                  ///< (samples, time, ..)
+  Tensor last_output;  ///< (samples, ..)
+  Tensor outputs;  ///< (samples, time, ..)
   std::vector<Tensor> new_states;  ///< after the last step
 };
 

@@ -21,8 +21,8 @@ struct ResizeImagesOptions {
 /// interpolation; TypeError for "bilinear" and a dtype that is not floating point.
 ///     const auto x = K::reshape(K::constant({1., 2.}), {1, 1, 2, 1});
 ///     K::eval(K::flatten(K::resize_images(x, 1, 2, "channels_last")));  // [1. 1. 2. 2.]
-KILN_API Tensor resize_images(const Operand& x, WholeNumber height_factor,
-                              WholeNumber width_factor, const StringArgument& data_format,
+KILN_API Tensor resize_images(const Operand& x, WholeNumber height_factor, WholeNumber width_factor,
+                              const StringArgument& data_format,
                               const ResizeImagesOptions& options = {});
 
 /// Enlarges volumes by repeating each element by the factor of each axis. x: (samples, depth, rows,

@@ -112,8 +112,8 @@ KILN_API Tensor arange(const Operand& start, const Operand& stop,
 KILN_API Tensor arange(const Operand& start, const Operand& stop, double step,
                        const ArangeOptions& options = {});
 /// A bool or a character is no step.
-template <class NoStep, std::enable_if_t<std::is_same_v<NoStep, bool> || is_character_v<NoStep>,
-                                         int> = 0>
+template <class NoStep,
+          std::enable_if_t<std::is_same_v<NoStep, bool> || is_character_v<NoStep>, int> = 0>
 Tensor arange(const Operand& start, const Operand& stop, NoStep step,
               const ArangeOptions& options = {}) = delete;
 /// One-hot encodes integers: indices (..) to (.., num_classes) of floatx(), with 1 at the index;

@@ -22,7 +22,8 @@ class StringArgument : public std::string {
   /// A null pointer is no string: name_scope(0).
   StringArgument(std::nullptr_t) = delete;  // NOLINT
   template <class Text, std::enable_if_t<std::is_convertible_v<Text, std::string> &&
-                                             !std::is_pointer_v<std::decay_t<Text>>, int> = 0>
+                                             !std::is_pointer_v<std::decay_t<Text>>,
+                                         int> = 0>
   StringArgument(Text&& text) : std::string(std::forward<Text>(text)) {}  // NOLINT
 };
 

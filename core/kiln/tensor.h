@@ -155,8 +155,8 @@ class DTypeArgument {
       : name_(is_dtype(dtype) ? std::string(dtype_name(dtype))
                               : "DType(" + std::to_string(static_cast<int>(dtype)) + ")") {}
   DTypeArgument(const char* name) : name_(name ? name : "") {}  // NOLINT
-  DTypeArgument(std::nullptr_t) = delete;                       // NOLINT: cast(x, 0)
-  DTypeArgument(std::string name) : name_(std::move(name)) {}   // NOLINT
+  DTypeArgument(std::nullptr_t) = delete;  // NOLINT: cast(x, 0)
+  DTypeArgument(std::string name) : name_(std::move(name)) {}  // NOLINT
   bool is_set() const { return name_.has_value(); }
   /// REQUIRES: is_set().
   const std::string& name() const { return *name_; }
@@ -176,14 +176,14 @@ struct NameOptions {
 class KILN_API ShapeEntry {
  public:
   template <class Integer, std::enable_if_t<is_whole_number_v<Integer>, int> = 0>
-  ShapeEntry(Integer size) : value_(saturated(size)) {}                     // NOLINT
+  ShapeEntry(Integer size) : value_(saturated(size)) {}  // NOLINT
   template <class NoWholeNumber, std::enable_if_t<is_other_number_v<NoWholeNumber>, int> = 0>
-  ShapeEntry(NoWholeNumber) = delete;                                       // NOLINT
-  ShapeEntry(NoneType none) : value_(none) {}                               // NOLINT
-  ShapeEntry(std::optional<std::int64_t> size) : ShapeEntry(None) {         // NOLINT
+  ShapeEntry(NoWholeNumber) = delete;  // NOLINT
+  ShapeEntry(NoneType none) : value_(none) {}  // NOLINT
+  ShapeEntry(std::optional<std::int64_t> size) : ShapeEntry(None) {  // NOLINT
     if (size) value_ = *size;
   }
-  ShapeEntry(const Tensor& scalar) : value_(scalar) {}                      // NOLINT
+  ShapeEntry(const Tensor& scalar) : value_(scalar) {}  // NOLINT
 
   bool is_none() const { return std::holds_alternative<NoneType>(value_); }
   bool is_tensor() const { return std::holds_alternative<Tensor>(value_); }
@@ -202,7 +202,7 @@ class KILN_API Shape {
  public:
   Shape(std::initializer_list<ShapeEntry> entries) : value_(std::vector<ShapeEntry>(entries)) {}
   Shape(std::vector<ShapeEntry> entries) : value_(std::move(entries)) {}  // NOLINT
-  Shape(const std::vector<std::int64_t>& sizes)                           // NOLINT
+  Shape(const std::vector<std::int64_t>& sizes)  // NOLINT
       : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}
   Shape(const DimVector& sizes)  // NOLINT: as Array::dims() gives
       : value_(std::vector<ShapeEntry>(sizes.begin(), sizes.end())) {}

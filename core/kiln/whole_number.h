@@ -70,7 +70,8 @@ class Flag {
   constexpr Flag(bool value) : value_(value) {}  // NOLINT: implicit on purpose
   template <class NoBool, std::enable_if_t<(std::is_arithmetic_v<NoBool> ||
                                             std::is_enum_v<NoBool> || std::is_pointer_v<NoBool>) &&
-                                               !std::is_same_v<NoBool, bool>, int> = 0>
+                                               !std::is_same_v<NoBool, bool>,
+                                           int> = 0>
   Flag(NoBool) = delete;  // NOLINT
   constexpr operator bool() const { return value_; }  // NOLINT
 

@@ -41,8 +41,8 @@ void LocalSymbols::number_symbols_of(const ir::Dim& dim) {
   const ir::Dim ordered = substitute(dim, [&](const ir::Symbol& symbol) -> std::optional<ir::Dim> {
     const auto known = numbers_.find(symbol.id);
     if (known != numbers_.end()) {
-      return ir::Dim::of({static_cast<std::int64_t>(known->second) - kBelowIds,
-                          entries_[known->second].original});
+      return ir::Dim::of(
+          {static_cast<std::int64_t>(known->second) - kBelowIds, entries_[known->second].original});
     }
     return std::nullopt;
   });

@@ -47,7 +47,7 @@ struct SideConstant {
 // Limits that readers enforce.
 inline constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 32;
 inline constexpr std::size_t kMaxNesting = ir::kMaxNesting;  // of lambdas
-inline constexpr std::size_t kMaxDims = 64;                  // of a type
+inline constexpr std::size_t kMaxDims = 64;  // of a type
 /// The nesting of the operations of a dim within one expression of the text form, and in bytes
 /// before kFirstMinorWithSharedDims.
 inline constexpr std::size_t kMaxInlineDimDepth = 32;

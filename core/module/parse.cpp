@@ -332,8 +332,9 @@ class Parser {
 
 Module parse_module(std::string_view text, std::string_view file) {
   if (text.size() > kMaxTextBytes) {
-    throw IoError("", "", kiln::text(file, ": it has ", text.size(), " bytes, at most ",
-                                     kMaxTextBytes, " are read"));
+    throw IoError(
+        "", "",
+        kiln::text(file, ": it has ", text.size(), " bytes, at most ", kMaxTextBytes, " are read"));
   }
   return Parser(text, file).parse();
 }

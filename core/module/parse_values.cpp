@@ -125,8 +125,7 @@ ir::Dim ValueParser::symbol(std::string_view word, std::size_t position) const {
   std::vector<std::string> names;
   for (const auto& [name, dim] : symbols_) names.push_back(name);
   std::sort(names.begin(), names.end());
-  scan_.fail_at(position,
-                text("symbol '", word, "' is not declared", did_you_mean(word, names)));
+  scan_.fail_at(position, text("symbol '", word, "' is not declared", did_you_mean(word, names)));
 }
 
 // ---- types and plain values ----

@@ -176,8 +176,7 @@ class Printer {
   void put(const std::string& value) { append_quoted(body_, value); }
   void put(const ir::Dim& dim) {
     const ir::Dim& local = symbols_(dim);
-    const bool is_large =
-        !local.is_static() && local.expr()->operations > kMaxInlineOperations;
+    const bool is_large = !local.is_static() && local.expr()->operations > kMaxInlineOperations;
     if (is_large) name_operations(local);
     append_text(body_, local, append_operation_);
   }
@@ -240,8 +239,8 @@ class Printer {
 
   void put_lambda(const ir::Lambda& lambda, const std::string& indent) {
     if (++nesting_ > kMaxNesting) {
-      throw ValueError("", "", text("scans and conditions are nested more than ", kMaxNesting,
-                                    " deep"));
+      throw ValueError("", "",
+                       text("scans and conditions are nested more than ", kMaxNesting, " deep"));
     }
     const std::string inner = indent + "  ";
     body_ += "{\n";

@@ -297,8 +297,7 @@ class Reader {
     const std::string file = from.text_value();
     const std::uint64_t line = from.number();
     if (line > std::numeric_limits<unsigned>::max()) damaged(text("source line ", line));
-    return {{interned_text(file), static_cast<unsigned>(line)},
-            interned_text(from.text_value())};
+    return {{interned_text(file), static_cast<unsigned>(line)}, interned_text(from.text_value())};
   }
 
   ir::Origin next_origin() {

@@ -10,8 +10,7 @@ namespace kiln::module {
 
 /// Reads a module. Placeholders, variables and symbols get ids that are new in this process;
 /// variables have no state. Throws IoError.
-Module read_module(std::span<const std::byte> bytes,
-                   std::span<const SideConstant> constants = {});
+Module read_module(std::span<const std::byte> bytes, std::span<const SideConstant> constants = {});
 
 /// Interns a text for the life of the process: file and function names of origins. Thread-safe.
 const char* interned_text(const std::string& text);

@@ -72,8 +72,9 @@ std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
   const auto major = fixed_at<std::uint16_t>(bytes, 8);
   const auto lowest = fixed_at<std::uint16_t>(bytes, 12);
   if (major != kFormatMajor || lowest > kFormatMinor) {
-    throw IoError("", "", text("the module has format ", major, ".", lowest, ", but ",
-                               kFormatMajor, ".", kFormatMinor, " is read"));
+    throw IoError("", "",
+                  text("the module has format ", major, ".", lowest, ", but ", kFormatMajor, ".",
+                       kFormatMinor, " is read"));
   }
   const std::size_t count = fixed_at<std::uint16_t>(bytes, 14);
   if (bytes.size() < kHeaderBytes + count * kEntryBytes) damaged("its directory is truncated");

@@ -150,8 +150,8 @@ class Writer {
   }
   void put(Bytes& to, const ir::LambdaRef& lambda) {
     if (++nesting_ > kMaxNesting) {
-      throw ValueError("", "", kiln::text("scans and conditions are nested more than ",
-                                          kMaxNesting, " deep"));
+      throw ValueError(
+          "", "", kiln::text("scans and conditions are nested more than ", kMaxNesting, " deep"));
     }
     put(to, lambda->parameters);
     region(to, lambda->results);
@@ -273,9 +273,11 @@ class Writer {
     Bytes types;
     types.number(type_numbers_.size());
     types.raw(types_.out.data(), types_.out.size());
-    std::vector<std::pair<Section, const Bytes*>> sections{
-        {Section::Names, &names_}, {Section::Types, &types},   {Section::Graph, &graph_},
-        {Section::State, &state},  {Section::Guards, &guards_}};
+    std::vector<std::pair<Section, const Bytes*>> sections{{Section::Names, &names_},
+                                                           {Section::Types, &types},
+                                                           {Section::Graph, &graph_},
+                                                           {Section::State, &state},
+                                                           {Section::Guards, &guards_}};
     if (options_.origins) sections.push_back({Section::Origins, &origins_});
     Bytes constants;
     Encoded encoded;

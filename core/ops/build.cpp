@@ -159,10 +159,10 @@ Value slice(const Value& x, Dims start, Dims limit, Ints step) {
   if (step.empty()) step.assign(start.size(), 1);
   const bool unit = std::all_of(step.begin(), step.end(), [](auto s) { return s == 1; });
   if (unit && start == Dims(start.size(), 0) && limit == x.dims()) return x;
-  return make(Op::Slice,
-              SliceAttrs{.start = std::move(start), .limit = std::move(limit),
-                         .step = std::move(step)},
-              {x});
+  return make(
+      Op::Slice,
+      SliceAttrs{.start = std::move(start), .limit = std::move(limit), .step = std::move(step)},
+      {x});
 }
 
 Value slice_axis(const Value& x, int axis, const Dim& start, const Dim& limit) {
@@ -176,10 +176,10 @@ Value pad(const Value& x, const Value& value, Dims low, Dims high, Ints interior
   if (interior.empty()) interior.assign(low.size(), 0);
   const Dims none(low.size(), 0);
   if (low == none && high == none && interior == Ints(low.size(), 0)) return x;
-  return make(Op::Pad,
-              PadAttrs{.low = std::move(low), .high = std::move(high),
-                       .interior = std::move(interior)},
-              {x, value});
+  return make(
+      Op::Pad,
+      PadAttrs{.low = std::move(low), .high = std::move(high), .interior = std::move(interior)},
+      {x, value});
 }
 
 Value reverse(const Value& x, Ints axes) {

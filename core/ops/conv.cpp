@@ -109,9 +109,7 @@ struct Labels {
         filter(group + 2),
         grouped(is_grouped) {}
 
-  Ints in_group(std::int64_t label) const {
-    return grouped ? Ints{group, label} : Ints{label};
-  }
+  Ints in_group(std::int64_t label) const { return grouped ? Ints{group, label} : Ints{label}; }
   Ints windowed() const {  // of windows_of(), and of the operand of Fold
     Ints labels{0};
     append(labels, positions);
@@ -163,10 +161,9 @@ Value input_of(const Value& filter, const Value& output, const ConvAttrs& a, con
     padded[i] = a.low[i] + padded[i] + a.high[i];
     start[i + 1] = a.low[i];
   }
-  const Value folded = fold(windows, {.axes = counting(1, n),
-                                      .sizes = padded,
-                                      .strides = a.strides,
-                                      .dilations = a.dilations});
+  const Value folded = fold(
+      windows,
+      {.axes = counting(1, n), .sizes = padded, .strides = a.strides, .dilations = a.dilations});
   Dims limit = around({dims.input[0]}, spatial(dims.input, 1, n), channels);
   for (std::size_t i = 0; i < n; ++i) limit[i + 1] = limit[i + 1] + a.low[i];
   return cast(reshape(slice(folded, start, limit), dims.input), filter.dtype());

@@ -162,8 +162,7 @@ void load_floating(DType dtype, const std::byte* from, double* to, std::int64_t 
         to[i] = flush(bfloat16_to_float(read<std::uint16_t>(from, i)));
       }
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -206,8 +205,7 @@ void store_floating(DType dtype, const double* from, std::byte* to, std::int64_t
         write(to, i, bfloat16_of_double(flushed(from[i], dtype)));
       }
       return;
-    default:
-      return;
+    default: return;
   }
 }
 
@@ -283,8 +281,8 @@ std::vector<std::byte> scalar_bytes_int(DType dtype, std::int64_t value) {
 }
 
 std::string outside_text(DType dtype, std::int64_t index, std::int64_t size) {
-  const std::string number = dtype == DType::UInt64 ? text(static_cast<std::uint64_t>(index))
-                                                    : text(index);
+  const std::string number =
+      dtype == DType::UInt64 ? text(static_cast<std::uint64_t>(index)) : text(index);
   return text("index ", number, " is outside of an axis of size ", size);
 }
 

@@ -6,9 +6,7 @@
 
 namespace kiln::ir {
 
-constexpr bool is_half(DType dtype) {
-  return dtype == DType::Float16 || dtype == DType::BFloat16;
-}
+constexpr bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
 
 /// Casts float16 and bfloat16 to float32; returns other x as it is.
 Value widened(const Value& x);

@@ -102,13 +102,12 @@ bool stays_inside(const Node& node, const CapturePolicy& policy) {
 }
 
 /// The nodes of `order` that depend on a parameter of `scope`, or that `policy` keeps inside.
-std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order,
-                                             std::int64_t scope, const CapturePolicy& policy) {
+std::unordered_set<const Node*> inside_nodes(std::span<const Node* const> order, std::int64_t scope,
+                                             const CapturePolicy& policy) {
   std::unordered_set<const Node*> dependent, inside;
   const auto depends_on = [](const Node& node, const std::unordered_set<const Node*>& nodes) {
-    return std::any_of(node.operands.begin(), node.operands.end(), [&](const Value& operand) {
-      return nodes.count(operand.node.get()) != 0;
-    });
+    return std::any_of(node.operands.begin(), node.operands.end(),
+                       [&](const Value& operand) { return nodes.count(operand.node.get()) != 0; });
   };
   for (const Node* node : order) {
     const bool own = node->op == Op::Parameter && node->as<ParameterAttrs>().scope == scope;
@@ -170,8 +169,8 @@ Closure LambdaBuilder::close(const std::vector<Value>& results, std::size_t capt
   find_captures(results, is_inside, closure.captures);
 
   std::vector<Value> all = parameters_;
-  all.insert(all.begin() + static_cast<std::ptrdiff_t>(capture_position),
-             closure.captures.begin(), closure.captures.end());
+  all.insert(all.begin() + static_cast<std::ptrdiff_t>(capture_position), closure.captures.begin(),
+             closure.captures.end());
   closure.lambda = make_lambda(results, all, policy.guards, policy.collects_guards);
   return closure;
 }

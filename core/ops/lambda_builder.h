@@ -76,9 +76,9 @@ NodeRef make_scan(const Closure& body, const std::vector<Value>& carry,
 
 /// A body as a K function traced it, not closed yet.
 struct TracedBody {
-  const LambdaBuilder& builder;       // parameters: step number, carries, slices of xs
+  const LambdaBuilder& builder;  // parameters: step number, carries, slices of xs
   const std::vector<Value>& results;  // next carries, then outputs
-  const Trace& trace;                 // of the nodes created for the body
+  const Trace& trace;  // of the nodes created for the body
 };
 /// Closes the body over what it captures, and makes the Scan.
 NodeRef make_scan(const TracedBody& body, const std::vector<Value>& carry,

@@ -71,10 +71,9 @@ void check_size(const Inference& inference, const Type& type) {
     factors += factor_count(dim);
     if (terms <= kMaxDimTerms && factors <= kMaxDimFactors) continue;
     const bool is_sum = terms > kMaxDimTerms;
-    inference.value_error(text("the number of elements of the result is a ",
-                               is_sum ? "sum" : "product", " of more than ",
-                               is_sum ? kMaxDimTerms : kMaxDimFactors,
-                               is_sum ? " terms" : " sizes"));
+    inference.value_error(text(
+        "the number of elements of the result is a ", is_sum ? "sum" : "product", " of more than ",
+        is_sum ? kMaxDimTerms : kMaxDimFactors, is_sum ? " terms" : " sizes"));
   }
 }
 
@@ -94,8 +93,8 @@ NodeRef traced(NodeRef node) {
 
 }  // namespace
 
-void Inference::reject_or_guard(Guard::Kind kind, Ternary holds, const Dim& left,
-                                const Dim& right, const std::string& message) {
+void Inference::reject_or_guard(Guard::Kind kind, Ternary holds, const Dim& left, const Dim& right,
+                                const std::string& message) {
   if (holds == Ternary::No) value_error(message);
   if (!guards_) return;
   guards_->push_back({.kind = kind,
@@ -106,13 +105,11 @@ void Inference::reject_or_guard(Guard::Kind kind, Ternary holds, const Dim& left
 }
 
 void Inference::value_error(const std::string& message) const {
-  throw ValueError(function_name(op_), "", text(message, operand_list()),
-                   current_origin().where);
+  throw ValueError(function_name(op_), "", text(message, operand_list()), current_origin().where);
 }
 
 void Inference::type_error(const std::string& message) const {
-  throw TypeError(function_name(op_), "", text(message, operand_list()),
-                  current_origin().where);
+  throw TypeError(function_name(op_), "", text(message, operand_list()), current_origin().where);
 }
 
 /// The number of operands that messages list.
@@ -172,9 +169,7 @@ std::vector<Guard> collect_guards(std::span<const Value> roots) {
   return std::move(guards).take();
 }
 
-Trace::Scope::Scope(Trace& recording) : trace(recording), outer(t_innermost) {
-  t_innermost = this;
-}
+Trace::Scope::Scope(Trace& recording) : trace(recording), outer(t_innermost) { t_innermost = this; }
 
 Trace::Scope::~Scope() { t_innermost = outer; }
 

@@ -55,6 +55,7 @@
 
 namespace kiln::ir {
 
+// clang-format off: kinds of ops in lines
 /// In any order: module files number ops by OpDef::code.
 enum class Op : std::uint16_t {
   // leaves
@@ -84,20 +85,21 @@ enum class Op : std::uint16_t {
   // composites with a gradient of their own
   ScaleGradient,
 };
+// clang-format on
 
 /// The lowering class: how a backend runs an op. Passes dispatch on the class, not on ops.
 enum class Lowering : std::uint8_t {
-  Argument,     // an argument, a variable, a lambda's parameter
-  Leaf,         // a constant, an index, a random draw
+  Argument,  // an argument, a variable, a lambda's parameter
+  Leaf,  // a constant, an index, a random draw
   Elementwise,  // a scalar expression per element
-  Reduce,       // a reduction, which drops axes
-  Running,      // a prefix scan along an axis
-  Movement,     // an index map without arithmetic
-  Indexed,      // gather or scatter
+  Reduce,  // a reduction, which drops axes
+  Running,  // a prefix scan along an axis
+  Movement,  // an index map without arithmetic
+  Indexed,  // gather or scatter
   Contraction,  // a matmul: a library call or a loop nest
-  Control,      // holds lambdas
-  Structural,   // a copy or a side effect
-  Composite,    // may be replaced by its expansion
+  Control,  // holds lambdas
+  Structural,  // a copy or a side effect
+  Composite,  // may be replaced by its expansion
 };
 
 /// How an op combines many elements into one.
@@ -124,8 +126,7 @@ inline constexpr DTypeSet kAnyDType = kNumbers | kBools;
 /// cannot be decided becomes a guard.
 class Inference {
  public:
-  Inference(Op op, const Attrs& attrs, std::span<const Value> operands,
-            std::vector<Guard>* guards)
+  Inference(Op op, const Attrs& attrs, std::span<const Value> operands, std::vector<Guard>* guards)
       : op_(op), attrs_(attrs), operands_(operands), guards_(guards) {}
 
   std::size_t count() const { return operands_.size(); }
@@ -168,8 +169,8 @@ class Inference {
 /// builds ordinary nodes (core/ops/build.h), so that gradients of any order work.
 struct Grad {
   const Node& node;
-  std::span<const Value> x;   // operands
-  std::span<const Value> y;   // results of the node
+  std::span<const Value> x;  // operands
+  std::span<const Value> y;  // results of the node
   std::span<const Value> dy;  // cotangent of each result; empty where none reaches it
   /// Whether the cotangent of operand i is needed; a rule may return empty ones for the others.
   std::span<const bool> wanted;
@@ -180,8 +181,7 @@ struct Grad {
 /// flushing of subnormals and wrapping to the width happen when the block is stored (convert.h).
 struct Scalar {
   void (*floating)(const double* const* x, double* y, std::int64_t n) = nullptr;
-  void (*signed_integer)(const std::int64_t* const* x, std::int64_t* y,
-                         std::int64_t n) = nullptr;
+  void (*signed_integer)(const std::int64_t* const* x, std::int64_t* y, std::int64_t n) = nullptr;
   void (*unsigned_integer)(const std::uint64_t* const* x, std::uint64_t* y,
                            std::int64_t n) = nullptr;
 };
@@ -196,21 +196,21 @@ inline constexpr int kVariadic = -1;
 struct OpDef {
   Op op{};
   int code = -1;  // the op's number in module files: unique, never changed, never reused
-  std::string_view name = {};                     // "tanh": unique, lower case, as printed
+  std::string_view name = {};  // "tanh": unique, lower case, as printed
   std::array<std::string_view, 4> operands = {};  // names; unused ones empty
-  int arity = 0;                             // kVariadic: one or more, see `doc`
+  int arity = 0;  // kVariadic: one or more, see `doc`
   std::size_t attrs = attrs_kind<NoAttrs>();
   Lowering lowering = Lowering::Elementwise;
   DTypeSet dtypes = kAnyDType;  // of the first operand (of the result for leaves)
-  std::string_view doc = {};    // one or two sentences with the formula
+  std::string_view doc = {};  // one or two sentences with the formula
   Infer infer = nullptr;
   Scalar scalar = {};
-  GradRule grad = nullptr;         // null: see `differentiable` and `expand`
+  GradRule grad = nullptr;  // null: see `differentiable` and `expand`
   std::string_view gradient = "";  // the rule as a formula: "dx = dy (1 - y^2)"; "none: <why>"
-  Expand expand = nullptr;         // composites
+  Expand expand = nullptr;  // composites
   bool commutative = false;
   Combiner combiner = Combiner::None;
-  bool alias = false;      // the result has the elements of its operand in the same order
+  bool alias = false;  // the result has the elements of its operand in the same order
   bool expensive = false;  // a scalar function that costs much more than a load
   bool reads_state = false;  // random draws, host calls: never moved into or out of a lambda
 

@@ -69,8 +69,7 @@ std::vector<Type> infer_arg_max(Inference& in) {
   const std::int64_t axis = in.as<AxisAttrs>().axis;
   const Type& x = in.type(0);
   require_axis(in, axis, x.rank());
-  in.require_less_equal(1, x.dims[at(axis)], "axis ", axis,
-                        " has no elements");
+  in.require_less_equal(1, x.dims[at(axis)], "axis ", axis, " has no elements");
   Type result{DType::Int64, x.dims};
   result.dims.erase(result.dims.begin() + axis);
   return {result};

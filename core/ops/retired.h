@@ -19,7 +19,10 @@ struct RetiredOp {
 NodeRef replacement_of_fits(const Attrs& attrs, std::span<const Value> operands);
 
 inline constexpr RetiredOp kRetiredOps[] = {
-    {.code = 64, .name = "fits", .arity = 1, .attrs = attrs_kind<DimsAttrs>(),
+    {.code = 64,
+     .name = "fits",
+     .arity = 1,
+     .attrs = attrs_kind<DimsAttrs>(),
      .replacement = replacement_of_fits},
 };
 

@@ -157,16 +157,36 @@ struct Select {
 };
 
 // For floats only.
-struct Floor { double operator()(double x) const { return std::floor(x); } };
-struct Round { double operator()(double x) const { return std::nearbyint(x); } };
-struct Exp { double operator()(double x) const { return std::exp(x); } };
-struct Expm1 { double operator()(double x) const { return std::expm1(x); } };
-struct Log { double operator()(double x) const { return std::log(x); } };
-struct Log1p { double operator()(double x) const { return std::log1p(x); } };
-struct Sqrt { double operator()(double x) const { return std::sqrt(x); } };
-struct Sin { double operator()(double x) const { return std::sin(x); } };
-struct Cos { double operator()(double x) const { return std::cos(x); } };
-struct Tanh { double operator()(double x) const { return std::tanh(x); } };
+struct Floor {
+  double operator()(double x) const { return std::floor(x); }
+};
+struct Round {
+  double operator()(double x) const { return std::nearbyint(x); }
+};
+struct Exp {
+  double operator()(double x) const { return std::exp(x); }
+};
+struct Expm1 {
+  double operator()(double x) const { return std::expm1(x); }
+};
+struct Log {
+  double operator()(double x) const { return std::log(x); }
+};
+struct Log1p {
+  double operator()(double x) const { return std::log1p(x); }
+};
+struct Sqrt {
+  double operator()(double x) const { return std::sqrt(x); }
+};
+struct Sin {
+  double operator()(double x) const { return std::sin(x); }
+};
+struct Cos {
+  double operator()(double x) const { return std::cos(x); }
+};
+struct Tanh {
+  double operator()(double x) const { return std::tanh(x); }
+};
 struct Sigmoid {
   /// Only takes exp of numbers <= 0, which cannot overflow.
   double operator()(double x) const {

@@ -10,7 +10,8 @@ std::vector<Value> expand_variance(const Node& node, std::span<const Value> oper
 Grads grad_variance(const Grad& g);
 
 inline constexpr OpDef kStatistics[] = {
-    {.op = Op::Variance, .code = 65,
+    {.op = Op::Variance,
+     .code = 65,
      .name = "variance",
      .operands = {"x"},
      .arity = 1,

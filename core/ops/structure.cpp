@@ -142,8 +142,8 @@ std::vector<Type> infer_dot(Inference& in) {
     result.dims.push_back(dims.at(label));
   }
   for (const auto& [label, dim] : dims) {
-    const int lists = contains(attrs.lhs, label) + contains(attrs.rhs, label) +
-                      contains(attrs.result, label);
+    const int lists =
+        contains(attrs.lhs, label) + contains(attrs.rhs, label) + contains(attrs.result, label);
     if (lists < 2) in.value_error("a label occurs once");
   }
   return {result};

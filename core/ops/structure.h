@@ -27,7 +27,8 @@ Grads grad_softmax(const Grad& g);
 Grads grad_log_softmax(const Grad& g);
 
 inline constexpr OpDef kStructure[] = {
-    {.op = Op::Gather, .code = 51,
+    {.op = Op::Gather,
+     .code = 51,
      .name = "gather",
      .operands = {"reference", "indices"},
      .arity = 2,
@@ -41,7 +42,8 @@ inline constexpr OpDef kStructure[] = {
        return {scatter_add(g.x[1], g.dy[0], axis, size), {}};
      },
      .gradient = "dreference = scatter_add(indices, dy)"},
-    {.op = Op::ScatterAdd, .code = 52,
+    {.op = Op::ScatterAdd,
+     .code = 52,
      .name = "scatter_add",
      .operands = {"indices", "updates"},
      .arity = 2,
@@ -56,7 +58,8 @@ inline constexpr OpDef kStructure[] = {
      },
      .gradient = "dupdates = gather(dy, indices)",
      .combiner = Combiner::Sum},
-    {.op = Op::ScatterSub, .code = 67,
+    {.op = Op::ScatterSub,
+     .code = 67,
      .name = "scatter_sub",
      .operands = {"x", "rate", "indices", "updates"},
      .arity = 4,
@@ -71,13 +74,16 @@ inline constexpr OpDef kStructure[] = {
        const Value rows = gather(g.dy[0], g.x[2]);
        const Value all = with_dims(sums, g.x[0].dims());
        const Value scaled = rows * broadcast_to(rate, rows.dims());
-       return {g.dy[0], neg(reduce_sum(g.dy[0] * all, all_axes(all))), {},
+       return {g.dy[0],
+               neg(reduce_sum(g.dy[0] * all, all_axes(all))),
+               {},
                neg(with_dims(scaled, g.x[3].dims()))};
      },
      .gradient = "dx = dy, drate = -sum(dy scatter_add(indices, updates)) and dupdates = "
                  "-rate gather(dy, indices)",
      .expand = expand_scatter_sub},
-    {.op = Op::Dot, .code = 53,
+    {.op = Op::Dot,
+     .code = 53,
      .name = "dot",
      .operands = {"lhs", "rhs"},
      .arity = 2,
@@ -89,7 +95,8 @@ inline constexpr OpDef kStructure[] = {
      .grad = grad_dot,
      .gradient = "dlhs = dot(dy, rhs) and drhs = dot(lhs, dy) with the labels exchanged",
      .combiner = Combiner::Sum},
-    {.op = Op::Scan, .code = 54,
+    {.op = Op::Scan,
+     .code = 54,
      .name = "scan",
      .operands = {"inputs"},
      .arity = kVariadic,
@@ -99,7 +106,8 @@ inline constexpr OpDef kStructure[] = {
             "Over no steps the carry is the initial one.",
      .infer = infer_scan,
      .gradient = "a scan the other way over the vector-Jacobian product of the body"},
-    {.op = Op::Cond, .code = 55,
+    {.op = Op::Cond,
+     .code = 55,
      .name = "cond",
      .operands = {"inputs"},
      .arity = kVariadic,
@@ -111,7 +119,8 @@ inline constexpr OpDef kStructure[] = {
      .infer = infer_cond,
      .gradient = "a cond of the branches' vector-Jacobian products; zeros for an operand that "
                  "only the other branch uses, none for the predicate"},
-    {.op = Op::Identity, .code = 56,
+    {.op = Op::Identity,
+     .code = 56,
      .name = "identity",
      .operands = {"x"},
      .arity = 1,
@@ -121,7 +130,8 @@ inline constexpr OpDef kStructure[] = {
      .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
      .gradient = "dx = dy",
      .alias = true},
-    {.op = Op::StopGradient, .code = 57,
+    {.op = Op::StopGradient,
+     .code = 57,
      .name = "stop_gradient",
      .operands = {"x"},
      .arity = 1,
@@ -131,7 +141,8 @@ inline constexpr OpDef kStructure[] = {
      .gradient = "none: by definition",
      .alias = true,
      .differentiable = false},
-    {.op = Op::ScaleGradient, .code = 68,
+    {.op = Op::ScaleGradient,
+     .code = 68,
      .name = "scale_gradient",
      .operands = {"x", "scale"},
      .arity = 2,
@@ -147,7 +158,8 @@ inline constexpr OpDef kStructure[] = {
      .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
        return {operands[0]};
      }},
-    {.op = Op::HostCall, .code = 58,
+    {.op = Op::HostCall,
+     .code = 58,
      .name = "host_call",
      .operands = {"position and inputs"},
      .arity = kVariadic,
@@ -159,7 +171,8 @@ inline constexpr OpDef kStructure[] = {
      .grad = grad_host_call,
      .gradient = "dx = dy where the result has the input's type",
      .reads_state = true},
-    {.op = Op::Require, .code = 66,
+    {.op = Op::Require,
+     .code = 66,
      .name = "require",
      .operands = {"x"},
      .arity = 1,
@@ -173,7 +186,8 @@ inline constexpr OpDef kStructure[] = {
      .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
        return {operands[0]};
      }},
-    {.op = Op::Softmax, .code = 59,
+    {.op = Op::Softmax,
+     .code = 59,
      .name = "softmax",
      .operands = {"x"},
      .arity = 1,
@@ -188,7 +202,8 @@ inline constexpr OpDef kStructure[] = {
      .grad = grad_softmax,
      .gradient = "dx = y (dy - sum(y dy))",
      .expand = expand_softmax},
-    {.op = Op::LogSoftmax, .code = 60,
+    {.op = Op::LogSoftmax,
+     .code = 60,
      .name = "log_softmax",
      .operands = {"x"},
      .arity = 1,

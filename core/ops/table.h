@@ -31,8 +31,7 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 }  // namespace detail
 
 inline constexpr auto kDefinitions =
-    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows,
-                 kStatistics);
+    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows, kStatistics);
 
 namespace detail {
 

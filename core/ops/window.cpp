@@ -83,10 +83,8 @@ Grads grad_window(const Grad& g) {
   const auto& a = g.node.as<WindowAttrs>();
   Dims sizes;
   for (std::int64_t axis : a.axes) sizes.push_back(g.x[0].dims()[at(axis)]);
-  return {fold(g.dy[0], {.axes = a.axes,
-                         .sizes = sizes,
-                         .strides = a.strides,
-                         .dilations = a.dilations})};
+  return {fold(g.dy[0],
+               {.axes = a.axes, .sizes = sizes, .strides = a.strides, .dilations = a.dilations})};
 }
 
 Grads grad_fold(const Grad& g) {

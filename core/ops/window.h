@@ -25,7 +25,8 @@ void require_steps(Inference& in, const Ints& steps, std::size_t count, const ch
 void require_sizes(Inference& in, const Dims& sizes, std::size_t count, const char* what);
 
 inline constexpr OpDef kWindows[] = {
-    {.op = Op::Window, .code = 61,
+    {.op = Op::Window,
+     .code = 61,
      .name = "window",
      .operands = {"x"},
      .arity = 1,
@@ -36,7 +37,8 @@ inline constexpr OpDef kWindows[] = {
      .infer = infer_window,
      .grad = grad_window,
      .gradient = "dx = fold(dy)"},
-    {.op = Op::Fold, .code = 62,
+    {.op = Op::Fold,
+     .code = 62,
      .name = "fold",
      .operands = {"x"},
      .arity = 1,
@@ -49,7 +51,8 @@ inline constexpr OpDef kWindows[] = {
      .grad = grad_fold,
      .gradient = "dx = window(dy)",
      .combiner = Combiner::Sum},
-    {.op = Op::Conv, .code = 63,
+    {.op = Op::Conv,
+     .code = 63,
      .name = "conv",
      .operands = {"first", "second"},
      .arity = 2,

@@ -60,8 +60,7 @@ Batched batch_movement(const Node& node, const Value& x, const ir::Dim& length) 
       step.insert(step.begin(), 1);
       return {{ir::slice(x, with_length(attrs.start, 0), with_length(attrs.limit, length), step)}};
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

@@ -44,8 +44,8 @@ std::optional<AxisSlice> axis_slice_of(const Value& value) {
     if (attrs.step[axis] != 1) return std::nullopt;
     if (start == ir::Dim(0) && limit == source.dims()[axis]) continue;
     if (slice || !start.is_static() || !limit.is_static()) return std::nullopt;
-    slice = AxisSlice{
-        .source = source, .axis = axis, .start = start.value(), .limit = limit.value()};
+    slice =
+        AxisSlice{.source = source, .axis = axis, .start = start.value(), .limit = limit.value()};
   }
   return slice;
 }
@@ -197,8 +197,7 @@ ir::Replacements merge_sums(const std::vector<Value>& roots) {
         const SlicedDot& first = run.front();
         MergedDots merged{.terms = {},
                           .side = first.side,
-                          .other_axis =
-                              *contracted_with(*first.node, first.side, first.slice.axis),
+                          .other_axis = *contracted_with(*first.node, first.side, first.slice.axis),
                           .operand = covering_slice(run)};
         for (const SlicedDot& dot : run) merged.terms.push_back(dot.term);
         replaced.emplace(tree.sum, sum_with(tree, merged));

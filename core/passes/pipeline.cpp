@@ -58,8 +58,9 @@ constexpr Pass kPipeline[] = {
 void verify_after(const Pass& pass, const ir::Graph& graph) {
   const auto violation = module::verify(graph);
   if (!violation) return;
-  throw InternalError("function", "", text("pass ", pass.name, " produced an invalid graph: ",
-                                           *violation, "; please report this"));
+  throw InternalError(
+      "function", "",
+      text("pass ", pass.name, " produced an invalid graph: ", *violation, "; please report this"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::span<const Pass> pipeline();
 
 struct PassReport {
   const Pass& pass;
-  std::size_t position;    // in the pipeline, from 0
+  std::size_t position;  // in the pipeline, from 0
   const ir::Graph& graph;  // after the pass
   bool changed;
   double seconds;

@@ -140,8 +140,8 @@ class Dropper {
     };
     for (const Node* node : order) {
       if (read.count(node) == 0) continue;
-      std::vector<Value> results = node->op == ir::Op::Scan ? trimmed(*node, read.at(node))
-                                                            : ir::results_of(*node);
+      std::vector<Value> results =
+          node->op == ir::Op::Scan ? trimmed(*node, read.at(node)) : ir::results_of(*node);
       ir::NodeRef rebuilt;  // the one node of all results
       for (Value& result : results) {
         if (!result) continue;

@@ -23,10 +23,10 @@ using ir::Value;
 
 /// Loops that become one. The name of a result is that of the first loop in the group that has it.
 struct Group {
-  ir::NodeRef first;                    // its first loop
-  std::size_t loops = 1;                // how many
-  std::vector<Value> operands;          // of all loops
-  ScanParts parts;                      // of the loop that they become
+  ir::NodeRef first;  // its first loop
+  std::size_t loops = 1;  // how many
+  std::vector<Value> operands;  // of all loops
+  ScanParts parts;  // of the loop that they become
   std::vector<Value> carries, outputs;  // the names of the results of that loop
   std::unordered_map<Value, std::size_t, ir::ValueHash> output_of;  // by value in the body
   std::vector<bool> reached;  // groups that it is known to depend on; the others may be among them
@@ -242,9 +242,9 @@ class Sweep {
 
   std::vector<Group> groups_;
   std::unordered_map<std::size_t, std::set<std::size_t>> groups_with_;  // by hash
-  ir::NodeMap<std::size_t> group_of_;      // of each loop
+  ir::NodeMap<std::size_t> group_of_;  // of each loop
   ir::NodeMap<std::vector<Value>> names_;  // of the results of each loop
-  std::vector<ir::NodeRef> loops_;         // keeps the keys above alive
+  std::vector<ir::NodeRef> loops_;  // keeps the keys above alive
   bool has_merged_ = false;
 };
 

@@ -113,8 +113,8 @@ class SumMerger {
   /// The term as a TermDot. Its computed operand must be elementwise: a fused kernel then writes it
   /// into the concatenation at no cost.
   static std::optional<TermDot> term_dot_of(const SumTree& tree, std::size_t term,
-                                           const StepDependence& changes,
-                                           const PinnedNodes& is_pinned) {
+                                            const StepDependence& changes,
+                                            const PinnedNodes& is_pinned) {
     const Node& node = *tree.terms[term].node;
     if (node.op != ir::Op::Dot || !tree.is_own[term]) return std::nullopt;
     for (std::size_t side : {0u, 1u}) {
@@ -171,8 +171,7 @@ class SumMerger {
 
   /// Stacks `all`, the concatenation of `computed`, instead of its parts, if each part is an
   /// output.
-  void stack_concatenation(const std::vector<Value>& computed, std::size_t axis,
-                           const Value& all) {
+  void stack_concatenation(const std::vector<Value>& computed, std::size_t axis, const Value& all) {
     std::vector<std::pair<std::size_t, Part>> found;
     ir::Dim start = 0;
     for (const Value& part : computed) {

@@ -48,9 +48,8 @@ void ScanParts::set_results(const std::vector<Value>& results) {
 std::vector<const Node*> ScanParts::order(std::span<const Value> roots,
                                           const ir::StopAt& stop) const {
   const auto is_const = ir::one_of(consts);
-  return ir::topological_order(roots, [&](const Value& value) {
-    return is_const(value) || (stop && stop(value));
-  });
+  return ir::topological_order(
+      roots, [&](const Value& value) { return is_const(value) || (stop && stop(value)); });
 }
 
 std::vector<Value> ScanParts::replaced(std::span<const Value> roots, ir::Replacements map) const {

@@ -228,9 +228,8 @@ class OutputPusher {
           continue;
         }
         const auto found = batched_.find(operand.node.get());
-        operands.push_back({found == batched_.end() ? stacked(operand)
-                                                    : found->second[operand.index],
-                            true});
+        operands.push_back(
+            {found == batched_.end() ? stacked(operand) : found->second[operand.index], true});
       }
       auto results = batch_node(*node, operands, parts_.length);
       if (results) batched_.emplace(node, std::move(*results));
@@ -313,8 +312,8 @@ class OutputPusher {
   std::unordered_set<const Node*> feeds_carry_;  // nodes that a next carry depends on
   std::vector<Pushed> pushed_carries_, pushed_ys_;
   std::unordered_map<const Node*, std::vector<Value>> batched_;  // results over all steps, by node
-  std::unordered_set<const Node*> visited_;      // by after_loop()
-  std::vector<const Node*> visited_order_;       // for undo_since()
+  std::unordered_set<const Node*> visited_;  // by after_loop()
+  std::vector<const Node*> visited_order_;  // for undo_since()
   std::unordered_map<Value, Value, ir::ValueHash> stacked_;  // of inputs and of further outputs
   std::vector<Value> stacked_order_;  // further outputs alone, in the order of the new scan
 };

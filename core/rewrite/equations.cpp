@@ -26,9 +26,7 @@ std::vector<Equation> make_equations() {
   const auto conjunction = [](const Pattern& a, const Pattern& b) {
     return apply(Op::And, {a, b});
   };
-  const auto disjunction = [](const Pattern& a, const Pattern& b) {
-    return apply(Op::Or, {a, b});
-  };
+  const auto disjunction = [](const Pattern& a, const Pattern& b) { return apply(Op::Or, {a, b}); };
   const auto negation = [](const Pattern& a) { return apply(Op::Not, {a}); };
   const ir::DTypeSet numbers = ir::kNumbers, integers = ir::kIntegers, any = ir::kAnyDType;
   return {

@@ -99,8 +99,9 @@ Value Simplifier::simplify_node(const ir::NodeRef& original, int depth) {
     return {node, 0};
   }
   if (depth == kMaxDepth) {
-    throw InternalError("function", "", text("simplify does not terminate: rule ", rule, " at op ",
-                                             def(*node).name, "; please report this"),
+    throw InternalError("function", "",
+                        text("simplify does not terminate: rule ", rule, " at op ", def(*node).name,
+                             "; please report this"),
                         node->origin.where);
   }
   if (observer_) observer_(rule, *node);

@@ -189,8 +189,7 @@ Value reduce_nothing(const Node& node) {
     return x.dims()[at(axis)] == ir::Dim(0);
   });
   if (!is_empty) return {};
-  const double highest =
-      x.dtype() == DType::Bool ? 1 : std::numeric_limits<double>::infinity();
+  const double highest = x.dtype() == DType::Bool ? 1 : std::numeric_limits<double>::infinity();
   const double lowest = x.dtype() == DType::Bool ? 0 : -highest;
   const double neutral = node.op == Op::Sum    ? 0
                          : node.op == Op::Prod ? 1
@@ -215,8 +214,8 @@ constexpr StructuralRule kRules[] = {
        const Value x = sample({2, 3}, dtype);
        const Value required = ir::make(
            Op::Require,
-           ir::RequireAttrs{.kind = ir::Guard::Kind::LessEqual, .left = 2, .right = 3,
-                            .message = "two"},
+           ir::RequireAttrs{
+               .kind = ir::Guard::Kind::LessEqual, .left = 2, .right = 3, .message = "two"},
            {x});
        Examples examples{ir::identity(x), ir::stop_gradient(x), required};
        if (is_float(dtype)) examples.push_back(ir::scale_gradient(x, x));
@@ -239,8 +238,7 @@ constexpr StructuralRule kRules[] = {
        const Value x = sample({2, 0}, dtype == DType::Bool ? DType::UInt8 : dtype);
        return Examples{ir::make(Op::CumSum, axis, {x}), ir::make(Op::CumProd, axis, {x})};
      }},
-    {"cast_same", "cast(x, dtype of x) = x",
-     is_one_of<Op::Cast>, cast_same,
+    {"cast_same", "cast(x, dtype of x) = x", is_one_of<Op::Cast>, cast_same,
      [](DType dtype) {
        const Value x = sample({3}, dtype);
        return Examples{ir::make(Op::Cast, ir::CastAttrs{dtype}, {x})};
@@ -258,74 +256,65 @@ constexpr StructuralRule kRules[] = {
        }
        return examples;
      }},
-    {"reshape_reshape", "reshape(reshape(x)) = reshape(x)",
-     is_one_of<Op::Reshape>, reshape_reshape,
+    {"reshape_reshape", "reshape(reshape(x)) = reshape(x)", is_one_of<Op::Reshape>, reshape_reshape,
      [](DType dtype) {
-       return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{6}},
-                                {ir::reshape(sample({2, 3}, dtype), {3, 2})})};
+       return Examples{
+           ir::make(Op::Reshape, ir::DimsAttrs{{6}}, {ir::reshape(sample({2, 3}, dtype), {3, 2})})};
      }},
-    {"reshape_same", "reshape(x, dims of x) = x",
-     is_one_of<Op::Reshape>, reshape_same,
+    {"reshape_same", "reshape(x, dims of x) = x", is_one_of<Op::Reshape>, reshape_same,
      [](DType dtype) {
        return Examples{ir::make(Op::Reshape, ir::DimsAttrs{{2, 3}}, {sample({2, 3}, dtype)})};
      }},
-    {"permute_permute", "permute(permute(x, p), q) = permute(x, p q)",
-     is_one_of<Op::Permute>, permute_permute,
+    {"permute_permute", "permute(permute(x, p), q) = permute(x, p q)", is_one_of<Op::Permute>,
+     permute_permute,
      [](DType dtype) {
        const Value x = sample({2, 3, 4}, dtype);
        return Examples{
            ir::make(Op::Permute, ir::AxesAttrs{{1, 0, 2}}, {ir::permute(x, {2, 0, 1})})};
      }},
-    {"permute_same", "permute(x, identity) = x",
-     is_one_of<Op::Permute>, permute_same,
+    {"permute_same", "permute(x, identity) = x", is_one_of<Op::Permute>, permute_same,
      [](DType dtype) {
        return Examples{ir::make(Op::Permute, ir::AxesAttrs{{0, 1}}, {sample({2, 3}, dtype)})};
      }},
-    {"broadcast_broadcast", "broadcast(broadcast(x)) = broadcast(x)",
-     is_one_of<Op::Broadcast>, broadcast_broadcast,
+    {"broadcast_broadcast", "broadcast(broadcast(x)) = broadcast(x)", is_one_of<Op::Broadcast>,
+     broadcast_broadcast,
      [](DType dtype) {
        const Value x = sample({3}, dtype);
        const Value inner = ir::broadcast(x, {2, 3}, {1});
        const ir::BroadcastAttrs attrs{.dims = {4, 2, 3}, .axes = {1, 2}};
        return Examples{ir::make(Op::Broadcast, attrs, {inner})};
      }},
-    {"broadcast_same", "broadcast(x, dims of x) = x",
-     is_one_of<Op::Broadcast>, broadcast_same,
+    {"broadcast_same", "broadcast(x, dims of x) = x", is_one_of<Op::Broadcast>, broadcast_same,
      [](DType dtype) {
        const ir::BroadcastAttrs attrs{.dims = {2, 3}, .axes = {0, 1}};
        return Examples{ir::make(Op::Broadcast, attrs, {sample({2, 3}, dtype)})};
      }},
-    {"reverse_reverse", "reverse(reverse(x, a), a) = x",
-     is_one_of<Op::Reverse>, reverse_reverse,
+    {"reverse_reverse", "reverse(reverse(x, a), a) = x", is_one_of<Op::Reverse>, reverse_reverse,
      [](DType dtype) {
        const Value x = sample({2, 3}, dtype);
        return Examples{ir::make(Op::Reverse, ir::AxesAttrs{{1}}, {ir::reverse(x, {1})})};
      }},
-    {"slice_all", "slice(x, everything) = x",
-     is_one_of<Op::Slice>, slice_all,
+    {"slice_all", "slice(x, everything) = x", is_one_of<Op::Slice>, slice_all,
      [](DType dtype) {
        const ir::SliceAttrs attrs{.start = {0, 0}, .limit = {2, 3}, .step = {1, 1}};
        return Examples{ir::make(Op::Slice, attrs, {sample({2, 3}, dtype)})};
      }},
-    {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)",
-     is_one_of<Op::Slice>, slice_slice,
+    {"slice_slice", "slice(slice(x, a), b) = slice(x, a + b)", is_one_of<Op::Slice>, slice_slice,
      [](DType dtype) {
        const Value inner = ir::slice_axis(sample({8}, dtype), 0, 1, 7);
        return Examples{ir::make(Op::Slice, ir::SliceAttrs{{1}, {5}, {2}}, {inner})};
      }},
-    {"concat_one", "concat(x) = x",
-     is_one_of<Op::Concat>, concat_one,
+    {"concat_one", "concat(x) = x", is_one_of<Op::Concat>, concat_one,
      [](DType dtype) {
        return Examples{ir::make(Op::Concat, ir::AxisAttrs{0}, {sample({3}, dtype)})};
      }},
-    {"slice_concat", "slice(concat(x, y), x's part) = x",
-     is_one_of<Op::Slice>, slice_concat,
+    {"slice_concat", "slice(concat(x, y), x's part) = x", is_one_of<Op::Slice>, slice_concat,
      [](DType dtype) {
        const Value both = ir::concat({sample({2, 3}, dtype), sample({2, 4}, dtype)}, 1);
        return Examples{ir::slice_axis(both, 1, 0, 3), ir::slice_axis(both, 1, 3, 7)};
      }},
-    {"elementwise_broadcast", "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))",
-     is_elementwise, elementwise_broadcast,
+    {"elementwise_broadcast", "f(broadcast(x), broadcast(y)) = broadcast(f(x, y))", is_elementwise,
+     elementwise_broadcast,
      [](DType dtype) {
        const auto rows = [](const Value& x) { return ir::broadcast(x, {2, 16}, {1}); };
        const Value x = rows(sample({16}, dtype)), y = rows(sample({16}, dtype));
@@ -333,8 +322,7 @@ constexpr StructuralRule kRules[] = {
        const Value both = ir::make(dtype == DType::Bool ? Op::And : Op::Mul, ir::NoAttrs{}, {x, y});
        return Examples{both, ir::make(Op::Equal, ir::NoAttrs{}, {x, y}), ir::select(c, x, y)};
      }},
-    {"cond_constant", "cond(true, a, b) = a",
-     is_one_of<Op::Cond>, cond_constant,
+    {"cond_constant", "cond(true, a, b) = a", is_one_of<Op::Cond>, cond_constant,
      [](DType dtype) {
        const Value x = sample({3}, dtype);
        ir::Trace trace;

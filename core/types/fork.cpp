@@ -9,9 +9,9 @@ namespace {
 
 /// Registered when the library is loaded: if a function-local static registered the handler, a
 /// child forked while another thread initialises that static would deadlock.
-[[maybe_unused]] const bool counts_forks =
-    ::pthread_atfork(nullptr, nullptr,
-                     [] { detail::forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
+[[maybe_unused]] const bool counts_forks = ::pthread_atfork(nullptr, nullptr, [] {
+                                             detail::forks.fetch_add(1, std::memory_order_relaxed);
+                                           }) == 0;
 
 }  // namespace
 }  // namespace kiln

@@ -35,9 +35,7 @@ concept PlainInteger = OneOf<T, bool, short, int, long, long long, unsigned shor
                              unsigned long, unsigned long long>;
 
 template <class T>
-concept PlainString = OneOf < std::decay_t<T>,
-        std::string, std::string_view,
-const char*, char* > ;
+concept PlainString = OneOf<std::decay_t<T>, std::string, std::string_view, const char*, char*>;
 
 /// A type that is appended without constructing a stream.
 template <class T>

@@ -79,9 +79,9 @@ void require_address(const void* elements, std::int64_t size, DType dtype) {
   if (size == 0) return;
   if (!elements) throw ValueError("Array", "elements", "elements is null");
   if (reinterpret_cast<std::uintptr_t>(elements) % dtype_bytes(dtype) == 0) return;
-  throw ValueError("Array", "elements",
-                   text("elements of ", dtype, " are not at a multiple of ", dtype_bytes(dtype),
-                        " bytes"));
+  throw ValueError(
+      "Array", "elements",
+      text("elements of ", dtype, " are not at a multiple of ", dtype_bytes(dtype), " bytes"));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ alignas(64) const std::byte Array::kZero[64] = {};
 
 struct Array::Elements {
   void* memory = nullptr;  // the allocation with this header and the elements
-  std::size_t bytes = 0;   // of the elements
+  std::size_t bytes = 0;  // of the elements
   std::atomic<std::int64_t> owners{1};
   /// A mutable address was returned: copies are deep and the owner stays sole. Only the sole owner
   /// writes the flag, so that no other thread reads it concurrently.
@@ -301,8 +301,9 @@ Array Array::astype(DType dtype) const try {
 
 Array Array::reshape(std::vector<std::int64_t> dims) const try {
   if (count_elements(dims) != size_) {
-    throw ValueError("reshape", "dims", text("dims [", join_text(dims, ","), "] do not hold the ",
-                                             size_, " elements of [", join_text(dims_, ","), "]"));
+    throw ValueError("reshape", "dims",
+                     text("dims [", join_text(dims, ","), "] do not hold the ", size_,
+                          " elements of [", join_text(dims_, ","), "]"));
   }
   Array array = *this;
   array.dims_ = DimVector(dims);
@@ -327,8 +328,9 @@ std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> size
 void Array::require_count(std::size_t given, std::span<const std::int64_t> dims) try {
   const std::int64_t count = count_elements(dims);
   if (static_cast<std::int64_t>(given) == count) return;
-  throw ValueError("Array", "dims", text("dims [", join_text(dims, ","), "] hold ", count,
-                                         " elements but ", given, " were given"));
+  throw ValueError("Array", "dims",
+                   text("dims [", join_text(dims, ","), "] hold ", count, " elements but ", given,
+                        " were given"));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("Array", {});
 }
@@ -373,8 +375,7 @@ std::size_t Array::offset(std::initializer_list<std::int64_t> index) const try {
 }
 
 std::ostream& operator<<(std::ostream& out, const Array& array) try {
-  return out << runtime::array_text(
-             {array.dtype(), array.dims(), const_cast<void*>(array.data())});
+  return out << runtime::array_text({array.dtype(), array.dims(), const_cast<void*>(array.data())});
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("operator<<", {});
 }

@@ -39,8 +39,7 @@ void* fill_address(Array& array);
 bool is_sole_owner(const Array& array);
 
 /// Fills `to` with `count` copies of the element of `bytes` bytes, at most 8.
-void repeat_element(const std::byte* element, std::size_t bytes, std::byte* to,
-                    std::int64_t count);
+void repeat_element(const std::byte* element, std::size_t bytes, std::byte* to, std::int64_t count);
 
 /// Whether all bytes are 0 or 1, as backends require of bools.
 bool are_bools(const std::byte* bytes, std::size_t count);

@@ -243,8 +243,8 @@ class Layout {
   std::string nested(std::size_t axis, std::size_t base, std::size_t width) const {
     const std::string indent(axis + 1, ' ');
     const std::size_t axes_left = view_.dims.size() - axis;
-    const std::string body = axes_left == 1 ? row(axis, base, width, indent)
-                                            : block(axis, base, width, indent);
+    const std::string body =
+        axes_left == 1 ? row(axis, base, width, indent) : block(axis, base, width, indent);
     return "[" + body.substr(indent.size()) + "]";
   }
 
@@ -255,8 +255,7 @@ class Layout {
     for (const std::int64_t position : positions(axis)) {
       line += separator;
       separator = " ";
-      const std::string word =
-          position < 0 ? "..." : column_.word(child(base, axis, position));
+      const std::string word = position < 0 ? "..." : column_.word(child(base, axis, position));
       if (line.size() + word.size() > width - 1 && line.size() > indent.size()) {
         line.resize(line.find_last_not_of(' ') + 1);
         done += line + "\n";

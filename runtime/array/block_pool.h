@@ -29,7 +29,7 @@ class BlockPool {
   static constexpr std::int64_t kMaxIdle = 10'000'000'000;
 
   struct Counts {
-    std::size_t used = 0, idle = 0;     // bytes now
+    std::size_t used = 0, idle = 0;  // bytes now
     std::int64_t fresh = 0, reused = 0;  // blocks acquired so far
   };
 

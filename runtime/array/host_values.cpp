@@ -17,7 +17,9 @@ namespace {
 float number_of(float16 x) { return static_cast<float>(float16_to_float(x.bits)); }
 float number_of(bfloat16 x) { return static_cast<float>(bfloat16_to_float(x.bits)); }
 template <class T>
-T number_of(T x) { return x; }
+T number_of(T x) {
+  return x;
+}
 
 /// Whether `x` truncated is in the range of Integer. NaN compares false.
 template <class Integer>
@@ -29,9 +31,13 @@ bool fits(double x) {
   return (x > lowest - 1 || x >= lowest) && x < above;
 }
 template <class Integer>
-bool fits(float x) { return fits<Integer>(static_cast<double>(x)); }
+bool fits(float x) {
+  return fits<Integer>(static_cast<double>(x));
+}
 template <class Integer, class T>
-bool fits(T x) { return std::in_range<Integer>(x); }
+bool fits(T x) {
+  return std::in_range<Integer>(x);
+}
 
 template <class T>
 std::string number_text(T x) {

@@ -96,8 +96,8 @@ class SmallBlocks {
 
   FreeList lists_[kMaxBytes / kStep + 1];
   std::uint32_t generation_ = 0;  // of the last renew()
-  std::uint32_t limit_ = 0;       // on the blocks of one list
-  SmallBlocks* next_ = nullptr;   // in the registry
+  std::uint32_t limit_ = 0;  // on the blocks of one list
+  SmallBlocks* next_ = nullptr;  // in the registry
 };
 
 /// The blocks of this thread, null before its first small Array. Without a destructor: glibc ends

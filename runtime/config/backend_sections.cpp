@@ -69,8 +69,7 @@ std::map<std::string, std::map<std::string, std::string>> read_backend_options(
     options.clear();  // the last of equal keys counts
     for (const auto& option : require_object(path, key, backend.value).GetObject()) {
       const std::string option_name = string_of(option.name);
-      options[option_name] =
-          option_text(path, text(key, ".", shown(option_name)), option.value);
+      options[option_name] = option_text(path, text(key, ".", shown(option_name)), option.value);
     }
   }
   return backends;

@@ -125,8 +125,7 @@ KerasJson read_keras_json(const std::string& path) {
   json.floatx = reader.choice("floatx", {"float16", "float32", "float64"});
   json.epsilon = reader.positive("epsilon");
   json.backend = reader.string("backend");
-  json.image_data_format =
-      reader.choice("image_data_format", {"channels_last", "channels_first"});
+  json.image_data_format = reader.choice("image_data_format", {"channels_last", "channels_first"});
   const auto ordering = reader.choice("image_dim_ordering", {"tf", "th"});
   if (ordering && !json.image_data_format) {
     json.image_data_format = *ordering == "th" ? "channels_first" : "channels_last";

@@ -52,8 +52,7 @@ void CompileDump::on_pass(const CompiledProgram& program, const PassRun& run) {
   if (!folder_.wants(Stage::Passes)) return;
   const std::string head =
       text("; ", run.pass->name, ": ", run.pass->description, "\n;", milliseconds(run.seconds),
-           " ms",
-           run.changed ? "\n" : " (unchanged)\n");
+           " ms", run.changed ? "\n" : " (unchanged)\n");
   folder_.write(kPassesNumber + run.position, text(run.pass->name, ".kir"),
                 head + (run.changed ? text_of(run.graph, program.name) : ""));
 }

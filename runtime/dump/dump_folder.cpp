@@ -47,12 +47,18 @@ struct BackendStage {
 };
 constexpr BackendStage kBackendStages[] = {
     {"lowering", Stage::Passes, 45, ".txt"},
-    {"claims", Stage::Claims, 50, ".txt"},   {"kernels", Stage::Kernels, 51, ".txt"},
-    {"plan", Stage::Plan, 52, ".txt"},       {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
-    {"llvm_ir", Stage::LlvmIr, 54, ".ll"},   {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},
-    {"assembly", Stage::Assembly, 56, ".s"}, {"timings", Stage::Timings, kTimingsNumber, ".txt"},
-    {"schedule", Stage::Kernels, 54, ".txt"}, {"cuda_c", Stage::Other, 55, ".cu"},
-    {"ptx", Stage::Assembly, 56, ".ptx"},     {"sass", Stage::Assembly, 57, ".sass"},
+    {"claims", Stage::Claims, 50, ".txt"},
+    {"kernels", Stage::Kernels, 51, ".txt"},
+    {"plan", Stage::Plan, 52, ".txt"},
+    {"memory_plan", Stage::MemoryPlan, 53, ".txt"},
+    {"llvm_ir", Stage::LlvmIr, 54, ".ll"},
+    {"llvm_ir_optimized", Stage::LlvmIr, 55, ".ll"},
+    {"assembly", Stage::Assembly, 56, ".s"},
+    {"timings", Stage::Timings, kTimingsNumber, ".txt"},
+    {"schedule", Stage::Kernels, 54, ".txt"},
+    {"cuda_c", Stage::Other, 55, ".cu"},
+    {"ptx", Stage::Assembly, 56, ".ptx"},
+    {"sass", Stage::Assembly, 57, ".sass"},
     {"graph", Stage::Graph | Stage::Other, 58, ".dot"},
 };
 constexpr BackendStage kOther = {"other", Stage::Other, 60, ".txt"};

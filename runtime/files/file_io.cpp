@@ -164,8 +164,8 @@ InputFile::~InputFile() { ::close(descriptor_); }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
-    const ssize_t got = ::pread(descriptor_, to.data(), std::min(to.size(), kChunk),
-                                static_cast<off_t>(offset));
+    const ssize_t got =
+        ::pread(descriptor_, to.data(), std::min(to.size(), kChunk), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) reject(text("cannot be read: ", reason(errno)));
     if (got == 0) reject(text("ends at byte ", offset));

@@ -49,8 +49,9 @@ class JsonAllocator {
   static void* checked(void* memory) { return memory ? memory : throw std::bad_alloc(); }
 };
 
-using JsonDocument = rapidjson::GenericDocument<
-    rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<JsonAllocator>, JsonAllocator>;
+using JsonDocument =
+    rapidjson::GenericDocument<rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<JsonAllocator>,
+                               JsonAllocator>;
 using JsonValue = JsonDocument::ValueType;
 using JsonBuffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonAllocator>;
 /// Rejects strings that are not UTF-8: Key and String return false.

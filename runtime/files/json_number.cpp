@@ -46,8 +46,7 @@ std::size_t exponent_of_zero(std::string_view token) {
   }
   std::string_view digits = token.substr(e + 1);
   if (!digits.empty() && (digits[0] == '+' || digits[0] == '-')) digits.remove_prefix(1);
-  const bool is_exponent =
-      !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  const bool is_exponent = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
   return is_exponent ? e : token.npos;
 }
 

@@ -129,7 +129,7 @@ class StateLease {
   const CompiledProgram& program_;
   PreparedCall& prepared_;
   std::optional<WriterLocks> locks_;  // released after the destructor's body
-  bool overwrites_ = false;           // whether overwrites were requested and have not ended
+  bool overwrites_ = false;  // whether overwrites were requested and have not ended
   bool is_committed_ = false;
 };
 
@@ -161,8 +161,9 @@ void run_frame(const CompiledProgram& program, PreparedCall& prepared) {
   try {
     prepared.check_results();
     for (std::size_t i = 0; i < prepared.next.size(); ++i) {
-      state.destination(i).at(program.instance).require_type_once(
-          {program.name, "frame_run", "update", i});
+      state.destination(i)
+          .at(program.instance)
+          .require_type_once({program.name, "frame_run", "update", i});
     }
   } catch (...) {
     state.reject();
@@ -192,8 +193,8 @@ void require_fit(const CompiledProgram& program, const std::vector<Array>& resul
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Array& result = results[i];
     const MutableArrayView& view = outputs[i];
-    const bool same_dims = std::equal(result.dims().begin(), result.dims().end(),
-                                      view.dims.begin(), view.dims.end());
+    const bool same_dims =
+        std::equal(result.dims().begin(), result.dims().end(), view.dims.begin(), view.dims.end());
     if (!same_dims || result.dtype() != view.dtype) reject_view(program, i, result.dims(), view);
     if (view.data == nullptr && result.bytes() != 0) {
       throw ValueError(program.name, "outputs", text("outputs[", i, "] has a null address"));
@@ -323,10 +324,10 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
   inputs = prepared.with_canonical_bools(inputs);
   const std::size_t count = program.graph.outputs.size();
   if (outputs.size() != count) {
-    throw ValueError(program.name, "outputs",
-                     text("gives ", counted(count, "output"), " but ",
-                          counted(outputs.size(), "view"),
-                          outputs.size() == 1 ? " was given" : " were given"));
+    throw ValueError(
+        program.name, "outputs",
+        text("gives ", counted(count, "output"), " but ", counted(outputs.size(), "view"),
+             outputs.size() == 1 ? " was given" : " were given"));
   }
   if (!prepared.is_direct()) {
     return copy_out(call_buffers(program, prepared, inputs, outputs), outputs);

@@ -10,20 +10,21 @@ std::vector<Array> bind_results(const CompiledProgram& program, PreparedCall& pr
   const std::span<const UninitialisedArray> types = prepared.output_types();
   std::vector<Array> results;
   results.reserve(types.size());
-  with_memory_subject([&] { return describe_output(program, results.size()); }, [&] {
-    for (std::size_t i = 0; i < types.size(); ++i) {
+  with_memory_subject([&] { return describe_output(program, results.size()); },
+                      [&] {
+                        for (std::size_t i = 0; i < types.size(); ++i) {
       // The non-const data() would make later copies deep.
-      const Array& result = results.emplace_back(types[i]);
-      prepared.bind_output(i, const_cast<void*>(result.data()));
-    }
-  });
+                          const Array& result = results.emplace_back(types[i]);
+                          prepared.bind_output(i, const_cast<void*>(result.data()));
+                        }
+                      });
   return results;
 }
 
 Array to_result(const CompiledProgram& program, std::size_t i, const Buffer& buffer) {
-  Array array = with_memory_subject([&] { return describe_output(program, i); }, [&] {
-    return uninitialised_array(buffer.dims(), program.graph.outputs[i].dtype());
-  });
+  Array array = with_memory_subject(
+      [&] { return describe_output(program, i); },
+      [&] { return uninitialised_array(buffer.dims(), program.graph.outputs[i].dtype()); });
   buffer.copy_to_host({static_cast<std::byte*>(fill_address(array)), array.bytes()});
   return array;
 }

@@ -26,8 +26,8 @@ struct Function::Impl {
   runtime::PartitionedProgram programs;
   std::string backend;
   std::vector<bool> sparse;  // per input of the user; a sparse one is three inputs of the program
-  bool has_sparse = false;   // whether any of them is
-  bool prints = false;       // whether calls may run a print sink, which is user code
+  bool has_sparse = false;  // whether any of them is
+  bool prints = false;  // whether calls may run a print sink, which is user code
 };
 
 namespace {
@@ -87,8 +87,7 @@ bool can_bind(const CompiledProgram& program, const std::vector<Array>& inputs) 
 /// arrays. Refers to the user's Arrays: copying one may be a deep copy.
 class CallInputs {
  public:
-  explicit CallInputs(const CompiledProgram& program)
-      : program_(program) {
+  explicit CallInputs(const CompiledProgram& program) : program_(program) {
     if (program.binding.count() <= kFew) return;
     many_.resize(program.binding.count());
     views_ = many_.data();
@@ -108,9 +107,7 @@ class CallInputs {
   std::span<const ArrayView> views() const { return {views_, count_}; }
 
  private:
-  const Array& keep(Array&& array) {
-    return temporaries_.emplace_front(std::move(array));
-  }
+  const Array& keep(Array&& array) { return temporaries_.emplace_front(std::move(array)); }
 
   const CompiledProgram& program_;
   static constexpr std::size_t kFew = 8;
@@ -138,8 +135,7 @@ void append_parts(const CompiledProgram& program, const SparseArray& sparse, Cal
 void append_parts(const CompiledProgram& program, const Array& dense, CallInputs& arrays) {
   const std::size_t values = arrays.size() + 1;
   const bool fits = dense.dtype() == program.binding.type(values).dtype;
-  SparseArray sparse =
-      SparseArray::of_dense(fits ? dense : converted(program, values, dense));
+  SparseArray sparse = SparseArray::of_dense(fits ? dense : converted(program, values, dense));
   arrays.add(Array(sparse.indices()));
   arrays.add(Array(sparse.values()));
   arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
@@ -163,8 +159,7 @@ void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs
     const auto& sparse = feeds[i].sparse();
     if (!impl.sparse[i]) {
       if (sparse) {
-        throw TypeError(name, "inputs",
-                        text("inputs[", i, "] is dense but was fed a SparseArray"));
+        throw TypeError(name, "inputs", text("inputs[", i, "] is dense but was fed a SparseArray"));
       }
       arrays.add(feeds[i].array());
     } else if (sparse) {
@@ -225,9 +220,8 @@ FunctionStats stats_of(const runtime::CallableProgram& callable) {
 }
 
 Array evaluated(const ir::Graph& graph, Where where) {
-  return at_line(where, [&] {
-    return runtime::evaluate(graph, runtime::current_instance("function"));
-  });
+  return at_line(where,
+                 [&] { return runtime::evaluate(graph, runtime::current_instance("function")); });
 }
 
 }  // namespace
@@ -271,8 +265,7 @@ Results<Array> Function::operator()(const std::vector<Array>& inputs, Where wher
   Call::out_of_memory("Function", where);
 }
 
-Results<Array> Function::operator()(std::initializer_list<FeedRef> inputs,
-                                        Where where) const try {
+Results<Array> Function::operator()(std::initializer_list<FeedRef> inputs, Where where) const try {
   return at_line(where, [&] {
     const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
     return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
@@ -290,8 +283,8 @@ Results<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where whe
   Call::out_of_memory("Function", where);
 }
 
-Results<Array> Function::call_with_feeds(std::span<const SparseArray> inputs,
-                                             Where where) const try {
+Results<Array> Function::call_with_feeds(std::span<const SparseArray> inputs, Where where) const
+    try {
   const std::vector<Feed> feeds(inputs.begin(), inputs.end());
   return call_with_feeds(std::span<const Feed>(feeds), where);
 } catch (const std::bad_alloc&) {

@@ -17,7 +17,7 @@ struct HostStep {
   DataDependentFunction function = nullptr;
   std::string payload;
   std::size_t operands = 0;  // how many outputs of the partition it consumes
-  ir::Origin origin;         // of the HostCall node, for errors
+  ir::Origin origin;  // of the HostCall node, for errors
 };
 
 /// One partition but the last. Its program's inputs are the user's, then the live-outs and host
@@ -30,9 +30,9 @@ struct ProgramPartition {
 };
 
 struct PartitionedProgram {
-  std::vector<ProgramPartition> partitions;     // before the last; empty for nearly all functions
+  std::vector<ProgramPartition> partitions;  // before the last; empty for nearly all functions
   std::shared_ptr<const CallableProgram> last;  // computes the outputs and the updates
-  std::vector<VariableStorage*> variables;      // of all partitions; empty if there is only `last`
+  std::vector<VariableStorage*> variables;  // of all partitions; empty if there is only `last`
 
   /// Returns the program whose first inputs are the user's feeds.
   const CompiledProgram& first() const {

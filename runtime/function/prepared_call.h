@@ -61,8 +61,8 @@ class PreparedCall {
 
   std::atomic<std::int64_t> calls{0};  // that succeeded; written by the thread with the lease
   const VariableSnapshot* snapshot = nullptr;  // to read variables from; null: current values
-  std::vector<VersionRef> held;                // of the states, during a call
-  std::vector<VersionRef> next;       // of the updates; empty for one that overwrites its state
+  std::vector<VersionRef> held;  // of the states, during a call
+  std::vector<VersionRef> next;  // of the updates; empty for one that overwrites its state
   std::vector<Overwrite> overwrites;  // one per update; empty if no update may overwrite
   HostCallContext host_calls;
 
@@ -86,16 +86,16 @@ class PreparedCall {
   [[noreturn]] void reject_changed_views();
 
   friend class PreparedCallPool;
-  PreparedCall* next_idle_ = nullptr;   // in PreparedCallPool::overflow_
+  PreparedCall* next_idle_ = nullptr;  // in PreparedCallPool::overflow_
   PreparedCall* next_of_all_ = nullptr;  // in PreparedCallPool::all_
 
   const CompiledProgram& program_;
-  bool sized_ = false;                      // the sizes below passed the checks
-  std::vector<Dims> given_dims_;            // working memory of bind_sizes()
-  std::vector<std::int64_t> symbols_;       // likewise
-  std::vector<std::int64_t> sizes_;         // of all axes of all inputs
+  bool sized_ = false;  // the sizes below passed the checks
+  std::vector<Dims> given_dims_;  // working memory of bind_sizes()
+  std::vector<std::int64_t> symbols_;  // likewise
+  std::vector<std::int64_t> sizes_;  // of all axes of all inputs
   std::vector<std::int64_t> output_sizes_;  // of all axes of all outputs
-  std::vector<std::size_t> bytes_;          // of each input, then of each output
+  std::vector<std::size_t> bytes_;  // of each input, then of each output
   std::vector<std::int64_t> shared_sizes_;  // copy of sizes_ and output_sizes_ for the plugin
   std::vector<UninitialisedArray> output_types_;  // with spans of output_sizes_
   std::vector<void*> output_data_;

@@ -28,7 +28,7 @@ class RunningCall {
 
 struct Caller {
   std::string function;  // empty for none
-  Where where;           // the user's line; unknown for a compiled function
+  Where where;  // the user's line; unknown for a compiled function
 
   /// Returns `function` unless it is empty, else the innermost running call of this thread.
   static Caller of(std::string_view function = {});

@@ -27,8 +27,9 @@ struct Scores {
         elements(inputs[0].as<double>()),
         lengths(inputs[1].as<std::int64_t>()) {
     if (classes == 0) {
-      throw ValueError("ctc_decode", "y_pred", text("y_pred has no classes (y_pred has shape [",
-                                                    join_text(inputs[0].dims(), ","), "])"));
+      throw ValueError("ctc_decode", "y_pred",
+                       text("y_pred has no classes (y_pred has shape [",
+                            join_text(inputs[0].dims(), ","), "])"));
     }
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       const std::int64_t length = lengths[static_cast<std::size_t>(sample)];
@@ -118,9 +119,9 @@ std::vector<Array> ctc_label_indices(std::string_view, std::span<const Array> in
   std::vector<std::int64_t> found;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0 || lengths[i] > width) {
-      throw ValueError("ctc_label_dense_to_sparse", "label_lengths",
-                       text("label_lengths[", i, "] is ", lengths[i], " but labels have ", width,
-                            " columns"));
+      throw ValueError(
+          "ctc_label_dense_to_sparse", "label_lengths",
+          text("label_lengths[", i, "] is ", lengths[i], " but labels have ", width, " columns"));
     }
     for (std::int64_t j = 0; j < lengths[i]; ++j) {
       found.insert(found.end(), {static_cast<std::int64_t>(i), j});

@@ -163,8 +163,8 @@ HostView read_view(const kiln_view& view) {
   const std::span<const std::int64_t> dims = abi::view_of(view.dims);
   const std::optional<std::uint64_t> bytes = abi::tensor_bytes(view.dtype, dims);
   if (!bytes) {
-    throw abi::BrokenStruct(text("element type ", view.dtype, " with dims [",
-                                 join_text(dims, ","), "] is not the type of a tensor"));
+    throw abi::BrokenStruct(text("element type ", view.dtype, " with dims [", join_text(dims, ","),
+                                 "] is not the type of a tensor"));
   }
   abi::require_range(view.data, *bytes, *bytes, "bytes", "a tensor");
   return {static_cast<DType>(view.dtype), dims, view.data};

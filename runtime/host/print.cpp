@@ -75,13 +75,13 @@ void runtime::host_print_tensor(const HostCallArguments& arguments) {
   const HostView& value = arguments.inputs[0];
   const HostView& result = arguments.outputs[0];
   const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
-  const bool same = result.dtype == value.dtype &&
-                    std::equal(result.dims.begin(), result.dims.end(), value.dims.begin(),
-                               value.dims.end());
+  const bool same =
+      result.dtype == value.dtype &&
+      std::equal(result.dims.begin(), result.dims.end(), value.dims.begin(), value.dims.end());
   if (!same) {
-    throw abi::BrokenStruct(text("print_tensor got ", value.dtype, "[",
-                                 join_text(value.dims, ","), "] and gives ", result.dtype, "[",
-                                 join_text(result.dims, ","), "]"));
+    throw abi::BrokenStruct(text("print_tensor got ", value.dtype, "[", join_text(value.dims, ","),
+                                 "] and gives ", result.dtype, "[", join_text(result.dims, ","),
+                                 "]"));
   }
   const std::string_view message(reinterpret_cast<const char*>(arguments.payload.data()),
                                  arguments.payload.size());

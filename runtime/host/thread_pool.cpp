@@ -111,7 +111,7 @@ struct Pool {
   std::vector<std::thread> threads;
   bool resizing = false;  // set_thread_count is running: no other loop starts
   bool stopping = false;
-  unsigned wanted = 0;            // number of threads; 0: not configured yet
+  unsigned wanted = 0;  // number of threads; 0: not configured yet
   std::atomic<pid_t> process{0};  // that started the threads
   std::atomic<unsigned> sleeping_callers{0};  // in wait_for_workers, beyond its polling
   alignas(kCacheLine) std::atomic<std::uint64_t> loops_added{0};
@@ -133,8 +133,8 @@ void renew_in_child() {
 }
 
 [[maybe_unused]] const bool is_pool_held =
-    ::pthread_atfork([] { pool().mutex.lock(); }, [] { pool().mutex.unlock(); },
-                     renew_in_child) == 0;
+    ::pthread_atfork([] { pool().mutex.lock(); }, [] { pool().mutex.unlock(); }, renew_in_child) ==
+    0;
 
 thread_local bool inside_loop = false;
 
@@ -207,7 +207,9 @@ void leave(Pool& state, Loop& loop) {
   if (state.sleeping_callers == 0) return;
   // The caller checks the count under the lock. Once the lock was free, a caller that saw the old
   // count is asleep, so that it gets the notification.
-  { const std::lock_guard lock(state.mutex); }
+  {
+    const std::lock_guard lock(state.mutex);
+  }
   state.idle.notify_all();
 }
 
@@ -274,10 +276,10 @@ unsigned configured_threads() {
   const auto [rest, error] = std::from_chars(given, end, count);
   if (error != std::errc() || rest != end || count == 0 || count > kMaxThreads) {
     const Caller caller = Caller::of();
-    throw ConfigError(caller.function, "KILN_THREADS",
-                      text("KILN_THREADS is '", given, "' but must be a number from 1 to ",
-                           kMaxThreads),
-                      caller.where);
+    throw ConfigError(
+        caller.function, "KILN_THREADS",
+        text("KILN_THREADS is '", given, "' but must be a number from 1 to ", kMaxThreads),
+        caller.where);
   }
   return count;
 }

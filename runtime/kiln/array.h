@@ -21,7 +21,8 @@
 namespace kiln {
 
 class Array;
-template <class T> class ArrayElements;
+template <class T>
+class ArrayElements;
 namespace runtime {
 struct UninitialisedArray;
 Array uninitialised_array(std::vector<std::int64_t> dims, DType dtype);
@@ -40,20 +41,60 @@ struct bfloat16 {
 };
 
 /// Maps an element type T to its dtype.
-template <class T> struct DTypeOf;
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::Bool; };
-template <> struct DTypeOf<std::int8_t> { static constexpr DType value = DType::Int8; };
-template <> struct DTypeOf<std::int16_t> { static constexpr DType value = DType::Int16; };
-template <> struct DTypeOf<std::int32_t> { static constexpr DType value = DType::Int32; };
-template <> struct DTypeOf<std::int64_t> { static constexpr DType value = DType::Int64; };
-template <> struct DTypeOf<std::uint8_t> { static constexpr DType value = DType::UInt8; };
-template <> struct DTypeOf<std::uint16_t> { static constexpr DType value = DType::UInt16; };
-template <> struct DTypeOf<std::uint32_t> { static constexpr DType value = DType::UInt32; };
-template <> struct DTypeOf<std::uint64_t> { static constexpr DType value = DType::UInt64; };
-template <> struct DTypeOf<float16> { static constexpr DType value = DType::Float16; };
-template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::BFloat16; };
-template <> struct DTypeOf<float> { static constexpr DType value = DType::Float32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::Float64; };
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::Bool;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::Int8;
+};
+template <>
+struct DTypeOf<std::int16_t> {
+  static constexpr DType value = DType::Int16;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::Int32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::Int64;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::UInt8;
+};
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType value = DType::UInt16;
+};
+template <>
+struct DTypeOf<std::uint32_t> {
+  static constexpr DType value = DType::UInt32;
+};
+template <>
+struct DTypeOf<std::uint64_t> {
+  static constexpr DType value = DType::UInt64;
+};
+template <>
+struct DTypeOf<float16> {
+  static constexpr DType value = DType::Float16;
+};
+template <>
+struct DTypeOf<bfloat16> {
+  static constexpr DType value = DType::BFloat16;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::Float32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::Float64;
+};
 
 /// A row of a matrix whose rows have different element types.
 struct RowOfAnotherType {
@@ -214,8 +255,9 @@ class KILN_API Array {
   bool operator==(const Array& other) const;
   /// Does not compile: a float32 element would never equal a double or an int. Compare item(), or
   /// with an Array of the same dtype.
-  template <class NoArray, std::enable_if_t<std::is_convertible_v<NoArray, Array> &&
-                                                !std::is_same_v<NoArray, Array>, int> = 0>
+  template <class NoArray,
+            std::enable_if_t<
+                std::is_convertible_v<NoArray, Array> && !std::is_same_v<NoArray, Array>, int> = 0>
   bool operator==(const NoArray& other) const = delete;
 
  private:
@@ -315,9 +357,7 @@ class ArrayElements {
   operator std::span<const T>() const&& = delete;
 
  private:
-  iterator at(std::size_t i) const {
-    return iterator(std::reverse_iterator<const T*>(data() + i));
-  }
+  iterator at(std::size_t i) const { return iterator(std::reverse_iterator<const T*>(data() + i)); }
 
   const Array array_;
   std::size_t size_;

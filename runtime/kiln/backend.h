@@ -56,8 +56,7 @@ KILN_API void set_backend(const StringArgument& name_or_path, Where where = Wher
 /// Errors: BackendError if it cannot be loaded.
 ///     const std::string name = K::load_backend("reference");
 ///     name;  // reference
-KILN_API std::string load_backend(const StringArgument& name_or_path,
-                                  Where where = Where::here());
+KILN_API std::string load_backend(const StringArgument& name_or_path, Where where = Where::here());
 
 /// Sets options of a backend, named as for set_backend, for the whole process. The first of these
 /// sets each option: this function, the environment variable KILN_<BACKEND>_<OPTION> such as

@@ -17,15 +17,15 @@ namespace kiln {
 
 /// Statistics of a function. With a cache hit, those of the code count all functions that share it.
 struct FunctionStats {
-  std::int64_t compiles = 0;          ///< modules compiled by the backend
-  std::int64_t cache_hits = 0;        ///< modules with the code of an equal, earlier function
-  double compile_seconds = 0;         ///< passes and backend together
-  std::int64_t calls = 0;             ///< successful calls
+  std::int64_t compiles = 0;  ///< modules compiled by the backend
+  std::int64_t cache_hits = 0;  ///< modules with the code of an equal, earlier function
+  double compile_seconds = 0;  ///< passes and backend together
+  std::int64_t calls = 0;  ///< successful calls
   std::int64_t code_generations = 0;  ///< times the backend generated code; not per input size
-  std::int64_t bindings = 0;          ///< input sizes that the code was prepared for
-  std::int64_t peak_bytes = 0;        ///< largest memory plan of a call's temporary tensors
-  std::int64_t live_bytes = 0;        ///< lower bound for it: most bytes live at the same time
-  ArrayMemory arrays;                 ///< of the whole process
+  std::int64_t bindings = 0;  ///< input sizes that the code was prepared for
+  std::int64_t peak_bytes = 0;  ///< largest memory plan of a call's temporary tensors
+  std::int64_t live_bytes = 0;  ///< lower bound for it: most bytes live at the same time
+  ArrayMemory arrays;  ///< of the whole process
 };
 
 /// The value of a placeholder: an Array, or for a sparse placeholder also a SparseArray. A Feed
@@ -50,9 +50,9 @@ class KILN_API Feed {
 /// only.
 class KILN_API FeedRef {
  public:
-  FeedRef(const Array& array) : value_(&array) {}           // NOLINT: implicit on purpose
-  FeedRef(const SparseArray& sparse) : value_(&sparse) {}   // NOLINT
-  FeedRef(const Feed& feed)                                 // NOLINT
+  FeedRef(const Array& array) : value_(&array) {}  // NOLINT: implicit on purpose
+  FeedRef(const SparseArray& sparse) : value_(&sparse) {}  // NOLINT
+  FeedRef(const Feed& feed)  // NOLINT
       : value_(feed.sparse() ? Value(feed.sparse()) : Value(&feed.array())) {}
   template <class T, std::enable_if_t<std::is_convertible_v<T&&, Array> &&
                                           !std::is_same_v<std::decay_t<T>, Array>,
@@ -97,10 +97,10 @@ class KILN_API Function {
   Results<Array> operator()(std::initializer_list<FeedRef> inputs,
                             Where where = Where::here()) const;
   /// As above, for std::vector<Feed> and std::vector<SparseArray>.
-  template <class Input, std::enable_if_t<std::is_same_v<Input, Feed> ||
-                                              std::is_same_v<Input, SparseArray>, int> = 0>
-  Results<Array> operator()(const std::vector<Input>& inputs,
-                            Where where = Where::here()) const {
+  template <
+      class Input,
+      std::enable_if_t<std::is_same_v<Input, Feed> || std::is_same_v<Input, SparseArray>, int> = 0>
+  Results<Array> operator()(const std::vector<Input>& inputs, Where where = Where::here()) const {
     return call_with_feeds(std::span<const Input>(inputs), where);
   }
 
@@ -114,8 +114,7 @@ class KILN_API Function {
   /// (count, 2), values (count), and a bool (rows, columns, 0) without elements. After an error the
   /// contents of the outputs are unspecified. Errors: as for a call, and TypeError for a view of
   /// another dtype.
-  void call_into(std::span<const ArrayView> inputs,
-                 std::span<const MutableArrayView> outputs,
+  void call_into(std::span<const ArrayView> inputs, std::span<const MutableArrayView> outputs,
                  Where where = Where::here()) const;
 
   /// Writes numbered files into `directory`, created if missing: the host's stages of compiling,
@@ -147,7 +146,7 @@ struct FunctionOptions {
   /// Outputs read the variables' values after the call's updates instead of before them. Updates
   /// always read the values before.
   Flag outputs_after_updates = false;
-  StringArgument name = {};     ///< for messages and dumps; unset: "function"
+  StringArgument name = {};  ///< for messages and dumps; unset: "function"
   StringArgument backend = {};  ///< unset: the backend in use (kiln/backend.h)
   /// A directory, created if missing, for numbered files of `dump_stages`, written during
   /// compiling; times of calls are written when the function is destroyed. Unset:

@@ -19,10 +19,10 @@ namespace kiln {
 /// Memory of the process's large Arrays, with sizes rounded up by at most an eighth, and the idle
 /// memory of small ones.
 struct ArrayMemory {
-  std::int64_t used_bytes = 0;        ///< of live Arrays
-  std::int64_t idle_bytes = 0;        ///< kept for later Arrays
-  std::int64_t fresh = 0;             ///< count of Arrays so far that allocated memory
-  std::int64_t reused = 0;            ///< count of Arrays so far that reused idle memory
+  std::int64_t used_bytes = 0;  ///< of live Arrays
+  std::int64_t idle_bytes = 0;  ///< kept for later Arrays
+  std::int64_t fresh = 0;  ///< count of Arrays so far that allocated memory
+  std::int64_t reused = 0;  ///< count of Arrays so far that reused idle memory
   std::int64_t small_idle_bytes = 0;  ///< kept by all threads for later small Arrays
 };
 

@@ -37,8 +37,8 @@ struct CreateOptions {
 };
 
 struct ConstantOptions {
-  DTypeArgument dtype = {};        ///< unset: floatx()
-  Shape shape = Shape::unset();    ///< filled with a scalar; any other value is reshaped to it
+  DTypeArgument dtype = {};  ///< unset: floatx()
+  Shape shape = Shape::unset();  ///< filled with a scalar; any other value is reshaped to it
   StringArgument name = {};
 };
 
@@ -136,8 +136,8 @@ KILN_API void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuple
 /// Returns the shape of a variable. Errors: TypeError if x is not a variable.
 ///     const auto x = K::zeros({2, 3});
 ///     K::get_variable_shape(x);  // {2, 3}
-[[nodiscard]] KILN_API std::vector<std::int64_t> get_variable_shape(
-    const Tensor& x, Where where = Where::here());
+[[nodiscard]] KILN_API std::vector<std::int64_t> get_variable_shape(const Tensor& x,
+                                                                    Where where = Where::here());
 
 /// Builds the update x := new_x of a host array, cast to x's dtype. Errors: ValueError for another
 /// shape and for values that x's integer dtype cannot represent; TypeError if x is not a variable.

@@ -14,9 +14,9 @@ struct LoadWeightsOptions {
 
 /// The names that load_weights loaded and skipped; without `strict` the latter may be many.
 struct LoadedWeights {
-  std::vector<std::string> loaded;   ///< in the order of the variables
+  std::vector<std::string> loaded;  ///< in the order of the variables
   std::vector<std::string> missing;  ///< variables that the file does not have; they are unchanged
-  std::vector<std::string> unused;   ///< tensors of the file without a variable, in its order
+  std::vector<std::string> unused;  ///< tensors of the file without a variable, in its order
 };
 
 /// Writes one snapshot of the variables' values under their names. Replaces the file atomically: a

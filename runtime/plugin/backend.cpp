@@ -67,8 +67,7 @@ std::string message_of(const Error& error) {
 
 /// Logs why `auto` skips a backend; a warning if the user set options for it.
 void log_skipped(const Plugin& plugin, const std::string& reason) {
-  const bool has_options =
-      !options_in_force(plugin).empty() || !option_variables(plugin).empty();
+  const bool has_options = !options_in_force(plugin).empty() || !option_variables(plugin).empty();
   log_line(has_options ? LogLevel::Warning : LogLevel::Info, "backend",
            text("auto skips ", plugin.id, ": ", reason));
 }
@@ -113,8 +112,7 @@ ChosenPlugin choose_automatically(const std::string& reason, const std::string& 
   for (const Candidate& candidate : usable) {
     try {
       instance_of(*candidate.plugin);
-      const std::string why =
-          text(reason, ": best of ", count, " usable, score ", candidate.score);
+      const std::string why = text(reason, ": best of ", count, " usable, score ", candidate.score);
       log_line(LogLevel::Info, "backend", text("auto chose ", candidate.plugin->id));
       return {candidate.plugin, why};
     } catch (const Error& error) {
@@ -199,8 +197,8 @@ BackendChoice backend_choice(Where where) try {
 
 void set_backend(const StringArgument& name_or_path, Where where) try {
   const Call call("set_backend", where);
-  runtime::ChosenPlugin chosen = at_line(
-      where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
+  runtime::ChosenPlugin chosen =
+      at_line(where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
   const std::lock_guard lock(runtime::choice_mutex);
   *runtime::choice = std::move(chosen);
 } catch (const std::bad_alloc&) {
@@ -209,8 +207,7 @@ void set_backend(const StringArgument& name_or_path, Where where) try {
 
 std::string load_backend(const StringArgument& name_or_path, Where where) try {
   const Call call("load_backend", where);
-  return at_line(where,
-                 [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
+  return at_line(where, [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("load_backend", where);
 }
@@ -257,9 +254,7 @@ void set_threads(WholeNumber count, Where where) try {
   Call::out_of_memory("set_threads", where);
 }
 
-std::string version() try {
-  return std::string(runtime::kVersion);
-} catch (const std::bad_alloc&) {
+std::string version() try { return std::string(runtime::kVersion); } catch (const std::bad_alloc&) {
   Call::out_of_memory("version", {});
 }
 

@@ -21,10 +21,10 @@ constexpr int kMaxChain = 16;            // causes; a plugin's chain may be cycl
 constexpr std::uint64_t kMaxShown = 32;  // nodes and details of one error
 
 constexpr std::string_view kCodeNames[] = {
-    "ok",            "cancelled",           "unknown error",  "invalid argument",
-    "timeout",       "not found",           "already exists", "permission denied",
-    "no memory",     "failed precondition", "aborted",        "out of range",
-    "unimplemented", "internal error",      "unavailable",    "data loss"};
+    "ok",        "cancelled",      "unknown error",     "invalid argument", "timeout",
+    "not found", "already exists", "permission denied", "no memory",        "failed precondition",
+    "aborted",   "out of range",   "unimplemented",     "internal error",   "unavailable",
+    "data loss"};
 
 bool is_error_code(std::uint32_t code) {
   return code != KILN_CODE_OK && code < std::size(kCodeNames);
@@ -105,8 +105,7 @@ class Description {
     }
     if (info.node_count == 0) return;
     const char* separator = "; node ";
-    for (const std::uint64_t node :
-         std::span(info.nodes, std::min(info.node_count, kMaxShown))) {
+    for (const std::uint64_t node : std::span(info.nodes, std::min(info.node_count, kMaxShown))) {
       text_ += kiln::text(std::exchange(separator, ", "), node);
       const std::string at = with_lines && location_of_ ? location_of_(node) : "";
       if (!at.empty()) text_ += " at " + at;
@@ -140,9 +139,7 @@ class Description {
 struct ScopedError {
   const Plugin& plugin;
   kiln_error* error;
-  ~ScopedError() {
-    destroy_handle(plugin, "error_destroy", plugin.api.error_destroy, error);
-  }
+  ~ScopedError() { destroy_handle(plugin, "error_destroy", plugin.api.error_destroy, error); }
 };
 
 bool is_value_error(std::uint32_t code) {
@@ -150,8 +147,8 @@ bool is_value_error(std::uint32_t code) {
 }
 
 [[noreturn]] void throw_described(const Plugin& plugin, kiln_error* error,
-                                  std::string_view function, bool of_call,
-                                  std::string_view note, const NodeLocation& location_of) {
+                                  std::string_view function, bool of_call, std::string_view note,
+                                  const NodeLocation& location_of) {
   const ScopedError guard{plugin, error};
   const auto [name, where] = Caller::of(function);
   Description description(plugin, location_of);

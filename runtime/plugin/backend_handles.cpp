@@ -203,11 +203,11 @@ ExecutableInfo Executable::info(const std::optional<ProgramCounts>& expected) co
     if (expected && has_counts && counts != *expected) {
       throw abi::BrokenStruct(text("gave ", counts, " but the module has ", *expected));
     }
-    for (const std::uint64_t count : {raw.code_generations, raw.bindings, raw.planned_bytes,
-                                      raw.live_bytes}) {
+    for (const std::uint64_t count :
+         {raw.code_generations, raw.bindings, raw.planned_bytes, raw.live_bytes}) {
       if (count > INT64_MAX) throw abi::BrokenStruct(text(count, " is not a count"));
     }
-    ExecutableInfo info{counts, {}, raw.code_generations, raw.bindings, raw.planned_bytes,
+    ExecutableInfo info{counts,         {}, raw.code_generations, raw.bindings, raw.planned_bytes,
                         raw.live_bytes, {}};
     const abi::ReportElements<kiln_message> messages(raw.messages, "messages");
     for (std::uint64_t i = 0; i < messages.size(); ++i) {
@@ -303,8 +303,8 @@ BackendFrame::~BackendFrame() {
 
 void BackendFrame::run(std::string_view label, const HostCallContext& host_calls) const {
   instance_->require_same_process(label);
-  kiln_error* error = call_entry(instance_->plugin(), label, "frame_run",
-                                 instance_->api().frame_run, handle_);
+  kiln_error* error =
+      call_entry(instance_->plugin(), label, "frame_run", instance_->api().frame_run, handle_);
   rethrow_host_call(*instance_, error, host_calls);
   if (error != nullptr) throw_call_error(instance_->plugin(), error, label);
 }

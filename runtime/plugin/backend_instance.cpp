@@ -86,8 +86,8 @@ InstancePtr Instance::create(const Plugin& plugin, const BackendOptions& options
   args.host = &host_api();
   args.host_context = &instance->host_;
   kiln_instance* handle = nullptr;
-  kiln_error* error = call_entry(plugin, "", "instance_create", plugin.api.instance_create, &args,
-                                 &handle);
+  kiln_error* error =
+      call_entry(plugin, "", "instance_create", plugin.api.instance_create, &args, &handle);
   if (error != nullptr) throw_error(plugin, error, "", origins);
   instance->require_handle(handle, "", "instance_create", "an instance");
   instance->handle_ = handle;
@@ -161,8 +161,7 @@ void keep_detail(void* context, kiln_string given) noexcept {
 
 }  // namespace
 
-ProbeReport probe(const Plugin& plugin, const BackendOptions& options,
-                  const std::string& origins) {
+ProbeReport probe(const Plugin& plugin, const BackendOptions& options, const std::string& origins) {
   ProbeTexts texts;
   const std::vector<kiln_option> list = options_of(options);
   auto args = abi::fresh<kiln_probe_args>();
@@ -227,8 +226,7 @@ void Instance::require_supported(const CompileRequest& request) const {
   if (unsupported.size() > kMaxListed) {
     list += text("; and ", unsupported.size() - kMaxListed, " more");
   }
-  throw NotImplementedError(request.function, "",
-                            text("backend ", name(), " cannot run ", list));
+  throw NotImplementedError(request.function, "", text("backend ", name(), " cannot run ", list));
 }
 
 std::vector<std::string> Instance::optional_passes() const {

@@ -80,8 +80,8 @@ class Buffer {
   /// The origin of a buffer, for messages.
   struct Source {
     std::string_view function;  // the K function that the message starts with
-    const char* entry;          // of the plugin's table
-    const char* kind;           // "output", "update" or "buffer"
+    const char* entry;  // of the plugin's table
+    const char* kind;  // "output", "update" or "buffer"
     std::size_t index = 0;
   };
   /// Sets the expected type. A negative dim matches any and becomes the one that the plugin
@@ -239,7 +239,7 @@ struct CompileRequest {
   Bytes module;
   std::vector<Bytes> constants;  // stored beside the module, in its order
   BackendOptions options;
-  std::string label;     // names the program in dumps and logs
+  std::string label;  // names the program in dumps and logs
   std::string function;  // the K function that errors start with
   NodeLocation location_of = {};  // of the module's nodes, for a plugin that names no line
 };

@@ -32,9 +32,8 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 
 class File {
  public:
-  explicit File(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat info {};
+  explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat info{};
     if (is_open() && ::fstat(descriptor_, &info) == 0) {
       size_ = static_cast<std::uint64_t>(info.st_size);
     }
@@ -109,8 +108,8 @@ std::string size_rejection(const File& file, const Elf64_Ehdr& header,
   }
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
-    const bool is_inside = segment.p_filesz <= file.size() &&
-                           segment.p_offset <= file.size() - segment.p_filesz;
+    const bool is_inside =
+        segment.p_filesz <= file.size() && segment.p_offset <= file.size() - segment.p_filesz;
     if (is_inside) continue;
     return text("is cut off: it has ", file.size(), " bytes and needs ", segment.p_filesz,
                 " from byte ", segment.p_offset, " on");

@@ -72,9 +72,8 @@ class PluginUse {
 };
 
 void warn_of_unknown_variables(const Plugin& plugin) {
-  const bool has_warned = with_entry(plugin, [](TableEntry& entry) {
-    return std::exchange(entry.has_warned, true);
-  });
+  const bool has_warned =
+      with_entry(plugin, [](TableEntry& entry) { return std::exchange(entry.has_warned, true); });
   if (has_warned) return;
   for (const GivenOption& variable : unknown_variables(plugin)) {
     log_line(LogLevel::Warning, "backend",
@@ -122,9 +121,9 @@ void set_options(const Plugin& plugin, const NamedOptions& options, const std::s
     }
   }
   if (entry.instance && merged != entry.options) {
-    throw BackendError(function, "",
-                       text("backend ", plugin.id,
-                            " is in use already; set its options before its first use"));
+    throw BackendError(
+        function, "",
+        text("backend ", plugin.id, " is in use already; set its options before its first use"));
   }
   entry.options = std::move(merged);
 }

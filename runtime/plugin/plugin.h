@@ -16,7 +16,7 @@ namespace kiln::runtime {
 struct Plugin {
   std::string name, version, build_id, toolchain;  // as the plugin reports them
   std::string path;  // absolute, without symbolic links
-  std::string id;    // for users: the name of a plugin beside the host, else the path
+  std::string id;  // for users: the name of a plugin beside the host, else the path
   std::uint32_t abi_minor = 0;  // the highest that both sides support
   std::uint64_t features = 0;
   kiln_backend_api api{};  // complete: no entry is null

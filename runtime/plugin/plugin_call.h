@@ -23,8 +23,7 @@ std::string named_plugin(const Plugin& plugin);
 
 /// Throws for the exception in flight, which escaped from an entry: OutOfMemory for bad_alloc, else
 /// BackendError. REQUIRES: called from a catch block.
-[[noreturn]] void throw_escaped(const Plugin& plugin, std::string_view function,
-                                const char* entry);
+[[noreturn]] void throw_escaped(const Plugin& plugin, std::string_view function, const char* entry);
 
 /// Logs the exception in flight. REQUIRES: called from a catch block.
 void log_escaped(const Plugin& plugin, const char* entry) noexcept;

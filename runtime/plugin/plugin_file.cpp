@@ -22,7 +22,7 @@ std::string parent_of(const std::string& path) {
 /// Trusts root and this user; for own plugins also the owner of this library.
 bool owner_is_trusted(uid_t owner, bool own) {
   if (owner == 0 || owner == geteuid()) return true;
-  struct stat host {};
+  struct stat host{};
   return own && ::stat(host_path().c_str(), &host) == 0 && host.st_uid == owner;
 }
 
@@ -38,7 +38,7 @@ std::string access_rejection(const struct stat& entry, bool own, const std::stri
 }  // namespace
 
 std::string file_rejection(const std::string& path, bool own) {
-  struct stat file {};
+  struct stat file{};
   if (::stat(path.c_str(), &file) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return "does not exist";
     return text("cannot be examined: ", std::strerror(errno));
@@ -46,7 +46,7 @@ std::string file_rejection(const std::string& path, bool own) {
   if (S_ISDIR(file.st_mode)) return "is a directory";
   if (!S_ISREG(file.st_mode)) return "is not a regular file";
   if (std::string reason = access_rejection(file, own, "is"); !reason.empty()) return reason;
-  struct stat folder {};
+  struct stat folder{};
   const std::string parent = parent_of(path);
   if (::stat(parent.c_str(), &folder) != 0) {
     return text("is in ", parent, ", which cannot be examined: ", std::strerror(errno));

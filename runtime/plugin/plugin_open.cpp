@@ -115,9 +115,8 @@ void require_compatible(const Reject& reject, const kiln_backend_header& header)
 bool is_name(std::string_view name) {
   const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
   if (name.empty() || name.size() > KILN_MAX_NAME || !lower(name[0])) return false;
-  return std::all_of(name.begin(), name.end(), [&](char c) {
-    return lower(c) || (c >= '0' && c <= '9') || c == '_';
-  });
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
 }  // namespace

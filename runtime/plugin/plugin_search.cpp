@@ -97,10 +97,10 @@ void require_absent(const std::string& folder, int error) {
   if (error == ENOMEM) throw std::bad_alloc();
   if (error == ENOENT || error == ENOTDIR || error == EACCES) return;
   const Caller caller = Caller::of();
-  throw BackendError(caller.function, "",
-                     text(folder, " cannot be searched for backends: ",
-                          std::generic_category().message(error)),
-                     caller.where);
+  throw BackendError(
+      caller.function, "",
+      text(folder, " cannot be searched for backends: ", std::generic_category().message(error)),
+      caller.where);
 }
 
 void list_folder(const std::string& folder, std::map<std::string, PluginFile>& found) {
@@ -128,10 +128,10 @@ std::string describe_found(const std::vector<PluginFile>& files) {
                                 const std::vector<PluginFile>& files) {
   std::vector<std::string> names;
   for (const PluginFile& file : files) names.push_back(file.name);
-  throw BackendError(function, "", text("no backend '", name, "'", did_you_mean(name, names),
-                                        "; found: ", describe_found(files),
-                                        "; looked for libkiln_", name, ".so in ",
-                                        join_text(plugin_directories())));
+  throw BackendError(
+      function, "",
+      text("no backend '", name, "'", did_you_mean(name, names), "; found: ", describe_found(files),
+           "; looked for libkiln_", name, ".so in ", join_text(plugin_directories())));
 }
 
 /// Whether the text means a file: no backend's name contains "/" or ".so".
@@ -147,7 +147,7 @@ bool is_file_name(const std::string& text) {
 }
 
 std::optional<FileId> file_id(const std::string& path) {
-  struct stat file {};
+  struct stat file{};
   if (::stat(path.c_str(), &file) != 0) return std::nullopt;
   return FileId{file.st_dev, file.st_ino};
 }

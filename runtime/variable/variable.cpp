@@ -39,8 +39,8 @@ Variable make_variable(Array value, const std::string& name, Constraint constrai
 VariableStorage& storage(const Tensor& x, const std::string& argument) {
   const ir::Value value = value_of(x, argument.c_str());
   if (value.node->op != ir::Op::Variable) {
-    Call::type_error(argument.c_str(), text(argument, " is not a variable (", argument, " ", x,
-                                            ")"));
+    Call::type_error(argument.c_str(),
+                     text(argument, " is not a variable (", argument, " ", x, ")"));
   }
   return runtime::storage_of(value);
 }
@@ -66,8 +66,8 @@ bool is_symbolic(const Shape& shape) {
   return false;
 }
 
-Tensor filled(const char* function, const Shape& shape, double value,
-              const CreateOptions& options, Where where) try {
+Tensor filled(const char* function, const Shape& shape, double value, const CreateOptions& options,
+              Where where) try {
   const Call call(function, where);
   const DType dtype = dtype_of(options.dtype, floatx_dtype());
   if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
@@ -114,9 +114,8 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
       options.seed ? static_cast<std::uint64_t>(std::int64_t{*options.seed}) : next_seed();
-  Array value = at_line(Call::where(), [&] {
-    return runtime::uninitialised_array(sizes_of(shape), dtype);
-  });
+  Array value =
+      at_line(Call::where(), [&] { return runtime::uninitialised_array(sizes_of(shape), dtype); });
   fill(value, seed);
   return make_variable(std::move(value), options.name, {});
 }
@@ -207,9 +206,7 @@ Variable eye(std::pair<WholeNumber, WholeNumber> size, const CreateOptions& opti
   if (rows < 0 || columns < 0) {
     Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
   }
-  Array value = at_line(where, [&] {
-    return Array::zeros({rows, columns}, DType::Float64);
-  });
+  Array value = at_line(where, [&] { return Array::zeros({rows, columns}, DType::Float64); });
   const auto elements = value.as<double>();
   for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
     elements[static_cast<std::size_t>(i * columns + i)] = 1;

@@ -88,9 +88,8 @@ void Version::require_writable_copy(const InstancePtr& instance) {
 }
 
 void Version::keep_only(const InstancePtr& instance) {
-  copies_.remove_if([&](const Copy& copy) {
-    return !copy.is_writable || copy.buffer.instance() != instance;
-  });
+  copies_.remove_if(
+      [&](const Copy& copy) { return !copy.is_writable || copy.buffer.instance() != instance; });
   host_.reset();
 }
 
@@ -250,8 +249,7 @@ void VariableStorage::require_writable_copy(Version& version, const InstancePtr&
 VersionRef VariableStorage::acquire(const InstancePtr& instance, DType type, Dims sizes) {
   const bool is_reusable = spare_ && spare_.is_sole();
   VersionRef version = is_reusable ? std::move(spare_) : VersionRef(new Version);
-  for_variable(*this, "the new value of ",
-               [&] { version->prepare(instance, type, sizes); });
+  for_variable(*this, "the new value of ", [&] { version->prepare(instance, type, sizes); });
   return version;
 }
 
@@ -288,8 +286,7 @@ WriterLocks::~WriterLocks() {
 }
 
 VariableStorage& storage_of(const ir::Value& variable) {
-  return static_cast<VariableStorage&>(
-      *variable.node->as<ir::VariableAttrs>().state.state);
+  return static_cast<VariableStorage&>(*variable.node->as<ir::VariableAttrs>().state.state);
 }
 
 }  // namespace kiln::runtime

@@ -70,7 +70,7 @@ class Version {
   /// A copy at a backend.
   struct Copy {
     std::optional<Array> lender;  // of the memory that the buffer may borrow
-    bool is_writable = true;      // the buffer has memory of its own, or borrows it for writing
+    bool is_writable = true;  // the buffer has memory of its own, or borrows it for writing
     Buffer buffer;
   };
   const Copy* find(const Instance* instance) const;
@@ -113,9 +113,7 @@ class VersionRef {
   /// Whether this is the only reference. Acquire: accesses through released references have
   /// happened before.
   bool is_sole() const { return references() == 1; }
-  std::uint32_t references() const {
-    return version_->references_.load(std::memory_order_acquire);
-  }
+  std::uint32_t references() const { return version_->references_.load(std::memory_order_acquire); }
 
  private:
   Version* version_ = nullptr;
@@ -123,7 +121,7 @@ class VersionRef {
 
 /// A call's request to overwrite the current value of a variable in place.
 struct Overwrite {
-  int variable = -1;        // index into the variables of a snapshot; -1: no request
+  int variable = -1;  // index into the variables of a snapshot; -1: no request
   bool is_granted = false;  // until end_overwrite
 };
 
@@ -189,11 +187,11 @@ class VariableStorage : public ir::VariableState {
   static void wait_until_readable(Lock& lock, std::span<VariableStorage* const> variables);
 
   std::atomic<bool> is_updated_{false};
-  VersionRef current_;        // guarded by publish_mutex()
+  VersionRef current_;  // guarded by publish_mutex()
   /// fork_count() + 1 of the process in which a call writes the current buffer, else 0; guarded by
   /// publish_mutex().
   std::uint32_t overwritten_in_ = 0;
-  VersionRef spare_;          // guarded by writer_; may still have other references
+  VersionRef spare_;  // guarded by writer_; may still have other references
   ForkMutex writer_;
 };
 

@@ -226,8 +226,8 @@ class HeaderEvents {
     exceeds = exceeds || __builtin_mul_overflow(count / 8, bits, &bytes) ||
               __builtin_add_overflow(bytes, (count % 8 * bits + 7) / 8, &bytes);
     if (!exceeds) return static_cast<std::uint64_t>(bytes);
-    reject_tensor(text("has shape [", join_text(entry_.dims, ","),
-                       "], whose size in bytes exceeds 63 bits"));
+    reject_tensor(
+        text("has shape [", join_text(entry_.dims, ","), "], whose size in bytes exceeds 63 bits"));
   }
 
   bool unexpected(const char* kind) {

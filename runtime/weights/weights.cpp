@@ -23,8 +23,8 @@ using runtime::WeightSlot;
 std::string name_of(const std::vector<Tensor>& variables, std::size_t i) {
   const ir::Value value = value_of(variables, i, "variables");
   if (value.node->op != ir::Op::Variable) {
-    Call::type_error("variables", text("variables[", i, "] is not a variable (", variables[i],
-                                       ")"));
+    Call::type_error("variables",
+                     text("variables[", i, "] is not a variable (", variables[i], ")"));
   }
   const std::string& name = value.node->as<ir::VariableAttrs>().name;
   if (name.empty()) {

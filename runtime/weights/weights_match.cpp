@@ -112,8 +112,8 @@ class Matcher {
     }
     for (const std::size_t i : match.unused_tensors) {
       const std::string hint = hint_for(tensors_[i].name, absent, table);
-      table.add({quoted_name(tensors_[i].name), shape_text(tensors_[i]), "-",
-                 "no variable" + hint});
+      table.add(
+          {quoted_name(tensors_[i].name), shape_text(tensors_[i]), "-", "no variable" + hint});
     }
     return table;
   }

@@ -237,8 +237,8 @@ TEST_CASE("matmul: products of a matrix and a vector are divided by the bytes th
     set_threads(3);
     const Array shared = f(fed)[0];
     set_threads(2);
-    CHECK(std::equal(alone.as<float>().begin(), alone.as<float>().end(),
-                     shared.as<float>().begin()));
+    CHECK(
+        std::equal(alone.as<float>().begin(), alone.as<float>().end(), shared.as<float>().begin()));
     f.dump(scratch.path(row.name), Stage::Claims);
     const std::string claims = contents_of(scratch.path(row.name) + "/50-claims-sizes_1.txt");
     INFO(claims);

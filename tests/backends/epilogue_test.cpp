@@ -66,12 +66,16 @@ std::vector<double> convolution(const std::vector<float>& x, const std::vector<f
 }
 
 const Source kSources[] = {
-    {"dot", {4, 2, kK}, {kK, kColumns}, {None, 2, kK},
-     [](const Tensor& x, const Tensor& filter) {
-       return dot(reshape(x, {-1, kK}), filter);
-     },
+    {"dot",
+     {4, 2, kK},
+     {kK, kColumns},
+     {None, 2, kK},
+     [](const Tensor& x, const Tensor& filter) { return dot(reshape(x, {-1, kK}), filter); },
      matmul},
-    {"conv2d", {2, 3, 3, kK}, {2, 2, kK, kColumns}, {None, 3, 3, kK},
+    {"conv2d",
+     {2, 3, 3, kK},
+     {2, 2, kK, kColumns},
+     {None, 3, 3, kK},
      [](const Tensor& x, const Tensor& filter) { return conv2d(x, filter); },
      convolution},
 };
@@ -196,8 +200,7 @@ void check_chains(const Source& source, const std::vector<std::string>& chains, 
     want.push_back(chain.first_want);
   }
   for (const char* backend : kBackends) {
-    const auto found =
-        function({x}, outputs, {.backend = backend})({Array(fed, source.input)});
+    const auto found = function({x}, outputs, {.backend = backend})({Array(fed, source.input)});
     for (std::size_t i = 0; i < found.size(); ++i) {
       INFO(backend << ", " << source.name << ", steps " << chains[twice ? i / 2 : i]);
       CHECK(mismatch_of(found[i], want[i]) == "");

@@ -48,8 +48,8 @@ TEST_CASE("reference backend: a forked child calls its parent's function and mak
 TEST_CASE("reference backend: a child forked during another thread's call writes its variables") {
   const Variable total = variable(Array(1.f), {.name = "total"});
   const Tensor x = placeholder({.shape = {}, .name = "x"});
-  const Function add = function({x}, {print_tensor(x)},
-                                {.updates = {update_add(total, x)}, .backend = "reference"});
+  const Function add =
+      function({x}, {print_tensor(x)}, {.updates = {update_add(total, x)}, .backend = "reference"});
   std::atomic<bool> has_arrived{false}, may_leave{false};
   set_print_sink([&](std::string_view) {
     has_arrived = true;

@@ -49,9 +49,8 @@ TEST_CASE("streaming stores: large results have them, and no others") {
   for (const auto& one : rows) {
     INFO(one.name);
     const std::string folder = scratch.path("dump" + std::to_string(number++));
-    const Function compiled =
-        function(one.inputs, {one.y},
-                 {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
+    const Function compiled = function(
+        one.inputs, {one.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
     const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
     CHECK(ir.find("define ") != std::string::npos);
     CHECK((ir.find("!nontemporal") != std::string::npos) == one.streams);
@@ -65,8 +64,7 @@ TEST_CASE("streaming stores: rows of any alignment") {
     const Tensor x = placeholder({.shape = {lines, 1}}), y = placeholder({.shape = {1, columns}});
     const Tensor matrix = placeholder({.shape = {lines, columns}});
     const Function outer =
-        function({x, y, matrix}, {dot(x, y), concatenate({matrix, dot(x, y)})},
-                 {.backend = "cpu"});
+        function({x, y, matrix}, {dot(x, y), concatenate({matrix, dot(x, y)})}, {.backend = "cpu"});
     const Array a = counted(lines, {lines, 1}), b = counted(columns, {1, columns});
     const Array m = counted(lines * columns, {lines, columns});
     const std::vector<Array> got = outer({a, b, m});

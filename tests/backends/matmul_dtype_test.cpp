@@ -44,7 +44,7 @@ void check_same(const Make& make) {
 }  // namespace
 
 TEST_CASE("matmul: every dtype, with a weight that changes between calls") {
-  const std::int64_t sizes[][3] = {{1, 1, 1}, {0, 5, 7},  {4, 0, 20},   {3, 20, 0},
+  const std::int64_t sizes[][3] = {{1, 1, 1},  {0, 5, 7},  {4, 0, 20},    {3, 20, 0},
                                    {5, 9, 17}, {2, 40, 1}, {33, 70, 130}, {200, 300, 64}};
   for (const DType type : kDTypes) {
     for (const auto& [m, k, n] : sizes) {
@@ -72,8 +72,8 @@ TEST_CASE("matmul: batches and transposed operands of every dtype") {
       const Tensor x = placeholder({.shape = {None, 19, 33}, .dtype = type});
       const Tensor y = placeholder({.shape = {None, 33, 40}, .dtype = type});
       const Tensor left = batch_dot(x, y), right = batch_dot(y, x, {.axes = {1, 2}});
-      return function({x, y}, {left, right})({drawn({3, 19, 33}, type, 1),
-                                              drawn({3, 33, 40}, type, 2)});
+      return function({x, y},
+                      {left, right})({drawn({3, 19, 33}, type, 1), drawn({3, 33, 40}, type, 2)});
     });
   }
 }
@@ -86,8 +86,8 @@ TEST_CASE("matmul: bias and relu in float64, also with K = 0") {
       const Tensor w = placeholder({.shape = {k, 21}, .dtype = DType::Float64});
       const Tensor b = placeholder({.shape = {21}, .dtype = DType::Float64});
       return function({x, w, b}, {relu(dot(x, w) + b)})({drawn({50, k}, DType::Float64, 1),
-                                                        drawn({k, 21}, DType::Float64, 2),
-                                                        drawn({21}, DType::Float64, 3)});
+                                                         drawn({k, 21}, DType::Float64, 2),
+                                                         drawn({21}, DType::Float64, 3)});
     });
   }
 }

@@ -108,8 +108,14 @@ TEST_CASE("prefetch: rows of any size, also at the end of memory") {
   const Function plain = function({x}, {y}, {.backend = "reference"});
   std::minstd_rand generator(1);
   std::uniform_real_distribution<float> uniform(-3, 3);
-  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 70'000}, {2, 5'000},
-                                      {7, 129}, {5, 64}, {300, 3}, {1, 1}, {0, 5}, {4, 0}}) {
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 70'000},
+                                      {2, 5'000},
+                                      {7, 129},
+                                      {5, 64},
+                                      {300, 3},
+                                      {1, 1},
+                                      {0, 5},
+                                      {4, 0}}) {
     INFO(rows << " x " << columns);
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     for (float& value : values) value = uniform(generator);

@@ -149,8 +149,8 @@ TEST_CASE("row update: no indices, equal indices and special values") {
   check_as_dense(table, DType::Int32, {7, 7, 7}, drawn({3, 5}, DType::Float32, true, 6),
                  Form::Subtracts, 0.5, false);
   // Rows have no elements, so that no index is read.
-  check_as_dense(Array::zeros({8, 0}), DType::Int32, {100}, Array::zeros({1, 0}),
-                 Form::Subtracts, 0.5, false);
+  check_as_dense(Array::zeros({8, 0}), DType::Int32, {100}, Array::zeros({1, 0}), Form::Subtracts,
+                 0.5, false);
 }
 
 TEST_CASE("row update: large updates run in parts") {
@@ -173,10 +173,10 @@ TEST_CASE("row update: the plan of a CPU writes rows of several tables in one st
   const Tensor tables[] = {zeros({10, 4}), zeros({20, 4})};
   const std::vector<Tensor> slopes =
       gradients(sum(gather(tables[0], x)) + sum(gather(tables[1], x)), {tables[0], tables[1]});
-  const Function f = function({x}, {},
-                              {.updates = {update_sub(tables[0], 0.1 * slopes[0]),
-                                           update_add(tables[1], slopes[1] * 0.1)},
-                               .dump = scratch.path("dump")});
+  const Function f = function(
+      {x}, {},
+      {.updates = {update_sub(tables[0], 0.1 * slopes[0]), update_add(tables[1], slopes[1] * 0.1)},
+       .dump = scratch.path("dump")});
   const std::string plan = testing::contents_of(scratch.path("dump/52-plan.txt"));
   INFO(plan);
   const auto step = plan.find("\nrows %");
@@ -214,10 +214,10 @@ TEST_CASE("row update: a bad index is the error of the dense form and changes no
     const Tensor bad = placeholder({.shape = {3}, .dtype = std::string(dtype_name(dtype))});
     const std::vector<Tensor> slopes =
         gradients(sum(gather(first, good)) + sum(gather(second, bad)), {first, second});
-    const Function f = function({good, bad}, {},
-                                {.updates = {update_sub(first, 0.1 * slopes[0]),
-                                             update_sub(second, 0.1 * slopes[1]),
-                                             update_add(other, 1.0)}});
+    const Function f =
+        function({good, bad}, {},
+                 {.updates = {update_sub(first, 0.1 * slopes[0]),
+                              update_sub(second, 0.1 * slopes[1]), update_add(other, 1.0)}});
     const auto call = [&](std::int64_t index) {
       f({Array(Rows{1, 2}).astype(DType::Int32), Array(Rows{1, 2, index}).astype(dtype)});
     };
@@ -235,7 +235,8 @@ TEST_CASE("row update: a bad index is the error of the dense form and changes no
     DType dtype;
     const char* text;
   };
-  for (const Bad& bad : {Bad{10, DType::Int32, "index 10"}, {-1, DType::Int32, "index -1"},
+  for (const Bad& bad : {Bad{10, DType::Int32, "index 10"},
+                         {-1, DType::Int32, "index -1"},
                          {-1, DType::UInt64, "index 18446744073709551615"}}) {
     const std::string message = run(bad.index, bad.dtype);
     CHECK(message.find(bad.text + std::string(" is outside of an axis of size 10")) !=

@@ -40,13 +40,14 @@ TEST_CASE("control flow: only the branch that is taken runs") {
     const Using chosen(name);
     const Tensor x = placeholder({.shape = {3}, .name = "x"});
     const Tensor i = placeholder({.shape = {1}, .dtype = DType::Int32, .name = "i"});
-    const Tensor y = switch_(sum(x) > 0.0, [&] { return x * 2.0; },
-                             [&] { return x + gather(x, i); });
+    const Tensor y =
+        switch_(sum(x) > 0.0, [&] { return x * 2.0; }, [&] { return x + gather(x, i); });
     const Function f = function({x, i}, {y});
     const Array outside(std::vector<std::int32_t>{7});
     CHECK(f({Array{1.f, 2.f, 3.f}, outside})[0].as<float>()[2] == 6.f);
-    CHECK(error_text<Error>([&] { f({Array{-1.f, -2.f, -3.f}, outside}); })
-              .find("index 7 is outside of an axis of size 3") != std::string::npos);
+    CHECK(error_text<Error>([&] {
+            f({Array{-1.f, -2.f, -3.f}, outside});
+          }).find("index 7 is outside of an axis of size 3") != std::string::npos);
     CHECK(f({Array{1.f, 2.f, 3.f}, outside})[0].as<float>()[0] == 2.f);
   }
 }
@@ -95,8 +96,8 @@ TEST_CASE("errors: a failing call changes no variable, and the next one works") 
 TEST_CASE("state buffers: another type is rejected by every backend") {
   for (const char* name : kBackends) {
     INFO(name);
-    const ir::Value state = ir::make(
-        ir::Op::Variable, ir::VariableAttrs{1 << 20, "w", {DType::Float32, {4}}, {}}, {});
+    const ir::Value state =
+        ir::make(ir::Op::Variable, ir::VariableAttrs{1 << 20, "w", {DType::Float32, {4}}, {}}, {});
     ir::Graph graph;
     graph.outputs = {state + state};
     const module::Encoded encoded = module::write_module(module::make_module(graph));

@@ -93,9 +93,9 @@ struct Reduction {
   const char* name;
   Reduce reduce;
 };
-const Reduction kReductions[] = {{"max", max}, {"min", min}, {"sum", sum}, {"prod", prod},
-                                 {"mean", mean}, {"var", var}, {"std", std},
-                                 {"logsumexp", logsumexp}};
+const Reduction kReductions[] = {
+    {"max", max},   {"min", min}, {"sum", sum}, {"prod", prod},
+    {"mean", mean}, {"var", var}, {"std", std}, {"logsumexp", logsumexp}};
 
 }  // namespace
 
@@ -139,8 +139,9 @@ TEST_CASE("axis sweep: gradients of reductions over every axis, with and without
         options = {.axis = axes, .keepdims = keepdims};
         INFO("axes " << (axes.is_set() ? join_text(axes.axes()) : "None") << ", keepdims "
                      << keepdims);
-        run(SmoothRow{one.name, {{2, 3, 2}},
-                      [](const Tensors& x) { return square(reduction->reduce(x[0], options)); }});
+        run(SmoothRow{one.name, {{2, 3, 2}}, [](const Tensors& x) {
+                        return square(reduction->reduce(x[0], options));
+                      }});
       }
     }
   }
@@ -150,10 +151,12 @@ TEST_CASE("axis sweep: gradients along every axis", "[k]") {
   static int axis = 0;
   for (axis = -3; axis < 3; ++axis) {
     INFO("axis " << axis);
-    run(SmoothRow{"cumsum", {{2, 3, 2}},
-                  [](const Tensors& x) { return square(cumsum(x[0], {.axis = axis})); }});
-    run(SmoothRow{"cumprod", {{2, 3, 2}},
-                  [](const Tensors& x) { return square(cumprod(x[0], {.axis = axis})); }});
+    run(SmoothRow{"cumsum", {{2, 3, 2}}, [](const Tensors& x) {
+                    return square(cumsum(x[0], {.axis = axis}));
+                  }});
+    run(SmoothRow{"cumprod", {{2, 3, 2}}, [](const Tensors& x) {
+                    return square(cumprod(x[0], {.axis = axis}));
+                  }});
   }
 }
 
@@ -161,49 +164,66 @@ TEST_CASE("axis sweep: reductions of lists and ties over several axes", "[k]") {
   const auto slope = [](const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; };
   static const auto slope_of = slope;
   run(std::vector<Row>{
-      {"max ties over two axes", {f32({2, 2, 2}, {3, 3, 1, 0, 3, 2, 2, 3})},
+      {"max ties over two axes",
+       {f32({2, 2, 2}, {3, 3, 1, 0, 3, 2, 2, 3})},
        [](const Tensors& x) { return slope_of(max(x[0]), x[0]); },
        f32({2, 2, 2}, {0.25, 0.25, 0, 0, 0.25, 0, 0, 0.25})},
-      {"min ties of all", {f32({1, 3}, {2, 2, 2})},
+      {"min ties of all",
+       {f32({1, 3}, {2, 2, 2})},
        [](const Tensors& x) { return slope_of(min(x[0], {.axis = {0, 1}}), x[0]); },
        f32({1, 3}, {1.f / 3, 1.f / 3, 1.f / 3})},
-      {"max ties with an upstream gradient", {f32({2, 2}, {1, 1, 4, 5})},
+      {"max ties with an upstream gradient",
+       {f32({2, 2}, {1, 1, 4, 5})},
        [](const Tensors& x) {
          const Tensor weights = constant({{10.}, {20.}});
          return slope_of(max(x[0], {.axis = 1, .keepdims = true}) * weights, x[0]);
        },
        f32({2, 2}, {5, 5, 0, 20})},
-      {"max of one element", {f32({1, 1}, {7})},
-       [](const Tensors& x) { return slope_of(max(x[0]), x[0]); }, f32({1, 1}, {1})},
-      {"max of nothing has no slope", {f32({2, 0}, {})},
+      {"max of one element",
+       {f32({1, 1}, {7})},
+       [](const Tensors& x) { return slope_of(max(x[0]), x[0]); },
+       f32({1, 1}, {1})},
+      {"max of nothing has no slope",
+       {f32({2, 0}, {})},
        [](const Tensors& x) { return slope_of(max(x[0], {.axis = 1}), x[0]); },
        f32({2, 0}, {})},
-      {"prod of a list along the axis of a matrix", {f32({2}, {2, 3}), f32({2}, {4, 5})},
+      {"prod of a list along the axis of a matrix",
+       {f32({2}, {2, 3}), f32({2}, {4, 5})},
        [](const Tensors& x) { return prod(x, {.axis = -1, .keepdims = true}); },
        f32({2, 1}, {6, 20})},
-      {"prod slope with one zero and with two", {f32({2, 3}, {0, 2, 3, 0, 0, 5})},
+      {"prod slope with one zero and with two",
+       {f32({2, 3}, {0, 2, 3, 0, 0, 5})},
        [](const Tensors& x) { return slope_of(prod(x[0], {.axis = -1}), x[0]); },
        f32({2, 3}, {6, 0, 0, 0, 0, 0})},
-      {"prod second order with a zero", {f32({3}, {2, 0, 3})},
+      {"prod second order with a zero",
+       {f32({3}, {2, 0, 3})},
        [](const Tensors& x) {
          const Tensor weights = constant({1., 10., 100.});
          return slope_of(slope_of(prod(x[0]), x[0]) * weights, x[0]);
        },
        f32({3}, {30, 203, 20})},
-      {"mean of int64 is of floatx", {i64({2}, {1, 2})},
-       [](const Tensors& x) { return mean(x[0]); }, f32({}, {1.5})},
-      {"std of bool", {bools({2}, {true, false})}, [](const Tensors& x) { return std(x[0]); },
+      {"mean of int64 is of floatx",
+       {i64({2}, {1, 2})},
+       [](const Tensors& x) { return mean(x[0]); },
+       f32({}, {1.5})},
+      {"std of bool",
+       {bools({2}, {true, false})},
+       [](const Tensors& x) { return std(x[0]); },
        f32({}, {0.5})},
-      {"var of one element", {f32({1}, {9})}, [](const Tensors& x) { return var(x[0]); },
+      {"var of one element",
+       {f32({1}, {9})},
+       [](const Tensors& x) { return var(x[0]); },
        f32({}, {0})},
-      {"logsumexp of bfloat16 beyond its sums", {f32({2}, {300, 300})},
-       [](const Tensors& x) {
-         return cast(logsumexp(cast(x[0], "bfloat16")), "float32");
-       },
+      {"logsumexp of bfloat16 beyond its sums",
+       {f32({2}, {300, 300})},
+       [](const Tensors& x) { return cast(logsumexp(cast(x[0], "bfloat16")), "float32"); },
        f32({}, {300})},
-      {"any of NaN", {f32({2}, {0, kNaN})}, [](const Tensors& x) { return any(x[0]); },
+      {"any of NaN",
+       {f32({2}, {0, kNaN})},
+       [](const Tensors& x) { return any(x[0]); },
        bools({}, {true})},
-      {"all of integers keepdims", {i64({2, 2}, {1, 2, 0, 4})},
+      {"all of integers keepdims",
+       {i64({2, 2}, {1, 2, 0, 4})},
        [](const Tensors& x) { return all(x[0], {.axis = -1, .keepdims = true}); },
        bools({2, 1}, {true, false})},
   });

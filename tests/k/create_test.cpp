@@ -13,9 +13,9 @@ using testing::throws;
 using testing::Misuse;
 using Sizes = std::vector<std::optional<std::int64_t>>;
 
-const DType kDTypes[] = {DType::Bool,    DType::Int8,     DType::Int16,   DType::Int32,
-                         DType::Int64,   DType::UInt8,    DType::UInt16,  DType::UInt32,
-                         DType::UInt64,  DType::Float16,  DType::BFloat16, DType::Float32,
+const DType kDTypes[] = {DType::Bool,   DType::Int8,    DType::Int16,    DType::Int32,
+                         DType::Int64,  DType::UInt8,   DType::UInt16,   DType::UInt32,
+                         DType::UInt64, DType::Float16, DType::BFloat16, DType::Float32,
                          DType::Float64};
 
 /// The value on the tested backend.
@@ -190,8 +190,8 @@ TEST_CASE("zeros_like and ones_like: sizes of the call, and another dtype", "[k]
 
 TEST_CASE("identity: of a variable it reads the value", "[k]") {
   const Variable x = variable({1., 2.});
-  const Function f = function({}, {identity(x)}, {.updates = {update_add(x, 1)},
-                                                  .backend = tested_backend()});
+  const Function f =
+      function({}, {identity(x)}, {.updates = {update_add(x, 1)}, .backend = tested_backend()});
   CHECK(f({})[0] == Array{1.f, 2.f});
   CHECK(f({})[0] == Array{2.f, 3.f});
   CHECK(value(gradients(sum(square(identity(x))), {x})[0]) == Array{6.f, 8.f});
@@ -263,19 +263,18 @@ TEST_CASE("creation and inspection: misuse", "[k]") {
       {throws<TypeError>(), [] { variable(Array(1), {.dtype = "int"}); },
        "variable: dtype 'int' is not known"},
       {throws<ValueError>(), [] { variable(of({2}) + 1); },
-       "variable: a result depends on a placeholder that is not fed (p float32[2], made at "
-       __FILE__ ":" + std::to_string(kLine) + ")"},
+       "variable: a result depends on a placeholder that is not fed (p float32[2], "
+       "made at " __FILE__ ":" +
+           std::to_string(kLine) + ")"},
       {throws<ValueError>(), [] { variable(Tensor()); }, "variable: value is an empty tensor"},
       {throws<TypeError>(), [] { constant(Array(1), {.dtype = "string"}); },
        "constant: dtype 'string' is not known"},
       {throws<ValueError>(), [] { constant({1, 2, 3}, {.shape = {2, 2}}); },
        "constant: shape [2,2] has 4 elements but value has 3"},
-      {throws<ValueError>(), [] { constant(1, {.shape = {-2}}); },
-       "constant: shape[0] is -2"},
+      {throws<ValueError>(), [] { constant(1, {.shape = {-2}}); }, "constant: shape[0] is -2"},
       {throws<ValueError>(), [] { constant(1, {.shape = {None}}); },
        "constant: shape[0] is None; a size is needed"},
-      {throws<ValueError>(), [] { zeros({2, None}); },
-       "zeros: shape[1] is None; a size is needed"},
+      {throws<ValueError>(), [] { zeros({2, None}); }, "zeros: shape[1] is None; a size is needed"},
       {throws<ValueError>(), [] { ones({-1}); }, "ones: shape[0] is -1"},
       {throws<TypeError>(), [] { ones({1}, {.dtype = "f4"}); }, "ones: dtype 'f4' is not known"},
       {throws<ValueError>(), [] { eye(-1); }, "eye: size [-1,-1] is negative"},
@@ -311,8 +310,7 @@ TEST_CASE("creation and inspection: misuse", "[k]") {
       {throws<ValueError>(), [] { Variable().constraint(); },
        "constraint: variable is an empty tensor"},
       {throws<ValueError>(), [] { name_scope(""); }, "name_scope: name is empty"},
-      {throws<ValueError>(), [] { count_params(Tensor()); },
-       "count_params: x is an empty tensor"},
+      {throws<ValueError>(), [] { count_params(Tensor()); }, "count_params: x is an empty tensor"},
       {throws<ValueError>(), [] { random_uniform_variable({2}, 3, 1); },
        "random_uniform_variable: low 3 is not at most high 1"},
       {throws<ValueError>(), [] { random_uniform_variable({2}, 0, std::nan("")); },

@@ -16,16 +16,16 @@ using Labels = std::vector<std::int64_t>;
 /// Two samples of five steps and six classes, from Keras' test_ctc.
 inline const Array& keras_probabilities() {
   static const Array array =
-      f32({2, 5, 6}, {0.633766f,  0.221185f, 0.0917319f, 0.0129757f,  0.0142857f,  0.0260553f,
-                      0.111121f,  0.588392f, 0.278779f,  0.0055756f,  0.00569609f, 0.010436f,
-                      0.0357786f, 0.633813f, 0.321418f,  0.00249248f, 0.00272882f, 0.0037688f,
-                      0.0663296f, 0.643849f, 0.280111f,  0.00283995f, 0.0035545f,  0.00331533f,
-                      0.458235f,  0.396634f, 0.123377f,  0.00648837f, 0.00903441f, 0.00623107f,
-                      0.30176f,   0.28562f,  0.0831517f, 0.0862751f,  0.0816851f,  0.161508f,
-                      0.24082f,   0.397533f, 0.0557226f, 0.0546814f,  0.0557528f,  0.19549f,
-                      0.230246f,  0.450868f, 0.0389607f, 0.038309f,   0.0391602f,  0.202456f,
-                      0.280884f,  0.429522f, 0.0326593f, 0.0339046f,  0.0326856f,  0.190345f,
-                      0.423286f,  0.315517f, 0.0338439f, 0.0393744f,  0.0339315f,  0.154046f});
+      f32({2, 5, 6},
+          {0.633766f,   0.221185f,   0.0917319f,  0.0129757f,  0.0142857f, 0.0260553f, 0.111121f,
+           0.588392f,   0.278779f,   0.0055756f,  0.00569609f, 0.010436f,  0.0357786f, 0.633813f,
+           0.321418f,   0.00249248f, 0.00272882f, 0.0037688f,  0.0663296f, 0.643849f,  0.280111f,
+           0.00283995f, 0.0035545f,  0.00331533f, 0.458235f,   0.396634f,  0.123377f,  0.00648837f,
+           0.00903441f, 0.00623107f, 0.30176f,    0.28562f,    0.0831517f, 0.0862751f, 0.0816851f,
+           0.161508f,   0.24082f,    0.397533f,   0.0557226f,  0.0546814f, 0.0557528f, 0.19549f,
+           0.230246f,   0.450868f,   0.0389607f,  0.038309f,   0.0391602f, 0.202456f,  0.280884f,
+           0.429522f,   0.0326593f,  0.0339046f,  0.0326856f,  0.190345f,  0.423286f,  0.315517f,
+           0.0338439f,  0.0393744f,  0.0339315f,  0.154046f});
   return array;
 }
 /// One of the two samples.
@@ -89,8 +89,8 @@ inline std::map<Labels, double> by_alignments(std::span<const float> scores, int
                                               int classes) {
   std::vector<std::vector<double>> p;
   for (int t = 0; t < steps; ++t) {
-    p.push_back(normalised(scores.subspan(static_cast<std::size_t>(t * classes),
-                                          static_cast<std::size_t>(classes))));
+    p.push_back(normalised(
+        scores.subspan(static_cast<std::size_t>(t * classes), static_cast<std::size_t>(classes))));
   }
   std::map<Labels, double> found;
   Labels alignment(static_cast<std::size_t>(steps), 0);

@@ -61,8 +61,8 @@ Beam searched(std::span<const float> scores, std::int64_t steps, std::size_t cla
               std::size_t width) {
   Beam beam{{{}, {1, 0}}};
   for (std::int64_t t = 0; t < steps; ++t) {
-    const std::vector<double> p = normalised(
-        scores.subspan(static_cast<std::size_t>(t) * classes, classes));
+    const std::vector<double> p =
+        normalised(scores.subspan(static_cast<std::size_t>(t) * classes, classes));
     std::map<Labels, Ends> next;
     for (const auto& [prefix, ends] : beam) {
       Ends& same = next[prefix];
@@ -76,9 +76,8 @@ Beam searched(std::span<const float> scores, std::int64_t steps, std::size_t cla
       }
     }
     beam.assign(next.begin(), next.end());
-    std::stable_sort(beam.begin(), beam.end(), [](const auto& a, const auto& b) {
-      return a.second.sum() > b.second.sum();
-    });
+    std::stable_sort(beam.begin(), beam.end(),
+                     [](const auto& a, const auto& b) { return a.second.sum() > b.second.sum(); });
     if (beam.size() > width) beam.resize(width);
   }
   return beam;
@@ -89,9 +88,9 @@ Beam searched(std::span<const float> scores, std::int64_t steps, std::size_t cla
 TEST_CASE("greedy decoding: the best class of each step", "[k]") {
   // From Keras' test_ctc_decode_greedy.
   const Array scores =
-      f32({2, 6, 4}, {1, 0, 0, 0, 0, 0, .4f, .6f, 0, 0, .4f, .6f, 0, .9f, .1f, 0, 0, 0, 0, 0, 0, 0,
-                      0, 0, .1f, .9f, 0, 0, 0, .9f, .1f, 0, 0, 0, .1f, .9f, 0, .9f, .1f, .1f,
-                      .9f, .1f, 0, 0, 0, 0, 0, 0});
+      f32({2, 6, 4}, {1, 0, 0,   0,   0, 0,   .4f, .6f, 0,   0,   .4f, .6f, 0, .9f, .1f, 0,
+                      0, 0, 0,   0,   0, 0,   0,   0,   .1f, .9f, 0,   0,   0, .9f, .1f, 0,
+                      0, 0, .1f, .9f, 0, .9f, .1f, .1f, .9f, .1f, 0,   0,   0, 0,   0,   0});
   const Found found = decode(scores, {4, 5}, {});
   REQUIRE(found.decoded.size() == 1);
   CHECK(found.decoded[0] == i64({2, 3}, {0, 1, -1, 1, 1, 0}));
@@ -110,8 +109,7 @@ TEST_CASE("greedy decoding: the first of equal classes", "[k]") {
 TEST_CASE("beam search: the values of Keras' own test", "[k]") {
   Array scores = keras_beam_scores();
   for (float& element : scores.as<float>()) element = std::exp(element);  // as that test does
-  const Found found =
-      decode(scores, {5}, {.greedy = false, .beam_width = 2, .top_paths = 2});
+  const Found found = decode(scores, {5}, {.greedy = false, .beam_width = 2, .top_paths = 2});
   REQUIRE(found.decoded.size() == 2);
   CHECK(found.decoded[0] == i64({1, 2}, {1, 0}));
   CHECK(found.decoded[1] == i64({1, 1}, {1}));
@@ -141,16 +139,15 @@ TEST_CASE("beam search: a wide beam finds the most probable of all label sequenc
 
 TEST_CASE("beam search: merge_repeated merges repeated labels", "[k]") {
   // A, blank, A, B, blank, B
-  const Array scores = f32({1, 6, 3}, {.8f, .1f, .1f, .1f, .1f, .8f, .8f, .1f, .1f,
-                                       .1f, .8f, .1f, .1f, .1f, .8f, .1f, .8f, .1f});
+  const Array scores = f32({1, 6, 3}, {.8f, .1f, .1f, .1f, .1f, .8f, .8f, .1f, .1f, .1f, .8f, .1f,
+                                       .1f, .1f, .8f, .1f, .8f, .1f});
   CHECK(decode(scores, {6}, {.greedy = false}).decoded[0] == i64({1, 4}, {0, 0, 1, 1}));
   CHECK(decode(scores, {6}, {.greedy = false, .merge_repeated = true}).decoded[0] ==
         i64({1, 2}, {0, 1}));
 }
 
 TEST_CASE("beam search: missing paths are empty, with probability zero", "[k]") {
-  const Found found =
-      decode(coin(), {0}, {.greedy = false, .beam_width = 3, .top_paths = 2});
+  const Found found = decode(coin(), {0}, {.greedy = false, .beam_width = 3, .top_paths = 2});
   CHECK(found.decoded[1] == i64({1, 0}, {}));
   CHECK(found.log_prob == f32({1, 2}, {0, -kInf}));
 }
@@ -162,9 +159,9 @@ TEST_CASE("decoded paths: operands of other functions, with updates and draws", 
   const Tensor labels = ctc_decode(logits, n).decoded[0];
   const Tensor again = ctc_decode(one_hot(maximum(labels, 0), 3), n - n + 1).decoded[0];
   const Tensor noise = random_uniform({2});
-  const Function f = function({y, n}, {labels + 1, again, logits, noise, noise},
-                              {.updates = {update_add(w, sum(cast(labels, "float32")))},
-                               .backend = tested_backend()});
+  const Function f = function(
+      {y, n}, {labels + 1, again, logits, noise, noise},
+      {.updates = {update_add(w, sum(cast(labels, "float32")))}, .backend = tested_backend()});
   const Array scores = f32({1, 3, 3}, {.1f, .8f, .1f, .1f, .1f, .8f, .1f, .8f, .1f});
   const std::vector<Array> values = f({scores, i64({1}, {3})});
   CHECK(values[0] == i64({1, 2}, {2, 2}));
@@ -188,14 +185,14 @@ TEST_CASE("beam search: any width gives the beam of a search over a map", "[k]")
       const Array scores = random_scores({2, 7, 4}, seed);
       const std::vector<std::int64_t> lengths{7, 4};
       const auto paths = static_cast<std::int64_t>(std::min<std::size_t>(width, 3));
-      const Found found = decode(scores, lengths, {.greedy = false,
-                                                   .beam_width = static_cast<std::int64_t>(width),
-                                                   .top_paths = paths});
+      const Found found = decode(
+          scores, lengths,
+          {.greedy = false, .beam_width = static_cast<std::int64_t>(width), .top_paths = paths});
       REQUIRE(found.decoded.size() == static_cast<std::size_t>(paths));
       for (std::int64_t sample = 0; sample < 2; ++sample) {
         const auto at = static_cast<std::size_t>(sample);
-        const Beam expected = searched(scores.as<float>().subspan(at * 28, 28), lengths[at], 4,
-                                       width);
+        const Beam expected =
+            searched(scores.as<float>().subspan(at * 28, 28), lengths[at], 4, width);
         for (std::int64_t path = 0; path < paths; ++path) {
           const auto& [labels, ends] = expected[static_cast<std::size_t>(path)];
           CHECK(labels_of(found.decoded[static_cast<std::size_t>(path)], sample) == labels);
@@ -214,8 +211,9 @@ TEST_CASE("decoded paths: as wide as the longest sequence of the call", "[k]") {
   CHECK(int_shape(beam.decoded[0]) == std::vector<std::optional<std::int64_t>>{{}, {}});
   CHECK(int_shape(greedy.log_prob) == std::vector<std::optional<std::int64_t>>{{}, 1});
   CHECK(int_shape(beam.log_prob) == std::vector<std::optional<std::int64_t>>{{}, 2});
-  const Function f = function({y, n}, {beam.decoded[0], beam.decoded[1], greedy.decoded[0],
-                                       shape(beam.decoded[0]), beam.decoded[0] * 2},
+  const Function f = function({y, n},
+                              {beam.decoded[0], beam.decoded[1], greedy.decoded[0],
+                               shape(beam.decoded[0]), beam.decoded[0] * 2},
                               {.backend = tested_backend()});
   const float a = 0.9f, b = 0.08f, c = 0.02f;
   // two labels in the first path, one in the second
@@ -244,9 +242,9 @@ TEST_CASE("ctc_decode: every float dtype, and every integer dtype of lengths", "
       const Tensor n = placeholder({.ndim = 1, .dtype = lengths});
       const CtcDecoded beam = ctc_decode(y, n, {.greedy = false, .beam_width = 9});
       const CtcDecoded greedy = ctc_decode(y, n);
-      const std::vector<Array> found = evaluate(
-          {y, n}, {beam.decoded[0], beam.log_prob, greedy.decoded[0], greedy.log_prob},
-          {scores, Array{5, 3}.astype(*dtype_of_name(lengths))});
+      const std::vector<Array> found =
+          evaluate({y, n}, {beam.decoded[0], beam.log_prob, greedy.decoded[0], greedy.log_prob},
+                   {scores, Array{5, 3}.astype(*dtype_of_name(lengths))});
       CHECK(found[0] == expected.decoded[0]);
       CHECK(dtype_name(found[1].dtype()) == dtype);
       CHECK(dtype_name(found[3].dtype()) == dtype);
@@ -274,14 +272,13 @@ TEST_CASE("ctc_decode: top_paths is at most the number of label sequences", "[k]
     for (const int classes : {1, 2, 3}) {
       INFO(steps << " steps, " << classes << " classes");
       const std::vector<float> even(static_cast<std::size_t>(steps * classes), 0.5f);
-      const std::size_t count =
-          steps == 0 ? 1 : by_alignments(even, steps, classes).size();
+      const std::size_t count = steps == 0 ? 1 : by_alignments(even, steps, classes).size();
       const Tensor y = placeholder({.shape = {1, steps, classes}});
       const Tensor n = constant({steps}, {.dtype = "int32"});
       const auto paths = [&](std::size_t top) {
-        return ctc_decode(y, n, {.greedy = false,
-                                 .beam_width = 1000,
-                                 .top_paths = static_cast<std::int64_t>(top)});
+        return ctc_decode(
+            y, n,
+            {.greedy = false, .beam_width = 1000, .top_paths = static_cast<std::int64_t>(top)});
       };
       const Array logs = function({y}, {paths(count).log_prob}, {.backend = tested_backend()})(
           {Array::full({1, steps, classes}, 0.5)})[0];

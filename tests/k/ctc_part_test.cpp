@@ -114,9 +114,10 @@ struct Case {
   Labels labels;
 };
 const Case kCases[] = {
-    {1, 2, {0}},       {1, 3, {}},           {2, 3, {0, 0}},       {4, 3, {0, 1}},
-    {5, 4, {1, 1}},    {6, 3, {0, 1, 0}},    {9, 5, {3, 3, 0, 3}}, {3, 4, {2, 1, 0}},
-    {7, 2, {0, 0, 0}}, {12, 4, {0, 1, 2, 2}},
+    {1, 2, {0}},           {1, 3, {}},        {2, 3, {0, 0}},
+    {4, 3, {0, 1}},        {5, 4, {1, 1}},    {6, 3, {0, 1, 0}},
+    {9, 5, {3, 3, 0, 3}},  {3, 4, {2, 1, 0}}, {7, 2, {0, 0, 0}},
+    {12, 4, {0, 1, 2, 2}},
 };
 
 }  // namespace
@@ -124,85 +125,121 @@ const Case kCases[] = {
 std::vector<Row> ctc_part_rows() {
   const Array first = keras_sample(0);
   return {
-      {"ctc_interleave_blanks", {i32({3}, {4, 0, 2})},
+      {"ctc_interleave_blanks",
+       {i32({3}, {4, 0, 2})},
        [](const Tensors& x) { return ctc_interleave_blanks(x[0]); },
        i32({7}, {-1, 4, -1, 0, -1, 2, -1})},
-      {"ctc_interleave_blanks one", {i32({1}, {5})},
-       [](const Tensors& x) { return ctc_interleave_blanks(x[0]); }, i32({3}, {-1, 5, -1})},
-      {"ctc_interleave_blanks nothing", {i64({0}, {})},
-       [](const Tensors& x) { return ctc_interleave_blanks(x[0]); }, i64({1}, {-1})},
-      {"ctc_create_skip_idxs used", {i32({9}, {-1, 4, -1, 4, -1, 2, -1, 3, -1})},
+      {"ctc_interleave_blanks one",
+       {i32({1}, {5})},
+       [](const Tensors& x) { return ctc_interleave_blanks(x[0]); },
+       i32({3}, {-1, 5, -1})},
+      {"ctc_interleave_blanks nothing",
+       {i64({0}, {})},
+       [](const Tensors& x) { return ctc_interleave_blanks(x[0]); },
+       i64({1}, {-1})},
+      {"ctc_create_skip_idxs used",
+       {i32({9}, {-1, 4, -1, 4, -1, 2, -1, 3, -1})},
        [](const Tensors& x) {
          return sum(ctc_create_skip_idxs(x[0]) * 2 + cast(sum(x[0]), "int64"));
-       }, Array(std::int64_t{32})},
-      {"ctc_label_dense_to_sparse", {i32({2, 2}, {1, 2, 3, 4}), i64({2}, {1, 2})},
+       },
+       Array(std::int64_t{32})},
+      {"ctc_label_dense_to_sparse",
+       {i32({2, 2}, {1, 2, 3, 4}), i64({2}, {1, 2})},
        [](const Tensors& x) { return to_dense(ctc_label_dense_to_sparse(x[0], x[1])); },
        i32({2, 2}, {1, 0, 3, 4})},
-      {"ctc_label_dense_to_sparse float", {f32({2, 3}, {1, 2, 3, 4, 5, 6}), i32({2}, {0, 3})},
+      {"ctc_label_dense_to_sparse float",
+       {f32({2, 3}, {1, 2, 3, 4, 5, 6}), i32({2}, {0, 3})},
        [](const Tensors& x) { return to_dense(ctc_label_dense_to_sparse(x[0], x[1])); },
        f32({2, 3}, {0, 0, 0, 4, 5, 6})},
-      {"ctc_label_dense_to_sparse no sample", {i64({0, 2}, {}), i32({0}, {})},
+      {"ctc_label_dense_to_sparse no sample",
+       {i64({0, 2}, {}), i32({0}, {})},
        [](const Tensors& x) { return to_dense(ctc_label_dense_to_sparse(x[0], x[1])); },
        i64({0, 2}, {})},
-      {"ctc_label_dense_to_sparse no label", {i64({2, 0}, {}), i32({2}, {0, 0})},
+      {"ctc_label_dense_to_sparse no label",
+       {i64({2, 0}, {}), i32({2}, {0, 0})},
        [](const Tensors& x) { return to_dense(ctc_label_dense_to_sparse(x[0], x[1])); },
        i64({2, 0}, {})},
       // from the first state to the second; then the skip at 1 makes state 3 reachable
-      {"ctc_update_log_p active", {i64({1}, {1}), f32({5}, {0, 0, 0, 0, 0}), i32({}, {2})},
-       [](const Tensors& x) {
-         return ctc_update_log_p(x[0], x[1], x[2], x[1], x[1]).active_next;
-       }, i32({}, {4})},
-      {"ctc_update_log_p active, all reached", {i64({0}, {}), f32({3}, {0, 0, 0}), i64({}, {3})},
-       [](const Tensors& x) {
-         return ctc_update_log_p(x[0], x[1], x[2], x[1], x[1]).active_next;
-       }, i64({}, {3})},
-      {"ctc_update_log_p", {i64({1}, {1}), f32({5}, {9, 9, 9, 9, 9}), i32({}, {2}),
-                            f32({5}, {1, 2, 3, 4, 5})},
+      {"ctc_update_log_p active",
+       {i64({1}, {1}), f32({5}, {0, 0, 0, 0, 0}), i32({}, {2})},
+       [](const Tensors& x) { return ctc_update_log_p(x[0], x[1], x[2], x[1], x[1]).active_next; },
+       i32({}, {4})},
+      {"ctc_update_log_p active, all reached",
+       {i64({0}, {}), f32({3}, {0, 0, 0}), i64({}, {3})},
+       [](const Tensors& x) { return ctc_update_log_p(x[0], x[1], x[2], x[1], x[1]).active_next; },
+       i64({}, {3})},
+      {"ctc_update_log_p",
+       {i64({1}, {1}), f32({5}, {9, 9, 9, 9, 9}), i32({}, {2}), f32({5}, {1, 2, 3, 4, 5})},
        [](const Tensors& x) {
          return ctc_update_log_p(x[0], x[1], x[2], x[3], zeros_like(x[3])).log_p_next;
-       }, f32({5}, {1, 2 + std::log(2.f), 3, 4, 9}), 1e-5},
-      {"ctc_update_log_p of large logarithms", {i64({0}, {}), f32({3}, {0, 0, 0}), i32({}, {2}),
-                                                f32({3}, {-5000, -5000, 7})},
-       [](const Tensors& x) {
-         return ctc_update_log_p(x[0], x[1], x[2], x[1], x[3]).log_p_next;
-       }, f32({3}, {-5000, -5000 + std::log(2.f), -5000}), 1e-6},
-      {"ctc_path_probs mask", {first, i32({3}, {-1, 0, -1})},
+       },
+       f32({5}, {1, 2 + std::log(2.f), 3, 4, 9}),
+       1e-5},
+      {"ctc_update_log_p of large logarithms",
+       {i64({0}, {}), f32({3}, {0, 0, 0}), i32({}, {2}), f32({3}, {-5000, -5000, 7})},
+       [](const Tensors& x) { return ctc_update_log_p(x[0], x[1], x[2], x[1], x[3]).log_p_next; },
+       f32({3}, {-5000, -5000 + std::log(2.f), -5000}),
+       1e-6},
+      {"ctc_path_probs mask",
+       {first, i32({3}, {-1, 0, -1})},
        [](const Tensors& x) {
          return cast(ctc_path_probs(slice(x[0], {0, 0}, {2, 6}), x[1]).mask, "int32");
-       }, i32({2, 3}, {1, 1, 0, 0, 1, 1})},
+       },
+       i32({2, 3}, {1, 1, 0, 0, 1, 1})},
       // the figures of Keras' Theano backend
-      {"ctc_cost", {first, i32({5}, {0, 1, 2, 1, 0})},
-       [](const Tensors& x) { return ctc_cost(x[0], x[1]); }, Array(1.73308f), 1e-4},
-      {"ctc_cost second", {keras_sample(1), i32({4}, {0, 1, 1, 0})},
-       [](const Tensors& x) { return ctc_cost(x[0], x[1]); }, Array(3.81351f), 1e-4},
-      {"ctc_cost too short", {f32({2, 2}, {0.6f, 0.4f, 0.6f, 0.4f}), i32({2}, {0, 0})},
-       [](const Tensors& x) { return ctc_cost(x[0], x[1]); }, Array(kInf)},
-      {"ctc_cost slope, too short", {f32({2, 2}, {0.6f, 0.4f, 0.6f, 0.4f}), i32({2}, {0, 0})},
+      {"ctc_cost",
+       {first, i32({5}, {0, 1, 2, 1, 0})},
+       [](const Tensors& x) { return ctc_cost(x[0], x[1]); },
+       Array(1.73308f),
+       1e-4},
+      {"ctc_cost second",
+       {keras_sample(1), i32({4}, {0, 1, 1, 0})},
+       [](const Tensors& x) { return ctc_cost(x[0], x[1]); },
+       Array(3.81351f),
+       1e-4},
+      {"ctc_cost too short",
+       {f32({2, 2}, {0.6f, 0.4f, 0.6f, 0.4f}), i32({2}, {0, 0})},
+       [](const Tensors& x) { return ctc_cost(x[0], x[1]); },
+       Array(kInf)},
+      {"ctc_cost slope, too short",
+       {f32({2, 2}, {0.6f, 0.4f, 0.6f, 0.4f}), i32({2}, {0, 0})},
        [](const Tensors& x) { return gradients(ctc_cost(x[0], x[1]), {x[0]})[0]; },
        Array::zeros({2, 2})},
-      {"ctc_cost no step", {f32({0, 2}, {}), i32({1}, {0})},
-       [](const Tensors& x) { return ctc_cost(x[0], x[1]); }, Array(kInf)},
+      {"ctc_cost no step",
+       {f32({0, 2}, {}), i32({1}, {0})},
+       [](const Tensors& x) { return ctc_cost(x[0], x[1]); },
+       Array(kInf)},
   };
 }
 
 namespace {
 
 const SmoothRow kSmooth[] = {
-    {"ctc_cost", {{4, 3}},
+    {"ctc_cost",
+     {{4, 3}},
      [](const Tensors& x) {
        return ctc_cost(x[0], constant(i32({2}, {0, 1}), {.dtype = "int32"}));
-     }, 0.2, 1},
-    {"ctc_cost repeated label", {{5, 2}},
+     },
+     0.2,
+     1},
+    {"ctc_cost repeated label",
+     {{5, 2}},
      [](const Tensors& x) {
        return ctc_cost(x[0], constant(i32({2}, {0, 0}), {.dtype = "int32"}));
-     }, 0.2, 1},
-    {"ctc_path_probs", {{4, 3}},
+     },
+     0.2,
+     1},
+    {"ctc_path_probs",
+     {{4, 3}},
      [](const Tensors& x) {
        const Tensor states = constant(i32({5}, {-1, 0, -1, 1, -1}), {.dtype = "int32"});
        const CtcPathProbs paths = ctc_path_probs(x[0], states, {.alpha = 0.1});
        return switch_(paths.mask, paths.log_probs, zeros_like(paths.log_probs));
-     }, 0.2, 1},
-    {"ctc_update_log_p", {{5}, {5}},
+     },
+     0.2,
+     1},
+    {"ctc_update_log_p",
+     {{5}, {5}},
      [](const Tensors& x) {
        const Tensor skips = constant(Array{1}, {.dtype = "int32"});
        return ctc_update_log_p(skips, zeros_like(x[0]), 3, x[0], x[1]).log_p_next;
@@ -221,8 +258,8 @@ TEST_CASE("ctc_path_probs: the values of the definition", "[k]") {
   const Tensor y = placeholder({.ndim = 2}), labels = placeholder({.ndim = 1, .dtype = "int64"});
   for (const double alpha : {1e-4, 0.25}) {
     const CtcPathProbs paths = ctc_path_probs(y, labels, {.alpha = alpha});
-    const Function f = function({y, labels}, {paths.log_probs, paths.mask},
-                                {.backend = tested_backend()});
+    const Function f =
+        function({y, labels}, {paths.log_probs, paths.mask}, {.backend = tested_backend()});
     for (const Case& one : kCases) {
       INFO(one.steps << " steps, " << one.classes << " classes, " << one.labels.size()
                      << " labels, alpha " << alpha);
@@ -248,13 +285,12 @@ TEST_CASE("ctc_cost: the values of the definition, in every float dtype", "[k]")
     const char* dtype;
     double tolerance;
   };
-  const Precision rows[] = {{"float64", 1e-7}, {"float32", 1e-5}, {"float16", 4e-3},
-                            {"bfloat16", 4e-2}};
+  const Precision rows[] = {
+      {"float64", 1e-7}, {"float32", 1e-5}, {"float16", 4e-3}, {"bfloat16", 4e-2}};
   for (const Precision& row : rows) {
     const Tensor y = placeholder({.ndim = 2, .dtype = row.dtype});
     const Tensor labels = placeholder({.ndim = 1, .dtype = "int16"});
-    const Function f = function({y, labels}, {ctc_cost(y, labels)},
-                                {.backend = tested_backend()});
+    const Function f = function({y, labels}, {ctc_cost(y, labels)}, {.backend = tested_backend()});
     for (const Case& one : kCases) {
       INFO(one.steps << " steps, " << one.classes << " classes, " << one.labels.size()
                      << " labels, " << row.dtype);
@@ -324,8 +360,8 @@ TEST_CASE("CTC cost: its parts in a loop of the user", "[k]") {
 
 TEST_CASE("data-dependent shapes: none in the body of a loop", "[k]") {
   const Tensor x = placeholder({.shape = {4, 5}, .dtype = "int32", .name = "x"});
-  const Tensor counts = map_fn(
-      [](const Tensor& row) { return sum(ctc_create_skip_idxs(row)); }, x, {.dtype = "int64"});
+  const Tensor counts = map_fn([](const Tensor& row) { return sum(ctc_create_skip_idxs(row)); }, x,
+                               {.dtype = "int64"});
   const std::string message = testing::error_text<Error>([&] { function({x}, {counts}); });
   CHECK(message.substr(0, message.find(" (made at ")) ==
         "function: a size of ctc_create_skip_idxs depends on values inside a loop step or a "
@@ -381,8 +417,8 @@ TEST_CASE("CTC cost: misuse of its parts", "[k]") {
 }
 
 TEST_CASE("ctc_cost: labels out of range are errors of the call", "[k]") {
-  const Tensor y = placeholder({.shape = {2, 3}}), labels = placeholder({.ndim = 1,
-                                                                         .dtype = "int32"});
+  const Tensor y = placeholder({.shape = {2, 3}}),
+               labels = placeholder({.ndim = 1, .dtype = "int32"});
   const Function f = function({y, labels}, {ctc_cost(y, labels)}, {.backend = tested_backend()});
   const auto message = [&](const Array& given) {
     const std::string all =

@@ -63,43 +63,75 @@ double recursive_cost(std::span<const float> scores, std::int64_t steps, std::si
 std::vector<Row> ctc_cost_rows() {
   const float a = 0.6f, b = 0.4f;
   return {
-      {"ctc_batch_cost", {keras_labels(), keras_probabilities(), column({5, 5}), column({5, 4})},
-       cost, f32({2, 1}, {3.3421146f, 5.4226232f}), 1e-5},
+      {"ctc_batch_cost",
+       {keras_labels(), keras_probabilities(), column({5, 5}), column({5, 4})},
+       cost,
+       f32({2, 1}, {3.3421146f, 5.4226232f}),
+       1e-5},
       // 0 in two steps: "00", "0-", "-0"
-      {"ctc_batch_cost one sample", {i32({1, 1}, {0}), coin(), column({2}), column({1})}, cost,
-       f32({1, 1}, {-std::log(a * a + 2 * a * b)}), 1e-5},
-      {"ctc_batch_cost one step", {i32({1, 1}, {0}), coin(), column({1}), column({1})}, cost,
-       f32({1, 1}, {-std::log(a)}), 1e-5},
-      {"ctc_batch_cost no label", {i32({1, 1}, {-1}), coin(), column({2}), column({0})}, cost,
-       f32({1, 1}, {-2 * std::log(b)}), 1e-5},
-      {"ctc_batch_cost no room for labels", {i32({1, 0}, {}), coin(), column({2}), column({0})},
-       cost, f32({1, 1}, {-2 * std::log(b)}), 1e-5},
-      {"ctc_batch_cost no step", {i32({2, 1}, {0, 0}), f32({2, 2, 2}, std::vector<float>(8, 0.5f)),
-                                  column({0, 0}), column({0, 1})},
-       cost, f32({2, 1}, {0, kInf})},
-      {"ctc_batch_cost no sample", {i32({0, 3}, {}), f32({0, 2, 2}, {}), column({}), column({})},
-       cost, f32({0, 1}, {})},
-      {"ctc_batch_cost too short", {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})}, cost,
+      {"ctc_batch_cost one sample",
+       {i32({1, 1}, {0}), coin(), column({2}), column({1})},
+       cost,
+       f32({1, 1}, {-std::log(a * a + 2 * a * b)}),
+       1e-5},
+      {"ctc_batch_cost one step",
+       {i32({1, 1}, {0}), coin(), column({1}), column({1})},
+       cost,
+       f32({1, 1}, {-std::log(a)}),
+       1e-5},
+      {"ctc_batch_cost no label",
+       {i32({1, 1}, {-1}), coin(), column({2}), column({0})},
+       cost,
+       f32({1, 1}, {-2 * std::log(b)}),
+       1e-5},
+      {"ctc_batch_cost no room for labels",
+       {i32({1, 0}, {}), coin(), column({2}), column({0})},
+       cost,
+       f32({1, 1}, {-2 * std::log(b)}),
+       1e-5},
+      {"ctc_batch_cost no step",
+       {i32({2, 1}, {0, 0}), f32({2, 2, 2}, std::vector<float>(8, 0.5f)), column({0, 0}),
+        column({0, 1})},
+       cost,
+       f32({2, 1}, {0, kInf})},
+      {"ctc_batch_cost no sample",
+       {i32({0, 3}, {}), f32({0, 2, 2}, {}), column({}), column({})},
+       cost,
+       f32({0, 1}, {})},
+      {"ctc_batch_cost too short",
+       {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})},
+       cost,
        f32({1, 1}, {kInf})},
       {"ctc_batch_cost slope, too short",
-       {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})}, slope,
+       {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})},
+       slope,
        f32({1, 2, 2}, {0, 0, 0, 0})},
       {"ctc_batch_cost behind the last step",
-       {i32({1, 1}, {0}), f32({1, 3, 2}, {a, b, a, b, kNaN, kInf}), column({2}), column({1})}, cost,
-       f32({1, 1}, {-std::log(a * a + 2 * a * b)}), 1e-5},
+       {i32({1, 1}, {0}), f32({1, 3, 2}, {a, b, a, b, kNaN, kInf}), column({2}), column({1})},
+       cost,
+       f32({1, 1}, {-std::log(a * a + 2 * a * b)}),
+       1e-5},
       {"ctc_batch_cost slope behind the last step",
-       {i32({1, 1}, {0}), f32({1, 2, 2}, {a, b, kNaN, kInf}), column({1}), column({1})}, slope,
-       f32({1, 2, 2}, {1 - 1 / a, 1, 0, 0}), 1e-5},
+       {i32({1, 1}, {0}), f32({1, 2, 2}, {a, b, kNaN, kInf}), column({1}), column({1})},
+       slope,
+       f32({1, 2, 2}, {1 - 1 / a, 1, 0, 0}),
+       1e-5},
       {"ctc_batch_cost probabilities that are not divided by their sum",
-       {i32({1, 1}, {0}), f32({1, 1, 2}, {3, 1}), column({1}), column({1})}, cost,
-       f32({1, 1}, {-std::log(0.75f)}), 1e-5},
+       {i32({1, 1}, {0}), f32({1, 1, 2}, {3, 1}), column({1}), column({1})},
+       cost,
+       f32({1, 1}, {-std::log(0.75f)}),
+       1e-5},
       {"ctc_batch_cost float labels, lengths without axis",
-       {f32({1, 1}, {0}), coin(), i64({1}, {2}), i64({1}, {1})}, cost,
-       f32({1, 1}, {-std::log(a * a + 2 * a * b)}), 1e-5},
+       {f32({1, 1}, {0}), coin(), i64({1}, {2}), i64({1}, {1})},
+       cost,
+       f32({1, 1}, {-std::log(a * a + 2 * a * b)}),
+       1e-5},
       // PyTorch 2.15's ctc_loss of log((p + 1e-7) / sum), in float64.
       {"ctc_batch_cost of PyTorch",
-       {wave_labels(), score_wave({4, 7, 5}), wave_steps(), wave_counts()}, cost,
-       f32({4, 1}, {6.63429547f, 6.83562993f, 2.81052717f, kInf}), 1e-5},
+       {wave_labels(), score_wave({4, 7, 5}), wave_steps(), wave_counts()},
+       cost,
+       f32({4, 1}, {6.63429547f, 6.83562993f, 2.81052717f, kInf}),
+       1e-5},
       // Its gradient times sin(0.9 i), summed over steps and classes.
       {"ctc_batch_cost slope of PyTorch",
        {wave_labels(), score_wave({4, 7, 5}), wave_steps(), wave_counts()},
@@ -111,16 +143,25 @@ std::vector<Row> ctc_cost_rows() {
          }
          return sum(slope(x) * constant(weights), {.axis = {1, 2}});
        },
-       f32({4}, {0.943243196f, 2.33173634f, -0.0862126802f, 0}), 1e-4},
+       f32({4}, {0.943243196f, 2.33173634f, -0.0862126802f, 0}),
+       1e-4},
       {"ctc_batch_cost certain of another label",
-       {i32({1, 1}, {0}), f32({1, 1, 3}, {0, 1, 0}), column({1}), column({1})}, cost,
-       f32({1, 1}, {16.1180958f}), 1e-5},  // -log(1e-7 / (1 + 3e-7))
-      {"ctc_batch_cost no step for a label", {i32({1, 1}, {0}), f32({1, 0, 2}, {}), column({0}),
-                                              column({1})}, cost, f32({1, 1}, {kInf})},
-      {"ctc_batch_cost slope, no step", {i32({1, 1}, {0}), f32({1, 0, 2}, {}), column({0}),
-                                         column({1})}, slope, f32({1, 0, 2}, {})},
-      {"ctc_batch_cost the blank alone", {i32({1, 0}, {}), f32({1, 3, 1}, {1, 2, 3}), column({3}),
-                                          column({0})}, cost, f32({1, 1}, {0})},
+       {i32({1, 1}, {0}), f32({1, 1, 3}, {0, 1, 0}), column({1}), column({1})},
+       cost,
+       f32({1, 1}, {16.1180958f}),
+       1e-5},  // -log(1e-7 / (1 + 3e-7))
+      {"ctc_batch_cost no step for a label",
+       {i32({1, 1}, {0}), f32({1, 0, 2}, {}), column({0}), column({1})},
+       cost,
+       f32({1, 1}, {kInf})},
+      {"ctc_batch_cost slope, no step",
+       {i32({1, 1}, {0}), f32({1, 0, 2}, {}), column({0}), column({1})},
+       slope,
+       f32({1, 0, 2}, {})},
+      {"ctc_batch_cost the blank alone",
+       {i32({1, 0}, {}), f32({1, 3, 1}, {1, 2, 3}), column({3}), column({0})},
+       cost,
+       f32({1, 1}, {0})},
       {"ctc_batch_cost second order of what is too short",
        {i32({1, 2}, {0, 0}), coin(), column({2}), column({2})},
        [](const Tensors& x) { return gradients(sum(square(slope(x))), {x[1]})[0]; },
@@ -138,25 +179,34 @@ std::vector<Row> ctc_rows() {
 namespace {
 
 const SmoothRow kSmooth[] = {
-    {"ctc_batch_cost", {{2, 4, 3}},
+    {"ctc_batch_cost",
+     {{2, 4, 3}},
      [](const Tensors& x) {
        return ctc_batch_cost(constant(i32({2, 2}, {0, 1, 1, -1}), {.dtype = "int32"}), x[0],
                              constant(column({4, 3}), {.dtype = "int32"}),
                              constant(column({2, 1}), {.dtype = "int32"}));
-     }, 0.2, 1},
-    {"ctc_batch_cost repeated label", {{1, 4, 2}},
+     },
+     0.2,
+     1},
+    {"ctc_batch_cost repeated label",
+     {{1, 4, 2}},
      [](const Tensors& x) {
        return ctc_batch_cost(constant(i32({1, 2}, {0, 0}), {.dtype = "int32"}), x[0],
                              constant(column({4}), {.dtype = "int32"}),
                              constant(column({2}), {.dtype = "int32"}));
-     }, 0.2, 1},
-    {"ctc_batch_cost beside what is too short", {{2, 3, 3}},
+     },
+     0.2,
+     1},
+    {"ctc_batch_cost beside what is too short",
+     {{2, 3, 3}},
      [](const Tensors& x) {
        const Tensor cost = ctc_batch_cost(constant(i32({2, 2}, {0, 1, 1, 1}), {.dtype = "int32"}),
                                           x[0], constant(column({3, 2}), {.dtype = "int32"}),
                                           constant(column({2, 2}), {.dtype = "int32"}));
        return cost[0] * 3;
-     }, 0.2, 1},
+     },
+     0.2,
+     1},
 };
 
 }  // namespace
@@ -199,8 +249,11 @@ TEST_CASE("ctc_batch_cost: equals the recursion for many steps and labels", "[k]
     const auto one = scores.as<float>().subspan(sample * kSteps * kClasses, kSteps * kClasses);
     expected.push_back(static_cast<float>(recursive_cost(one, steps[sample], kClasses, own)));
   }
-  run(Row{"ctc_batch_cost of many steps", {labels, scores, column(steps), column(counts)}, cost,
-          f32({kSamples, 1}, expected), 1e-5});
+  run(Row{"ctc_batch_cost of many steps",
+          {labels, scores, column(steps), column(counts)},
+          cost,
+          f32({kSamples, 1}, expected),
+          1e-5});
 }
 
 TEST_CASE("ctc_batch_cost: every float dtype and every numeric dtype of labels", "[k]") {
@@ -208,8 +261,8 @@ TEST_CASE("ctc_batch_cost: every float dtype and every numeric dtype of labels",
     const char* dtype;
     double tolerance;
   };
-  const Precision floats[] = {{"float64", 1e-6}, {"float32", 1e-5}, {"float16", 2e-3},
-                              {"bfloat16", 2e-2}};
+  const Precision floats[] = {
+      {"float64", 1e-6}, {"float32", 1e-5}, {"float16", 2e-3}, {"bfloat16", 2e-2}};
   for (const Precision& precision : floats) {
     for (const char* label : {"int32", "uint8", "float32", "float64"}) {
       INFO(precision.dtype << ", labels " << label);
@@ -221,10 +274,10 @@ TEST_CASE("ctc_batch_cost: every float dtype and every numeric dtype of labels",
       CHECK(dtype(found) == precision.dtype);
       CHECK(dtype(gradients(sum(found), {y})[0]) == precision.dtype);
       const Array labels = i32({2, 2}, {1, 0, 1, 1}), scores = random_scores({2, 5, 3}, 13);
-      const Array value = evaluate(
-          {t, y, n, m}, {found},
-          {labels.astype(*dtype_of_name(label)), scores, column({5, 4}).astype(DType::Int16),
-           Array{2, 1}.astype(DType::UInt32)})[0];
+      const Array value =
+          evaluate({t, y, n, m}, {found},
+                   {labels.astype(*dtype_of_name(label)), scores,
+                    column({5, 4}).astype(DType::Int16), Array{2, 1}.astype(DType::UInt32)})[0];
       const auto p = scores.as<float>();
       const double first = recursive_cost(p.subspan(0, 15), 5, 3, {1, 0});
       const double second = recursive_cost(p.subspan(15, 15), 4, 3, {1});

@@ -148,14 +148,20 @@ Tensor rows_of(const Tensor& x) { return slice(x, {0, 0}, {cast(sum(x * 0) + 2, 
 
 const SmoothRow kSmooth[] = {
     {"slice", {{4, 3}}, [](const Tensors& x) { return sum(square(rows_of(x[0])), {.axis = 0}); }},
-    {"reshape", {{4, 3}}, [](const Tensors& x) {
+    {"reshape",
+     {{4, 3}},
+     [](const Tensors& x) {
        return sum(exp(reshape(x[0], {cast(sum(x[0] * 0) + 2, "int64"), -1})));
      }},
-    {"slice from data", {{4, 3}}, [](const Tensors& x) {
+    {"slice from data",
+     {{4, 3}},
+     [](const Tensors& x) {
        const Tensor n = cast(sum(x[0] * 0) + 1, "int64");
        return sum(square(slice(x[0], {n, 0}, {n + 1, 2})), {.axis = 0});
      }},
-    {"a loop", {{4, 3}}, [](const Tensors& x) {
+    {"a loop",
+     {{4, 3}},
+     [](const Tensors& x) {
        return foldl([](const Tensor& a, const Tensor& b) { return a * b; }, rows_of(x[0]));
      }},
 };
@@ -183,9 +189,9 @@ TEST_CASE("data-dependent shapes: sizes change from call to call, with updates",
   const Tensor n = placeholder({.ndim = 0, .dtype = "int32"});
   const Variable w = variable(Array{1.f, 2.f});
   const Tensor loss = sum(slice(x, {0, 0}, {n, -1}) * w);
-  const Function f = function({x, n}, {loss, arange(n)},
-                              {.updates = {update_add(w, gradients(loss, {w})[0])},
-                               .backend = tested_backend()});
+  const Function f =
+      function({x, n}, {loss, arange(n)},
+               {.updates = {update_add(w, gradients(loss, {w})[0])}, .backend = tested_backend()});
   const Array all = f32({3, 2}, {1, 2, 3, 4, 5, 6});
   CHECK(f({all, Array(2)})[0].item<float>() == 16);
   CHECK(get_value(w) == Array{5.f, 8.f});

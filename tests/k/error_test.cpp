@@ -13,7 +13,6 @@ Tensor of(const Shape& shape, const char* dtype = "float32") {
   return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
 }
 
-
 const std::vector<testing::Misuse> kRows = {
     // operators
     {throws<ValueError>(), [] { return of({2, 3}) + of({4}); },
@@ -63,8 +62,7 @@ const std::vector<testing::Misuse> kRows = {
     {throws<ValueError>(), [] { return of({2, 3})[-3]; },
      "operator[]: index -3 is out of range (x float32[2,3])"},
     {throws<ValueError>(), [] { return of({})[0]; }, "operator[]: x is a scalar (x float32[])"},
-    {throws<ValueError>(), [] { return of({}).slice(0, 1); },
-     "slice: x is a scalar (x float32[])"},
+    {throws<ValueError>(), [] { return of({}).slice(0, 1); }, "slice: x is a scalar (x float32[])"},
     // elementwise
     {throws<TypeError>(), [] { return exp(of({2}, "int32")); },
      "exp: x is not floating point (x int32[2])"},
@@ -233,8 +231,7 @@ const std::vector<testing::Misuse> kRows = {
      "output float32[2,3])"},
     {throws<ValueError>(), [] { return categorical_crossentropy(of({3}), of({3}), {.axis = 1}); },
      "categorical_crossentropy: axis 1 is out of range for rank 1"},
-    {throws<TypeError>(1),
-     [] { return categorical_crossentropy(of({2, 3}, "int32"), of({2, 3})); },
+    {throws<TypeError>(1), [] { return categorical_crossentropy(of({2, 3}, "int32"), of({2, 3})); },
      "categorical_crossentropy: target has dtype int32 but output has dtype float32 (target "
      "int32[2,3], output float32[2,3])"},
     {throws<TypeError>(1),
@@ -265,8 +262,6 @@ const std::vector<testing::Misuse> kRows = {
 
 }  // namespace
 
-TEST_CASE("K functions: errors, word for word", "[k]") {
-  testing::run(kRows);
-}
+TEST_CASE("K functions: errors, word for word", "[k]") { testing::run(kRows); }
 
 }  // namespace kiln::test

@@ -36,8 +36,8 @@ class Printed {
 }  // namespace
 
 TEST_CASE("function: feeds are cast to the dtype of their placeholder", "[k]") {
-  const Tensor x = of({2}), wide = of({2}, "float64"), n = of({2}, "int64"), half = of({2},
-                                                                                       "float16");
+  const Tensor x = of({2}), wide = of({2}, "float64"), n = of({2}, "int64"),
+               half = of({2}, "float16");
   const Function f = compile({x, wide, n, half}, {x, wide, n, half});
   const auto found = f({Array{1.5, 2.5}, Array{1, 2}, Array{true, false}, Array{0.5f, 2.f}});
   CHECK(found[0] == Array{1.5f, 2.5f});
@@ -63,13 +63,13 @@ TEST_CASE("function: unused inputs, no outputs, and outputs that are inputs", "[
 }
 
 TEST_CASE("function: outputs and updates read the old state; updates take effect together", "[k]") {
-  const Variable p = variable(Array(10.f)), v = variable(Array(0.f)), t = variable(
-      Array(0), {.dtype = "int64"});
+  const Variable p = variable(Array(10.f)), v = variable(Array(0.f)),
+                 t = variable(Array(0), {.dtype = "int64"});
   const Tensor slope = of({});
   // Momentum as Keras writes it: the new velocity, and the weights moved by it.
   const Tensor velocity = 0.5 * v - slope;
-  const Function step = compile({slope}, {p, v, t},
-                                {update(v, velocity), {p, p + velocity}, update_add(t, 1)});
+  const Function step =
+      compile({slope}, {p, v, t}, {update(v, velocity), {p, p + velocity}, update_add(t, 1)});
   const auto first = step({Array(2.f)});
   CHECK(first[0] == Array(10.f));
   CHECK(first[1] == Array(0.f));
@@ -184,7 +184,8 @@ TEST_CASE("function and gradients: misuse", "[k]") {
        "function: outputs[1] is an empty tensor"},
       {throws<ValueError>(), [&] { function({x}, {}, {.updates = {once, again}}); },
        "function: updates[1] updates a variable that has an update already (w float32[2], first "
-       "at " + location + ")"},
+       "at " +
+           location + ")"},
       {throws<TypeError>(), [&] { function({x}, {}, {.updates = {{x, x}}}); },
        "function: updates[0] does not update a variable (p float32[2])"},
       {throws<TypeError>(), [&] { function({x}, {}, {.updates = {{w, cast(x, "int32")}}}); },
@@ -199,8 +200,7 @@ TEST_CASE("function and gradients: misuse", "[k]") {
        "stop_gradient: variables[1] is an empty tensor"},
       {throws<ValueError>(), [&] { stop_gradient(Tensor()); },
        "stop_gradient: variables is an empty tensor"},
-      {throws<ValueError>(), [&] { print_tensor(Tensor()); },
-       "print_tensor: x is an empty tensor"},
+      {throws<ValueError>(), [&] { print_tensor(Tensor()); }, "print_tensor: x is an empty tensor"},
       {throws<ValueError>(), [&] { eval(Tensor()); }, "eval: x is an empty tensor"},
   });
 }

@@ -11,7 +11,8 @@ using Dims = std::vector<std::int64_t>;
 const Dims kMatrix{3, 4}, kRow{4}, kColumn{3, 1};
 
 const SmoothRow kRows[] = {
-    {"operators", {kMatrix, kRow, kColumn},
+    {"operators",
+     {kMatrix, kRow, kColumn},
      [](const Tensors& x) { return (x[0] + 2 * x[1]) * x[2] - x[0] / (3 + x[1]) + -x[0]; }},
     {"elements", {kMatrix}, [](const Tensors& x) { return x[0][1] * x[0].slice(-2, {}); }},
     {"square", {kMatrix}, [](const Tensors& x) { return square(x[0]); }},
@@ -25,7 +26,8 @@ const SmoothRow kRows[] = {
     {"pow", {kMatrix, kRow}, [](const Tensors& x) { return pow(x[0], x[1]); }, 0.5, 2},
     {"pow number", {kMatrix}, [](const Tensors& x) { return pow(x[0], 3); }},
     {"clip", {kMatrix}, [](const Tensors& x) { return square(clip(x[0], -3, 1)); }},
-    {"clip bounds", {kMatrix, kRow, kColumn},
+    {"clip bounds",
+     {kMatrix, kRow, kColumn},
      [](const Tensors& x) { return square(clip(x[0], x[1] - 1, x[2] + 1)); }},
     {"maximum", {kMatrix, kRow}, [](const Tensors& x) { return square(maximum(x[0], x[1])); }},
     {"minimum", {kMatrix, kColumn}, [](const Tensors& x) { return square(minimum(x[0], x[1])); }},
@@ -44,19 +46,23 @@ const SmoothRow kRows[] = {
     {"dot", {kMatrix, {2, 4, 3}}, [](const Tensors& x) { return dot(x[0], x[1]); }},
     {"dot of vectors", {kRow, kRow}, [](const Tensors& x) { return dot(x[0], x[1]); }},
     {"batch_dot", {{2, 3, 4}, {2, 4, 5}}, [](const Tensors& x) { return batch_dot(x[0], x[1]); }},
-    {"batch_dot axes", {{2, 3, 4, 2}, {2, 2, 4}},
+    {"batch_dot axes",
+     {{2, 3, 4, 2}, {2, 2, 4}},
      [](const Tensors& x) { return batch_dot(x[0], x[1], {.axes = {2, 2}}); }},
     {"transpose", {{2, 3, 4}}, [](const Tensors& x) { return square(transpose(x[0])); }},
-    {"gather", {kMatrix},
+    {"gather",
+     {kMatrix},
      [](const Tensors& x) {
        const Tensor indices = constant(i64({2, 2}, {2, 0, 2, 1}), {.dtype = "int64"});
        return square(gather(x[0], indices));
      }},
-    {"relu", {kMatrix},
+    {"relu",
+     {kMatrix},
      [](const Tensors& x) {
        return square(relu(x[0], {.alpha = 0.2, .max_value = 1.5, .threshold = 0.3}));
      }},
-    {"relu negative threshold", {kMatrix},
+    {"relu negative threshold",
+     {kMatrix},
      [](const Tensors& x) {
        return square(relu(x[0], {.alpha = 0.2, .max_value = 1.5, .threshold = -0.7}));
      }},
@@ -69,26 +75,37 @@ const SmoothRow kRows[] = {
     {"tanh", {kMatrix}, [](const Tensors& x) { return tanh(x[0]); }},
     {"hard_sigmoid", {kMatrix}, [](const Tensors& x) { return square(hard_sigmoid(x[0])); }},
     {"l2_normalize", {kMatrix}, [](const Tensors& x) { return l2_normalize(x[0], {.axis = 1}); }},
-    {"categorical_crossentropy", {kMatrix, kMatrix},
-     [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); }, 0.2, 1},
-    {"categorical_crossentropy logits", {kMatrix, kMatrix},
+    {"categorical_crossentropy",
+     {kMatrix, kMatrix},
+     [](const Tensors& x) { return categorical_crossentropy(x[0], x[1]); },
+     0.2,
+     1},
+    {"categorical_crossentropy logits",
+     {kMatrix, kMatrix},
      [](const Tensors& x) {
        return categorical_crossentropy(x[0], x[1], {.from_logits = true, .axis = 0});
      }},
-    {"sparse_categorical_crossentropy", {kMatrix},
+    {"sparse_categorical_crossentropy",
+     {kMatrix},
      [](const Tensors& x) {
        const Tensor classes = constant(i64({3}, {3, 0, 1}), {.dtype = "int64"});
        return sparse_categorical_crossentropy(classes, x[0]);
      },
-     0.2, 1},
-    {"sparse_categorical_crossentropy logits", {kMatrix},
+     0.2,
+     1},
+    {"sparse_categorical_crossentropy logits",
+     {kMatrix},
      [](const Tensors& x) {
        const Tensor classes = constant(i64({4}, {2, 0, 1, 1}), {.dtype = "int64"});
        return sparse_categorical_crossentropy(classes, x[0], {.from_logits = true, .axis = 0});
      }},
-    {"binary_crossentropy", {kMatrix, kMatrix},
-     [](const Tensors& x) { return binary_crossentropy(x[0], x[1]); }, 0.2, 0.8},
-    {"binary_crossentropy logits", {kMatrix, kMatrix},
+    {"binary_crossentropy",
+     {kMatrix, kMatrix},
+     [](const Tensors& x) { return binary_crossentropy(x[0], x[1]); },
+     0.2,
+     0.8},
+    {"binary_crossentropy logits",
+     {kMatrix, kMatrix},
      [](const Tensors& x) { return binary_crossentropy(x[0], x[1], {.from_logits = true}); }},
 };
 

@@ -28,117 +28,154 @@ Array wide(std::vector<std::int64_t> dims, std::vector<double> elements) {
 
 std::vector<Row> higher_order_rows() {
   return {
-      {"map_fn", {x()},
-       [](const Tensors& x) {
-         return map_fn([](const Tensor& e) { return 2 * e; }, x[0]);
-       },
+      {"map_fn",
+       {x()},
+       [](const Tensors& x) { return map_fn([](const Tensor& e) { return 2 * e; }, x[0]); },
        f32({3, 2}, {2, 4, 6, 8, 10, 12})},
-      {"map_fn another rank", {x()},
+      {"map_fn another rank",
+       {x()},
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return sum(e); }, x[0]); },
        f32({3}, {3, 7, 11})},
-      {"map_fn a vector", {f32({3}, {1, 2, 3})},
+      {"map_fn a vector",
+       {f32({3}, {1, 2, 3})},
        [](const Tensors& x) {
          return map_fn([](const Tensor& e) { return expand_dims(e) * constant(Array{1.f, 10.f}); },
                        x[0]);
        },
        f32({3, 2}, {1, 10, 2, 20, 3, 30})},
-      {"map_fn captures", {x(), f32({2, 2}, {1, 0, 1, 1})},
-       [](const Tensors& x) {
-         return map_fn([&](const Tensor& e) { return dot(e, x[1]); }, x[0]);
-       },
+      {"map_fn captures",
+       {x(), f32({2, 2}, {1, 0, 1, 1})},
+       [](const Tensors& x) { return map_fn([&](const Tensor& e) { return dot(e, x[1]); }, x[0]); },
        f32({3, 2}, {3, 2, 7, 4, 11, 6})},
-      {"map_fn another dtype", {x()},
+      {"map_fn another dtype",
+       {x()},
        [](const Tensors& x) {
          return map_fn([](const Tensor& e) { return argmax(-e); }, x[0], {.dtype = "int64"});
        },
        i64({3}, {0, 0, 0})},
-      {"map_fn an element that does not count", {x()},
+      {"map_fn an element that does not count",
+       {x()},
        [](const Tensors& x) {
          return map_fn([](const Tensor&) { return constant(Array{7.f}); }, x[0]);
        },
        f32({3, 1}, {7, 7, 7})},
-      {"map_fn over nothing", {f32({0, 2}, {})},
+      {"map_fn over nothing",
+       {f32({0, 2}, {})},
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return sum(e); }, x[0]); },
        f32({0}, {})},
-      {"map_fn one element", {f32({1, 2}, {3, 4})},
+      {"map_fn one element",
+       {f32({1, 2}, {3, 4})},
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return e + 1; }, x[0]); },
        f32({1, 2}, {4, 5})},
-      {"map_fn integers", {i32({3}, {1, 2, 3})},
+      {"map_fn integers",
+       {i32({3}, {1, 2, 3})},
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return e * e; }, x[0]); },
        i32({3}, {1, 4, 9})},
-      {"map_fn in map_fn", {x()},
+      {"map_fn in map_fn",
+       {x()},
        [](const Tensors& x) {
          const auto inner = [](const Tensor& e) { return e * e; };
          return map_fn([&](const Tensor& row) { return map_fn(inner, row) + sum(row); }, x[0]);
        },
        f32({3, 2}, {4, 7, 16, 23, 36, 47})},
-      {"map_fn gradient", {x(), f32({2}, {3, 5})},
+      {"map_fn gradient",
+       {x(), f32({2}, {3, 5})},
        [](const Tensors& x) {
          return slope(map_fn([&](const Tensor& e) { return e * e * x[1]; }, x[0]), x[1]);
        },
        f32({2}, {35, 56})},
-      {"foldl", {f32({3}, {1, 2, 3})}, [](const Tensors& x) { return foldl(digits, x[0]); },
+      {"foldl",
+       {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return foldl(digits, x[0]); },
        f32({}, {123})},
-      {"foldl initializer", {f32({3}, {1, 2, 3})},
-       [](const Tensors& x) { return foldl(digits, x[0], {.initializer = 4}); }, f32({}, {4123})},
-      {"foldl rows", {x()}, [](const Tensors& x) { return foldl(digits, x[0]); },
+      {"foldl initializer",
+       {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return foldl(digits, x[0], {.initializer = 4}); },
+       f32({}, {4123})},
+      {"foldl rows",
+       {x()},
+       [](const Tensors& x) { return foldl(digits, x[0]); },
        f32({2}, {135, 246})},
-      {"foldl tensor of another shape", {x(), f32({}, {2})},
+      {"foldl tensor of another shape",
+       {x(), f32({}, {2})},
        [](const Tensors& x) {
          return foldl([](const Tensor& a, const Tensor& e) { return a * 10 + sum(e); }, x[0],
                       {.initializer = x[1]});
        },
        f32({}, {2000 + 300 + 70 + 11})},
-      {"foldl single", {f32({1, 2}, {5, 6})},
-       [](const Tensors& x) { return foldl(digits, x[0]); }, f32({2}, {5, 6})},
-      {"foldl over nothing", {f32({0, 2}, {}), f32({2}, {8, 9})},
+      {"foldl single",
+       {f32({1, 2}, {5, 6})},
+       [](const Tensors& x) { return foldl(digits, x[0]); },
+       f32({2}, {5, 6})},
+      {"foldl over nothing",
+       {f32({0, 2}, {}), f32({2}, {8, 9})},
        [](const Tensors& x) { return foldl(digits, x[0], {.initializer = x[1]}); },
        f32({2}, {8, 9})},
-      {"foldl to another dtype", {f32({3}, {1, 2.5, 3}), i32({}, {4})},
+      {"foldl to another dtype",
+       {f32({3}, {1, 2.5, 3}), i32({}, {4})},
        [](const Tensors& x) {
          return foldl([](const Tensor& a, const Tensor& e) { return a + cast(e, "int32"); }, x[0],
                       {.initializer = x[1]});
        },
        i32({}, {10})},
-      {"foldl captures", {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {10, 1})},
+      {"foldl captures",
+       {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {10, 1})},
        [](const Tensors& x) {
          return foldl([&](const Tensor& a, const Tensor& e) { return a * x[1] + e; }, x[0]);
        },
        f32({2}, {13, 6})},
-      {"foldl of bools", {bools({3}, {true, false, true})},
+      {"foldl of bools",
+       {bools({3}, {true, false, true})},
        [](const Tensors& x) {
          return foldl([](const Tensor& a, const Tensor& e) { return not_equal(a, e); }, x[0]);
        },
        bools({}, {false})},
-      {"foldl in map_fn", {x()},
+      {"foldl in map_fn",
+       {x()},
        [](const Tensors& x) {
          return map_fn([](const Tensor& row) { return foldl(digits, row); }, x[0]);
        },
        f32({3}, {12, 34, 56})},
-      {"foldl integers", {i32({4}, {1, 2, 3, 4})},
-       [](const Tensors& x) { return foldl(digits, x[0]); }, i32({}, {1234})},
-      {"foldl gradient", {f32({3}, {2, 3, 5})},
+      {"foldl integers",
+       {i32({4}, {1, 2, 3, 4})},
+       [](const Tensors& x) { return foldl(digits, x[0]); },
+       i32({}, {1234})},
+      {"foldl gradient",
+       {f32({3}, {2, 3, 5})},
        [](const Tensors& x) {
          return slope(foldl([](const Tensor& a, const Tensor& e) { return a * e; }, x[0]), x[0]);
        },
        f32({3}, {15, 10, 6})},
-      {"foldr", {f32({3}, {1, 2, 3})}, [](const Tensors& x) { return foldr(digits, x[0]); },
+      {"foldr",
+       {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return foldr(digits, x[0]); },
        f32({}, {321})},
-      {"foldr initializer", {f32({3}, {1, 2, 3})},
-       [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 4}); }, f32({}, {4321})},
-      {"foldr rows", {x()}, [](const Tensors& x) { return foldr(digits, x[0]); },
+      {"foldr initializer",
+       {f32({3}, {1, 2, 3})},
+       [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 4}); },
+       f32({}, {4321})},
+      {"foldr rows",
+       {x()},
+       [](const Tensors& x) { return foldr(digits, x[0]); },
        f32({2}, {531, 642})},
-      {"foldr integers", {Array{1, 2, 3}.astype(DType::Int16)},
+      {"foldr integers",
+       {Array{1, 2, 3}.astype(DType::Int16)},
        [](const Tensors& x) { return foldr(digits, x[0]); },
        Array(321).astype(DType::Int16)},
-      {"foldr gradient", {f32({3}, {2, 3, 5})},
-       [](const Tensors& x) { return slope(foldr(digits, x[0]), x[0]); }, f32({3}, {1, 10, 100})},
-      {"foldr single", {f32({1, 2}, {5, 6})},
-       [](const Tensors& x) { return foldr(digits, x[0]); }, f32({2}, {5, 6})},
-      {"foldr over nothing", {wide({0}, {})},
+      {"foldr gradient",
+       {f32({3}, {2, 3, 5})},
+       [](const Tensors& x) { return slope(foldr(digits, x[0]), x[0]); },
+       f32({3}, {1, 10, 100})},
+      {"foldr single",
+       {f32({1, 2}, {5, 6})},
+       [](const Tensors& x) { return foldr(digits, x[0]); },
+       f32({2}, {5, 6})},
+      {"foldr over nothing",
+       {wide({0}, {})},
        [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 2.5}); },
        wide({}, {2.5})},
-      {"foldr gradient to the initializer", {f32({3}, {2, 3, 5}), f32({}, {7})},
+      {"foldr gradient to the initializer",
+       {f32({3}, {2, 3, 5}), f32({}, {7})},
        [](const Tensors& x) {
          const auto times = [](const Tensor& a, const Tensor& e) { return a * e; };
          return slope(foldr(times, x[0], {.initializer = x[1]}), x[1]);
@@ -150,29 +187,35 @@ std::vector<Row> higher_order_rows() {
 namespace {
 
 const SmoothRow kSmooth[] = {
-    {"map_fn", {{3, 2}, {2, 4}},
+    {"map_fn",
+     {{3, 2}, {2, 4}},
      [](const Tensors& x) {
        return map_fn([&](const Tensor& e) { return tanh(dot(e, x[1])); }, x[0]);
      }},
-    {"map_fn another rank", {{3, 2}},
+    {"map_fn another rank",
+     {{3, 2}},
      [](const Tensors& x) { return map_fn([](const Tensor& e) { return prod(e); }, x[0]); }},
-    {"map_fn one element", {{1, 2}},
+    {"map_fn one element",
+     {{1, 2}},
      [](const Tensors& x) { return map_fn([](const Tensor& e) { return sin(e); }, x[0]); }},
-    {"foldl", {{3, 2}, {2, 2}},
+    {"foldl",
+     {{3, 2}, {2, 2}},
      [](const Tensors& x) {
-       return foldl([&](const Tensor& a, const Tensor& e) { return tanh(dot(a, x[1]) + e); },
-                    x[0]);
+       return foldl([&](const Tensor& a, const Tensor& e) { return tanh(dot(a, x[1]) + e); }, x[0]);
      }},
-    {"foldl initializer", {{3, 2}, {2}},
+    {"foldl initializer",
+     {{3, 2}, {2}},
      [](const Tensors& x) {
        return foldl([&](const Tensor& a, const Tensor& e) { return sin(a * e); }, x[0],
                     {.initializer = x[1]});
      }},
-    {"foldr", {{4, 2}},
+    {"foldr",
+     {{4, 2}},
      [](const Tensors& x) {
-       return foldr([&](const Tensor& a, const Tensor& e) { return a * sin(e) + square(a); },
-                    x[0]);
-     }, -0.7, 0.7},
+       return foldr([&](const Tensor& a, const Tensor& e) { return a * sin(e) + square(a); }, x[0]);
+     },
+     -0.7,
+     0.7},
 };
 
 Tensor of(const Shape& shape, const char* dtype = "float32") {
@@ -184,8 +227,8 @@ Tensor first(const Tensor& a, const Tensor&) { return a; }
 const std::vector<Misuse> kErrors = {
     {throws<ValueError>(), [] { return map_fn(same, of({}), {}); },
      "map_fn: elems is a scalar (elems float32[])"},
-    {throws<ValueError>(1),
-     [] { return map_fn(same, Tensor(), {}); }, "map_fn: elems is an empty tensor"},
+    {throws<ValueError>(1), [] { return map_fn(same, Tensor(), {}); },
+     "map_fn: elems is an empty tensor"},
     {throws<ValueError>(), [] { return map_fn({}, of({2}), {}); }, "map_fn: fn is empty"},
     {throws<ValueError>(), [] { return foldl({}, of({2}), {}); }, "foldl: fn is empty"},
     {throws<ValueError>(), [] { return foldr({}, of({2}), {}); }, "foldr: fn is empty"},
@@ -247,9 +290,7 @@ TEST_CASE("map_fn, foldl and foldr: gradients", "[k]") {
   for (const SmoothRow& row : kSmooth) run(row);
 }
 
-TEST_CASE("map_fn, foldl and foldr: misuse", "[k]") {
-  run(kErrors);
-}
+TEST_CASE("map_fn, foldl and foldr: misuse", "[k]") { run(kErrors); }
 
 TEST_CASE("folds: an unknown number of elements must be positive at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
@@ -283,8 +324,8 @@ TEST_CASE("loop inputs: a value of constants alone is written before kernels tha
   const Tensor slope = gradients(sum(x * x * u - power), {x})[0];
   const Tensor curvature = gradients(slope * 0.5, {x})[0];
   for (const bool optimize : {true, false}) {
-    const Function f = function({x, u}, {slope, curvature},
-                                {.backend = tested_backend(), .optimize = optimize});
+    const Function f =
+        function({x, u}, {slope, curvature}, {.backend = tested_backend(), .optimize = optimize});
     const std::vector<Array> y = f({Array(0.5), Array{{2.}}});
     CHECK(y[0] == Array(1.5));
     CHECK(y[1] == Array(0.5));

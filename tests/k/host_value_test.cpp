@@ -50,8 +50,8 @@ const Entry kEntries[] = {
      },
      [](const std::string& index, const std::string& value, DType dtype) {
        const std::string name(dtype_name(dtype));
-       return "f: inputs[0] (x " + name + "[x.0]) was fed " + value + " at " + index +
-              ", which " + name + " cannot hold";
+       return "f: inputs[0] (x " + name + "[x.0]) was fed " + value + " at " + index + ", which " +
+              name + " cannot hold";
      }},
     {"a vector of arrays",
      [](const Array& given, DType dtype) {
@@ -60,8 +60,8 @@ const Entry kEntries[] = {
      },
      [](const std::string& index, const std::string& value, DType dtype) {
        const std::string name(dtype_name(dtype));
-       return "f: inputs[0] (x " + name + "[x.0]) was fed " + value + " at " + index +
-              ", which " + name + " cannot hold";
+       return "f: inputs[0] (x " + name + "[x.0]) was fed " + value + " at " + index + ", which " +
+              name + " cannot hold";
      }},
     {"variable",
      [](const Array& given, DType dtype) { return get_value(variable(given, {.dtype = dtype})); },
@@ -113,8 +113,9 @@ Limits limits_of(DType dtype) {
 
 /// Numbers around the limits of every integer dtype, infinities and NaN.
 std::vector<double> grid() {
-  std::vector<double> values{0, -0.0, 0.5, -0.5, -0.999, 1, -1, 1.9, -1.9, 3e5, -3e5, 1e30, -1e30,
-                             double{kInf}, -double{kInf}, double{kNaN}, -double{kNaN}};
+  std::vector<double> values{0,     -0.0,         0.5,           -0.5,         -0.999,       1,
+                             -1,    1.9,          -1.9,          3e5,          -3e5,         1e30,
+                             -1e30, double{kInf}, -double{kInf}, double{kNaN}, -double{kNaN}};
   for (const DType dtype : kIntegers) {
     for (const long double limit : {limits_of(dtype).low, limits_of(dtype).high}) {
       const auto near = static_cast<double>(limit);
@@ -271,24 +272,26 @@ Array written() {
 }
 
 const MaskEntry kMaskEntries[] = {
-    {"copy_of", [] {
-       return counts_of_feed(Array::copy_of(kBytes.data(), kFive, DType::Bool));
-     }},
+    {"copy_of", [] { return counts_of_feed(Array::copy_of(kBytes.data(), kFive, DType::Bool)); }},
     {"a view", [] { return counts_of_feed(view()); }},
     {"an array that was written", [] { return counts_of_feed(written()); }},
-    {"a copy of one that was written", [] {
+    {"a copy of one that was written",
+     [] {
        const Array a = written(), copy = a;  // NOLINT: a copy
        return counts_of_feed(copy);
      }},
-    {"a vector of arrays", [] {
+    {"a vector of arrays",
+     [] {
        const Tensor x = placeholder({.shape = {None}, .dtype = "bool"});
        return compile({x}, readers(x))(std::vector<Array>{view()});
      }},
-    {"a feed of another dtype", [] {
+    {"a feed of another dtype",
+     [] {
        const Tensor x = placeholder({.shape = {None}, .dtype = "uint8"});
        return compile({x}, readers(cast(x, "bool")))({view()});
      }},
-    {"call_into", [] {
+    {"call_into",
+     [] {
        const Tensor x = placeholder({.shape = {None}, .dtype = "bool"});
        const Tensors outputs = readers(x);
        std::vector<Array> results(outputs.size(), Array(0));
@@ -300,7 +303,8 @@ const MaskEntry kMaskEntries[] = {
        f.call_into(in, to);
        return results;
      }},
-    {"call_into at an odd address over its output", [] {
+    {"call_into at an odd address over its output",
+     [] {
        const Tensor x = placeholder({.shape = {None}, .dtype = "bool"});
        std::array<unsigned char, 5> memory = kBytes;
        const ArrayView in[] = {{DType::Bool, memory.data(), kFive}};
@@ -313,34 +317,40 @@ const MaskEntry kMaskEntries[] = {
     {"variable of an array that was written",
      [] { return counts_of(variable(written(), {.dtype = "bool"})); }},
     {"constant", [] { return counts_of(constant(view(), {.dtype = "bool"})); }},
-    {"set_value", [] {
+    {"set_value",
+     [] {
        const Variable w = variable(Array::zeros(kFive), {.dtype = "bool"});
        set_value(w, written());
        return counts_of(w);
      }},
-    {"batch_set_value", [] {
+    {"batch_set_value",
+     [] {
        const Variable w = variable(Array::zeros(kFive), {.dtype = "bool"});
        batch_set_value({{w, view()}});
        return counts_of(w);
      }},
-    {"update", [] {
+    {"update",
+     [] {
        const Variable w = variable(Array::zeros(kFive), {.dtype = "bool"});
        eval(update(w, view()));
        return counts_of(w);
      }},
-    {"an update to the input", [] {
+    {"an update to the input",
+     [] {
        const Variable w = variable(Array::zeros(kFive), {.dtype = "bool"});
        const Tensor x = placeholder({.shape = {5}, .dtype = "bool"});
        compile({x}, {}, {update(w, x)})({view()});
        return counts_of(w);
      }},
-    {"values of a sparse matrix", [] {
+    {"values of a sparse matrix",
+     [] {
        const Array indices = i64({5, 2}, {0, 0, 0, 1, 0, 2, 0, 3, 0, 4});
        const Tensor x = placeholder({.shape = {1, 5}, .sparse = true});
        const Function f = compile({x}, {sum(to_dense(x)), max(to_dense(x)) * 4});
        return f({SparseArray::of(indices, view(), {1, 5})});
      }},
-    {"a partition before the last", [] {
+    {"a partition before the last",
+     [] {
        const Tensor x = placeholder({.shape = {None}, .dtype = "bool"});
        const Tensor n = sum(cast(x, "int32"));
        return compile({x}, {cast(shape(arange(n))[0], "int32"), n})({view()});

@@ -211,9 +211,8 @@ TEST_CASE("large reductions: an index out of range is an error that names the ga
   const Function f = function({table, indices}, {sum(gather(table, indices))});
   Array at = Array::zeros({200}, DType::Int32);
   at.as<std::int32_t>()[137] = 10;
-  const std::string error = testing::error_text<ValueError>([&] {
-    f({Array::zeros({10, 300}), at});
-  });
+  const std::string error =
+      testing::error_text<ValueError>([&] { f({Array::zeros({10, 300}), at}); });
   CHECK(error.find("gather") != error.npos);
   CHECK(error.find("10") != error.npos);
 }

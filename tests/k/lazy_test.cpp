@@ -59,30 +59,14 @@ TEST_CASE("lazy branches: an error occurs only if its branch is taken", "[k]") {
     const Tensor on = of({}, "bool"), p = vector_named("x"), q = vector_named("y"),
                  r = vector_named("z");
     const Tensor held = row.build({p, q, r});  // interned before the branch writes it
-    const Tensor value = switch_(
-        on,
-        [&] {
-          return row.build({p, q, r});
-        },
-        one);
+    const Tensor value = switch_(on, [&] { return row.build({p, q, r}); }, one);
     const Function f = compiled({on, p, q, r}, {value});
     CHECK(f({Array(false), x, y, z})[0] == Array(1.f));
-    CHECK_THAT(error_text<ValueError>([&] {
-                 f({Array(true), x, y, z});
-               }),
+    CHECK_THAT(error_text<ValueError>([&] { f({Array(true), x, y, z}); }),
                ContainsSubstring(row.error));
     CHECK(f({Array(false), x, y, z})[0] == Array(1.f));
-    const Tensor inside = switch_(
-        on,
-        [&] {
-          return switch_(
-              on,
-              [&] {
-                return row.build({p, q, r});
-              },
-              one);
-        },
-        one);
+    const Tensor inside =
+        switch_(on, [&] { return switch_(on, [&] { return row.build({p, q, r}); }, one); }, one);
     CHECK(compiled({on, p, q, r}, {inside})({Array(false), x, y, z})[0] == Array(1.f));
     CHECK_FALSE(held.empty());
   }
@@ -97,9 +81,7 @@ TEST_CASE("lazy branches: an error occurs only if its loop runs a step", "[k]") 
     const auto step = [&](const Tensor& e) { return e * row.build({p, q, r}); };
     const Function f = compiled({steps, p, q, r}, {map_fn(step, steps)});
     CHECK(f({empty_of({0, 2}), x, y, z})[0] == empty_of({0, 2}));
-    CHECK_THAT(error_text<ValueError>([&] {
-                 f({empty_of({1, 2}), x, y, z});
-               }),
+    CHECK_THAT(error_text<ValueError>([&] { f({empty_of({1, 2}), x, y, z}); }),
                ContainsSubstring(row.error));
 
     const auto add = [&](const Tensor& a, const Tensor& e) { return a + e * row.build({p, q, r}); };
@@ -116,9 +98,7 @@ TEST_CASE("lazy branches: an error occurs only if its loop runs a step", "[k]") 
     const std::vector<Array> none = g({empty_of({1, 0, 2}), x, y, z});
     CHECK(none[0] == Array{{0.f, 0.f}});
     CHECK(none[1] == empty_of({3}));
-    CHECK_THAT(error_text<ValueError>([&] {
-                 g({empty_of({1, 1, 2}), x, y, z});
-               }),
+    CHECK_THAT(error_text<ValueError>([&] { g({empty_of({1, 1, 2}), x, y, z}); }),
                ContainsSubstring(row.error));
   }
 }
@@ -128,8 +108,7 @@ TEST_CASE("lazy branches: a loop in a branch checks its sizes before nodes moved
   const Tensor on = of({}, "bool"), v = placeholder({.shape = {None, 4}, .name = "v"});
   const auto check = [&](const std::vector<Tensor>& inputs, const auto& loop,
                          std::vector<Array> fed, const char* error) {
-    const Tensor value = switch_(
-        on, [&] { return sum(loop()); }, one);
+    const Tensor value = switch_(on, [&] { return sum(loop()); }, one);
     const Function f = compiled(inputs, {value});
     CHECK(f(fed)[0] == Array(1.f));
     fed[0] = Array(true);
@@ -179,9 +158,7 @@ TEST_CASE("lazy branches: a size that divides by zero fails where its branch is 
   const Array elements{1.f, 2.f, 3.f, 4.f};
   CHECK(f({Array(false), elements, empty_of({0})})[0] == Array(1.f));
   CHECK(f({Array(true), elements, Array{0.f, 0.f}})[0] == Array(52.f));
-  CHECK_THAT(error_text<ValueError>([&] {
-               f({Array(true), elements, empty_of({0})});
-             }),
+  CHECK_THAT(error_text<ValueError>([&] { f({Array(true), elements, empty_of({0})}); }),
              ContainsSubstring("zero"));
 }
 
@@ -277,8 +254,7 @@ TEST_CASE("lazy branches: gradients with constants, ranges and draws inside", "[
 TEST_CASE("lazy branches: draws of a branch in a loop differ from step to step", "[k]") {
   const Tensor x = of({None, 16});
   const auto step = [](const Tensor& e) {
-    return switch_(
-        constant(1), [&] { return dropout(e, 0.5, {.seed = 3}); }, [&] { return e; });
+    return switch_(constant(1), [&] { return dropout(e, 0.5, {.seed = 3}); }, [&] { return e; });
   };
   const Tensor y = map_fn(step, x);
   const Function f = compiled({x}, {y, gradients(sum(y), {x})[0]});

@@ -94,17 +94,29 @@ Array batch_contracted(const Array& x, std::size_t x_axis, const Array& y, std::
 struct Pair {
   Dims x, y;
 };
-const Pair kDots[] = {{{3}, {3}},          {{1}, {1}},          {{0}, {0}},
-                      {{3}, {3, 2}},       {{3}, {2, 3, 4}},    {{2, 3}, {3}},
-                      {{2, 3}, {3, 1}},    {{1, 3}, {3, 4}},    {{2, 1}, {1, 4}},
-                      {{0, 3}, {3, 2}},    {{2, 0}, {0, 3}},    {{2, 3}, {3, 0}},
-                      {{2, 3}, {4, 3, 5}}, {{2, 3, 4}, {4, 2}}, {{2, 1, 3}, {2, 3, 2}},
-                      {{2, 2, 2, 3}, {3}}, {{1, 2, 3}, {2, 1, 3, 2}}};
+const Pair kDots[] = {{{3}, {3}},
+                      {{1}, {1}},
+                      {{0}, {0}},
+                      {{3}, {3, 2}},
+                      {{3}, {2, 3, 4}},
+                      {{2, 3}, {3}},
+                      {{2, 3}, {3, 1}},
+                      {{1, 3}, {3, 4}},
+                      {{2, 1}, {1, 4}},
+                      {{0, 3}, {3, 2}},
+                      {{2, 0}, {0, 3}},
+                      {{2, 3}, {3, 0}},
+                      {{2, 3}, {4, 3, 5}},
+                      {{2, 3, 4}, {4, 2}},
+                      {{2, 1, 3}, {2, 3, 2}},
+                      {{2, 2, 2, 3}, {3}},
+                      {{1, 2, 3}, {2, 1, 3, 2}}};
 
-const Pair kBatches[] = {{{2, 3}, {2, 3}},       {{1, 1}, {1, 1}},          {{0, 3}, {0, 3}},
-                         {{2, 0}, {2, 0}},       {{2, 3}, {2, 3, 3}},       {{2, 3, 3}, {2, 3}},
-                         {{2, 3, 3}, {2, 3, 3}}, {{3, 2, 2}, {3, 2, 2, 2}}, {{1, 3, 3}, {1, 3, 3}},
-                         {{2, 2, 2, 2}, {2, 2, 2}}, {{2, 1, 1}, {2, 1, 1, 1}}};
+const Pair kBatches[] = {
+    {{2, 3}, {2, 3}},          {{1, 1}, {1, 1}},          {{0, 3}, {0, 3}},
+    {{2, 0}, {2, 0}},          {{2, 3}, {2, 3, 3}},       {{2, 3, 3}, {2, 3}},
+    {{2, 3, 3}, {2, 3, 3}},    {{3, 2, 2}, {3, 2, 2, 2}}, {{1, 3, 3}, {1, 3, 3}},
+    {{2, 2, 2, 2}, {2, 2, 2}}, {{2, 1, 1}, {2, 1, 1, 1}}};
 
 struct Operands {
   Tensors inputs;
@@ -210,8 +222,10 @@ TEST_CASE("dot and batch_dot: every dtype", "[k]") {
     const Tensor& a = operands.inputs[0];
     const Tensor other = constant(of(z), {.dtype = dtype});
     const std::vector<Array> found =
-        evaluate(operands.inputs, {dot(a, operands.inputs[1]), batch_dot(a, other, {.axes = 1}),
-                                   transpose(a), gather(transpose(a), 1)}, operands.feeds);
+        evaluate(operands.inputs,
+                 {dot(a, operands.inputs[1]), batch_dot(a, other, {.axes = 1}), transpose(a),
+                  gather(transpose(a), 1)},
+                 operands.feeds);
     const Array column{of(x).as<double>()[1], of(x).as<double>()[4]};
     CHECK(difference(found[0], contracted(of(x), 1, of(y), 0).astype(dtype), 0) == "");
     CHECK(difference(found[1], batch_contracted(of(x), 1, of(z), 1).astype(dtype), 0) == "");
@@ -221,8 +235,8 @@ TEST_CASE("dot and batch_dot: every dtype", "[k]") {
 }
 
 TEST_CASE("transpose: reverses the axes of any rank", "[k]") {
-  for (const Dims& dims : std::vector<Dims>{{}, {3}, {2, 3}, {1, 0, 2}, {2, 1, 3, 2},
-                                            {2, 1, 2, 1, 3}}) {
+  for (const Dims& dims :
+       std::vector<Dims>{{}, {3}, {2, 3}, {1, 0, 2}, {2, 1, 3, 2}, {2, 1, 2, 1, 3}}) {
     INFO("(" << join_text(dims) << ")");
     const Array x = small(dims, 3);
     Array expected = Array::zeros({dims.rbegin(), dims.rend()}, DType::Float64);
@@ -248,8 +262,8 @@ TEST_CASE("gather: indices of any rank and dtype", "[k]") {
   const std::vector<Dims> shapes{{}, {1}, {0}, {3}, {2, 2}, {2, 0, 1}, {1, 2, 2}};
   for (const Dims& dims : tables) {
     const Array x = small(dims, 3);
-    for (const DType dtype : {DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8,
-                              DType::UInt64}) {
+    for (const DType dtype :
+         {DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8, DType::UInt64}) {
       Tensors inputs{placeholder({.shape = dims, .dtype = "float64"})}, results;
       std::vector<Array> feeds{x}, expected;
       for (const Dims& shape : shapes) {
@@ -273,19 +287,25 @@ TEST_CASE("dot and gather: gradients to second order", "[k]") {
       {"dot of vectors", {{3}, {3}}, [](const Tensors& x) { return square(dot(x[0], x[1])); }},
       {"dot of a vector", {{3}, {2, 3, 2}}, [](const Tensors& x) { return dot(x[0], x[1]); }},
       {"dot with a vector", {{2, 2, 3}, {3}}, [](const Tensors& x) { return dot(x[0], x[1]); }},
-      {"dot of many axes", {{2, 1, 3}, {2, 3, 2}},
+      {"dot of many axes",
+       {{2, 1, 3}, {2, 3, 2}},
        [](const Tensors& x) { return square(dot(x[0], x[1])); }},
       {"dot with itself", {{3, 3}}, [](const Tensors& x) { return dot(x[0], transpose(x[0])); }},
       {"dot with a scalar", {{2, 2}, {}}, [](const Tensors& x) { return dot(x[0], x[1]); }},
-      {"batch_dot of matrices", {{2, 3}, {2, 3}},
+      {"batch_dot of matrices",
+       {{2, 3}, {2, 3}},
        [](const Tensors& x) { return square(batch_dot(x[0], x[1], {.axes = 1})); }},
-      {"batch_dot of three and two axes", {{2, 4, 3}, {2, 3}},
+      {"batch_dot of three and two axes",
+       {{2, 4, 3}, {2, 3}},
        [](const Tensors& x) { return batch_dot(x[0], x[1]); }},
-      {"batch_dot of four axes", {{2, 2, 3, 2}, {2, 3, 2, 2}},
+      {"batch_dot of four axes",
+       {{2, 2, 3, 2}, {2, 3, 2, 2}},
        [](const Tensors& x) { return batch_dot(x[0], x[1], {.axes = {2, -3}}); }},
-      {"transpose", {{2, 1, 3}},
+      {"transpose",
+       {{2, 1, 3}},
        [](const Tensors& x) { return square(transpose(x[0])) * transpose(x[0])[0]; }},
-      {"gather of a matrix of indices", {{3, 2}},
+      {"gather of a matrix of indices",
+       {{3, 2}},
        [](const Tensors& x) {
          const Tensor at = constant(i64({2, 3}, {2, 0, 2, 2, 1, 0}), {.dtype = "int64"});
          return gather(x[0], at) * gather(square(x[0]), at);
@@ -318,8 +338,9 @@ TEST_CASE("gather: indices of empty rows are not read", "[k]") {
     const std::vector<Array> found = f({Array::zeros({2, 0}), Array{5, 0, -1}});
     CHECK(found[0] == Array::zeros({3, 0}));
     CHECK(found[1] == Array::zeros({2, 0}));
-    CHECK(testing::error_text<ValueError>([&] { f({Array::zeros({2, 1}), Array{5, 0, -1}}); })
-              .find("f: index 5 is outside of an axis of size 2") == 0);
+    CHECK(testing::error_text<ValueError>([&] {
+            f({Array::zeros({2, 1}), Array{5, 0, -1}});
+          }).find("f: index 5 is outside of an axis of size 2") == 0);
   }
 }
 

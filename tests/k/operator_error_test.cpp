@@ -105,8 +105,7 @@ TEST_CASE("operators: numbers that do not fit the tensor, on both sides", "[k]")
   for (const Operator& op : kOperators) {
     for (const IntegerClash& clash : integer_clashes()) {
       const std::string message = clash.message;
-      check(op, clash.error, [&] { op.right_integer(clash.tensor, clash.number); },
-            "y " + message);
+      check(op, clash.error, [&] { op.right_integer(clash.tensor, clash.number); }, "y " + message);
       check(op, clash.error, [&] { op.left_integer(clash.number, clash.tensor); }, "x " + message);
     }
     check(op, throws<ValueError>(), [&] { op.right(Tensor(), 1); }, "x is an empty tensor");
@@ -115,8 +114,8 @@ TEST_CASE("operators: numbers that do not fit the tensor, on both sides", "[k]")
 }
 
 TEST_CASE("operators: a floating-point number beside integers or bool, even a whole one", "[k]") {
-  const std::pair<double, const char*> numbers[] = {
-      {0.5, "0.5"}, {2.0, "2"}, {255.0, "255"}, {-0.0, "-0"}, {kNaN, "nan"}, {-kInf, "-inf"}};
+  const std::pair<double, const char*> numbers[] = {{0.5, "0.5"}, {2.0, "2"},    {255.0, "255"},
+                                                    {-0.0, "-0"}, {kNaN, "nan"}, {-kInf, "-inf"}};
   for (const Operator& op : kOperators) {
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
@@ -173,19 +172,22 @@ TEST_CASE("operators: arithmetic on bool is rejected, comparison is not", "[k]")
       CHECK(dtype(op.tensors(x, y)) == "bool");
       continue;
     }
-    check(op, throws<TypeError>(), [&] { op.tensors(x, y); },
-          "x is bool, not a number (x bool[2], y bool[3,1])");
-    check(op, throws<TypeError>(), [&] { op.right_integer(x, 1); },
-          "x is bool, not a number (x bool[2], y bool[])");
-    check(op, throws<TypeError>(), [&] { op.left_integer(0, x); },
-          "x is bool, not a number (x bool[], y bool[2])");
+    check(
+        op, throws<TypeError>(), [&] { op.tensors(x, y); },
+        "x is bool, not a number (x bool[2], y bool[3,1])");
+    check(
+        op, throws<TypeError>(), [&] { op.right_integer(x, 1); },
+        "x is bool, not a number (x bool[2], y bool[])");
+    check(
+        op, throws<TypeError>(), [&] { op.left_integer(0, x); },
+        "x is bool, not a number (x bool[], y bool[2])");
   }
   unsigned line = __LINE__ + 1;
   const auto negated = [](const Tensor& x) { return -x; };
   testing::run({throws_at<TypeError>(line), [&] { negated(x); },
                 "operator-: x is bool, not a number (x bool[2])"});
-  testing::run({throws_at<ValueError>(line), [&] { negated(Tensor()); },
-                "operator-: x is an empty tensor"});
+  testing::run(
+      {throws_at<ValueError>(line), [&] { negated(Tensor()); }, "operator-: x is an empty tensor"});
 }
 
 }  // namespace kiln::test

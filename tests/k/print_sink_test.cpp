@@ -27,8 +27,9 @@ class ScopedSink {
 /// Prints x + 1 with the message, and updates w.
 Function printing(const Tensor& x, const Variable& w) {
   const Tensor seen = print_tensor(x + 1, {.message = "x"});
-  return function({x}, {seen}, {.updates = {update_add(w, sum(seen))}, .name = "f",
-                                .backend = tested_backend()});
+  return function(
+      {x}, {seen},
+      {.updates = {update_add(w, sum(seen))}, .name = "f", .backend = tested_backend()});
 }
 
 }  // namespace
@@ -85,8 +86,7 @@ TEST_CASE("print sink: its exceptions are errors of the call, and no variable ch
       {throws<IoError>(-6), with([](std::string_view) { throw 3; }),
        "print_tensor: the print sink threw something that is not a std::exception"},
       {throws<ValueError>(-8),
-       with([](std::string_view) { throw ValueError("mine", "", "is wrong"); }),
-       "mine: is wrong"},
+       with([](std::string_view) { throw ValueError("mine", "", "is wrong"); }), "mine: is wrong"},
   });
   CHECK_THROWS_AS(with([](std::string_view) { throw std::bad_alloc(); })(), OutOfMemory);
   CHECK(get_value(w) == Array(2.f));
@@ -110,10 +110,7 @@ TEST_CASE("print sink: it cannot write a variable that its call updates", "[k]")
       "a print sink may only read it";
   const std::vector<std::pair<std::string, std::function<void()>>> rows = {
       {"set_value", [&] { set_value(w, Array(9.f)); }},
-      {"batch_set_value",
-       [&] {
-         batch_set_value({{free, Array(1.f)}, {w, Array(9.f)}});
-       }},
+      {"batch_set_value", [&] { batch_set_value({{free, Array(1.f)}, {w, Array(9.f)}}); }},
       {"load_weights", [&] { load_weights(path, {w}); }},
       {"f", [&] { f({Array{1.f}}); }},
       {"other", [&] { other(); }},

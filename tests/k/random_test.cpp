@@ -163,8 +163,7 @@ TEST_CASE("dropout: noise_shape may be computed from shapes", "[k]") {
   const Tensor rows = dropout(x, 0.5, {.noise_shape = shape(y), .seed = 1});
   const Tensor entries = dropout(x, 0.5, {.noise_shape = {shape(x)[0], 1}, .seed = 1});
   const Tensor size = dropout(x, 0.5, {.noise_shape = {None, 3}, .seed = 1});
-  const Function f =
-      function({x, y}, {whole, rows, entries, size}, {.backend = tested_backend()});
+  const Function f = function({x, y}, {whole, rows, entries, size}, {.backend = tested_backend()});
   const Array ones = Array::full({8, 3}, 1, DType::Float32);
   const auto results = f({ones, Array::zeros({8, 1})});
   CHECK(results[0] == results[3]);
@@ -228,8 +227,7 @@ TEST_CASE("random functions: misuse", "[k]") {
       {throws<ValueError>(), [] { dropout(of({2}), 1); }, "dropout: level 1 is outside [0, 1)"},
       {throws<ValueError>(), [] { dropout(of({2}), -0.5); },
        "dropout: level -0.5 is outside [0, 1)"},
-      {throws<ValueError>(), [] { dropout(of({2}), NAN); },
-       "dropout: level nan is outside [0, 1)"},
+      {throws<ValueError>(), [] { dropout(of({2}), NAN); }, "dropout: level nan is outside [0, 1)"},
       {throws<TypeError>(), [] { dropout(of({2}, "int32"), 0.5); },
        "dropout: x is not floating point (x int32[2])"},
       {throws<ValueError>(), [] { dropout(of({2, 3}), 0.5, {.noise_shape = {2}}); },

@@ -9,9 +9,9 @@
 namespace kiln::test {
 namespace {
 
-const std::vector<double> kNumbers{-4, -3, -2.5, -2, -1, -0.5, -0.25, 0, 0.25, 0.5,
-                                   1,  1.5, 2,   3,  4,  8,    -double{kInf}, double{kInf},
-                                   double{kNaN}};
+const std::vector<double> kNumbers{
+    -4,  -3, -2.5, -2, -1, -0.5,          -0.25,        0,           0.25, 0.5, 1,
+    1.5, 2,  3,    4,  8,  -double{kInf}, double{kInf}, double{kNaN}};
 
 struct Expected {
   double value, slope;
@@ -72,8 +72,8 @@ void check(DType dtype, const ReluOptions& options) {
   const Tensor y = relu(x, options);
   Tensors outputs{y};
   if (is_float(dtype)) outputs.push_back(gradients(sum(y), {x})[0]);
-  const auto found = function({x}, outputs, {.backend = tested_backend()})(
-      {Array(numbers).astype(dtype)});
+  const auto found =
+      function({x}, outputs, {.backend = tested_backend()})({Array(numbers).astype(dtype)});
   CHECK(difference(found[0], Array(values).astype(dtype), 0) == "");
   if (!is_float(dtype)) return;
   // The gradient at NaN is not specified.
@@ -84,9 +84,9 @@ void check(DType dtype, const ReluOptions& options) {
 }  // namespace
 
 TEST_CASE("relu: all combinations of its options, in every dtype", "[k]") {
-  for (const DType dtype : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64,
-                            DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8,
-                            DType::UInt16, DType::UInt32, DType::UInt64}) {
+  for (const DType dtype :
+       {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64, DType::Int8, DType::Int16,
+        DType::Int32, DType::Int64, DType::UInt8, DType::UInt16, DType::UInt32, DType::UInt64}) {
     for (const ReluOptions& options : all_options()) {
       if (suits(dtype, options)) check(dtype, options);
     }

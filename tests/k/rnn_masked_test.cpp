@@ -22,25 +22,19 @@ struct StepRow {
 };
 
 const StepRow kSteps[] = {
-    {"sqrt", [](const Tensor& in, const Tensor& s, const Tensor& w) {
-       return s * 0.5 + dot(sqrt(in), w);
-     }},
-    {"sqrt of a product", [](const Tensor& in, const Tensor& s, const Tensor& w) {
-       return s * 0.5 + sqrt(dot(in, square(w)));
-     }},
-    {"log", [](const Tensor& in, const Tensor& s, const Tensor& w) {
-       return s + dot(log(in), w);
-     }},
-    {"power", [](const Tensor& in, const Tensor& s, const Tensor& w) {
-       return dot(s, w) + pow(in, 0.25);
-     }},
-    {"quotient", [](const Tensor& in, const Tensor& s, const Tensor& w) {
-       return (1.0 + s) / dot(in, square(w));
-     }},
-    {"sqrt of the state", [](const Tensor& in, const Tensor& s, const Tensor& w) {
-       return sqrt(dot(s, square(w))) + in;
-     }},
-    {"norm", [](const Tensor& in, const Tensor& s, const Tensor& w) {
+    {"sqrt",
+     [](const Tensor& in, const Tensor& s, const Tensor& w) { return s * 0.5 + dot(sqrt(in), w); }},
+    {"sqrt of a product", [](const Tensor& in, const Tensor& s,
+                             const Tensor& w) { return s * 0.5 + sqrt(dot(in, square(w))); }},
+    {"log", [](const Tensor& in, const Tensor& s, const Tensor& w) { return s + dot(log(in), w); }},
+    {"power",
+     [](const Tensor& in, const Tensor& s, const Tensor& w) { return dot(s, w) + pow(in, 0.25); }},
+    {"quotient", [](const Tensor& in, const Tensor& s,
+                    const Tensor& w) { return (1.0 + s) / dot(in, square(w)); }},
+    {"sqrt of the state", [](const Tensor& in, const Tensor& s,
+                             const Tensor& w) { return sqrt(dot(s, square(w))) + in; }},
+    {"norm",
+     [](const Tensor& in, const Tensor& s, const Tensor& w) {
        return dot(s, w) + in / sqrt(sum(square(in), {.axis = {-1}, .keepdims = true}));
      }},
 };
@@ -99,8 +93,8 @@ std::vector<Array> expected(const StepRow& row, const std::vector<std::int32_t>&
       for (const double element : part(x, steps.back(), kFeatures)) taken.push_back(element);
     }
     const Dims dims{1, static_cast<std::int64_t>(steps.size()), kFeatures};
-    const auto found = one({Array(taken, dims),
-                            Array(part(states, n * kFeatures, kFeatures), {1, kFeatures}), w});
+    const auto found =
+        one({Array(taken, dims), Array(part(states, n * kFeatures, kFeatures), {1, kFeatures}), w});
     const auto copy = [&](std::size_t i, std::int64_t from, std::int64_t to) {
       for (std::int64_t f = 0; f < kFeatures; ++f) {
         all[i].as<double>()[static_cast<std::size_t>(to + f)] =
@@ -132,11 +126,10 @@ void check(const StepRow& row, const std::vector<std::int32_t>& mask, double poi
     }
   }
   const Array w(numbers(kFeatures * kFeatures, 0), {kFeatures, kFeatures});
-  const Tensors inputs =
-      known ? Tensors{wide({kSamples, kTime, kFeatures}), wide({kSamples, kFeatures}),
-                      wide({kFeatures, kFeatures})}
-            : Tensors{wide({None, None, kFeatures}), wide({None, kFeatures}),
-                      wide({kFeatures, kFeatures})};
+  const Tensors inputs = known ? Tensors{wide({kSamples, kTime, kFeatures}),
+                                         wide({kSamples, kFeatures}), wide({kFeatures, kFeatures})}
+                               : Tensors{wide({None, None, kFeatures}), wide({None, kFeatures}),
+                                         wide({kFeatures, kFeatures})};
   RnnOptions options{};
   options.mask = constant(Array(mask, {kSamples, kTime}), {.dtype = "int32"});
   options.unroll = unroll;

@@ -28,8 +28,8 @@ constexpr MaskKind kMasks[] = {{}, {"bool"}, {"float32", true}, {"uint8"}};
 struct How {
   bool backwards = false, unroll = false, known = true;
 };
-constexpr How kHows[] = {{true}, {false, false, false}, {true, false, false}, {false, true},
-                         {true, true}};
+constexpr How kHows[] = {
+    {true}, {false, false, false}, {true, false, false}, {false, true}, {true, true}};
 
 /// Whether the mask has that step of that sample; the first step of sample 0 is masked.
 bool is_on(std::int64_t sample, std::int64_t step) { return (sample + 2 * step) % 3 != 0; }
@@ -175,9 +175,10 @@ TEST_CASE("rnn: without states, masked or not", "[k]") {
     options.mask = m;
     const RnnResult masked = rnn(doubled, x, {}, options);
     CHECK(masked.new_states.empty());
-    const std::vector<Array> found =
-        evaluate({x, m}, {plain.outputs, masked.outputs, masked.last_output,
-                          gradients(sum(masked.outputs), {x})[0]}, {feed, mask});
+    const std::vector<Array> found = evaluate(
+        {x, m},
+        {plain.outputs, masked.outputs, masked.last_output, gradients(sum(masked.outputs), {x})[0]},
+        {feed, mask});
     CHECK(found[0] == f32({2, 3, 1}, {2, 4, 6, 8, 10, 12}));
     CHECK(found[1] == f32({2, 3, 1}, {0, 4, 4, 8, 8, 12}));
     CHECK(found[2] == f32({2, 1}, {4, 12}));
@@ -215,9 +216,8 @@ TEST_CASE("rnn: every dtype", "[k]") {
     RnnOptions options{};
     options.mask = constant({{1, 0, 1}}, {.dtype = "bool"});
     const RnnResult run = rnn(adding, x, {constant({{5}}, {.dtype = dtype})}, options);
-    const std::vector<Array> found =
-        evaluate({x}, {run.outputs, run.new_states[0]},
-                 {Array({1, 2, 3}).reshape({1, 3, 1}).astype(dtype)});
+    const std::vector<Array> found = evaluate({x}, {run.outputs, run.new_states[0]},
+                                              {Array({1, 2, 3}).reshape({1, 3, 1}).astype(dtype)});
     CHECK(found[0] == Array({6, 6, 9}).reshape({1, 3, 1}).astype(dtype));
     CHECK(found[1] == Array{{9}}.astype(dtype));
   }
@@ -237,8 +237,8 @@ TEST_CASE("rnn: gradients with states of other ranks, masked and unrolled", "[k]
     options.unroll = unroll;
     options.go_backwards = backwards;
     if (unroll) options.input_length = 3;
-    options.mask = constant(Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {2, 3}),
-                            {.dtype = "int32"});
+    options.mask =
+        constant(Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {2, 3}), {.dtype = "int32"});
     const RnnResult run = rnn(counting_step, x[0], {x[1], x[2]}, options);
     return sum(square(run.outputs), {.axis = {1, 2, 3}}) + sum(run.new_states[0], {.axis = 1}) +
            run.new_states[1] * sum(run.last_output, {.axis = {1, 2}});
@@ -247,12 +247,15 @@ TEST_CASE("rnn: gradients with states of other ranks, masked and unrolled", "[k]
   const std::vector<Dims> dims{{2, 3, 2}, {2, 2}, {2}};
   const SmoothRow rows[] = {
       {"rnn of other ranks", dims, [](const Tensors& x) { return built(x, false, false); }, -1, 1},
-      {"rnn of other ranks backwards", dims,
-       [](const Tensors& x) { return built(x, false, true); }, -1, 1},
-      {"rnn of other ranks unrolled", dims,
-       [](const Tensors& x) { return built(x, true, true); }, -1, 1},
-      {"rnn of one step", {{2, 1, 2}, {2, 2}, {2}},
-       [](const Tensors& x) { return rnn(counting_step, x[0], {x[1], x[2]}).outputs; }, -1, 1},
+      {"rnn of other ranks backwards", dims, [](const Tensors& x) { return built(x, false, true); },
+       -1, 1},
+      {"rnn of other ranks unrolled", dims, [](const Tensors& x) { return built(x, true, true); },
+       -1, 1},
+      {"rnn of one step",
+       {{2, 1, 2}, {2, 2}, {2}},
+       [](const Tensors& x) { return rnn(counting_step, x[0], {x[1], x[2]}).outputs; },
+       -1,
+       1},
   };
   for (const SmoothRow& row : rows) run(row);
 }
@@ -279,9 +282,7 @@ TEST_CASE("rnn: misuse", "[k]") {
     const Tensor next = states[0] + x;
     return StepResult{next, {next}};
   };
-  const auto keeping = [](const Tensor& x, const Tensors& states) {
-    return StepResult{x, states};
-  };
+  const auto keeping = [](const Tensor& x, const Tensors& states) { return StepResult{x, states}; };
   const auto giving_more = [&](const Tensor&, const Tensors& states) {
     return StepResult{of({5, 2}), states};
   };
@@ -315,8 +316,7 @@ TEST_CASE("rnn: misuse", "[k]") {
   testing::run({
       {throws<ValueError>(), [&] { rnn(adding, of({2, 3}), {h}); },
        "rnn: inputs has rank 2 but at least 3 is needed (inputs float32[2,3])"},
-      {throws<ValueError>(), [&] { rnn(adding, Tensor(), {h}); },
-       "rnn: inputs is an empty tensor"},
+      {throws<ValueError>(), [&] { rnn(adding, Tensor(), {h}); }, "rnn: inputs is an empty tensor"},
       {throws<ValueError>(), [&] { rnn(adding, x, {h, Tensor()}); },
        "rnn: initial_states[1] is an empty tensor"},
       {throws<ValueError>(), [&] { rnn(adding, x, {h}, empty); },
@@ -352,8 +352,7 @@ TEST_CASE("rnn: misuse", "[k]") {
       {throws<ValueError>(), [&] { rnn(giving_more, x, {h}, mask); },
        "rnn: the step's output has no axis 0 of 2 samples for the mask (the step's output "
        "float32[5,2], mask bool[2,3])"},
-      {throws<ValueError>(), [&] { rnn(adding, x, {h}, below); },
-       "rnn: input_length is -1"},
+      {throws<ValueError>(), [&] { rnn(adding, x, {h}, below); }, "rnn: input_length is -1"},
       {throws<ValueError>(), [&] { rnn(adding, unknown, {h}, unrolled); },
        "rnn: unrolling needs a known number of steps; give input_length (inputs has p.1 steps)"},
   });

@@ -354,8 +354,9 @@ TEST_CASE("rnn: the gradient of dropout in a step uses the same draws") {
       Array up = feed, down = feed;
       up.as<double>()[i] += kStep;
       down.as<double>()[i] -= kStep;
-      const double slope = (dropped(setting, up)[0].item<double>() -
-                            dropped(setting, down)[0].item<double>()) / (2 * kStep);
+      const double slope =
+          (dropped(setting, up)[0].item<double>() - dropped(setting, down)[0].item<double>()) /
+          (2 * kStep);
       CHECK(gradient.as<double>()[i] == Approx(slope).epsilon(1e-5).margin(1e-7));
     }
   }

@@ -219,8 +219,8 @@ void run(const SmoothRow& row) {
   const auto unknown = compile(y, derivatives(row, y, directions, upstream))(values);
   const auto oracle = compile_as_written(x, results)(values);
   for (const std::size_t order : {1u, 2u}) {
-    const double slope = (after[order - 1].item<double>() - before[order - 1].item<double>()) /
-                         (2 * kStep);
+    const double slope =
+        (after[order - 1].item<double>() - before[order - 1].item<double>()) / (2 * kStep);
     INFO("order " << order);
     CHECK(here[order].item<double>() == Approx(slope).epsilon(1e-6).margin(1e-6));
     CHECK(unknown[order].item<double>() == Approx(here[order].item<double>()).margin(1e-9));

@@ -106,8 +106,8 @@ TEST_CASE("sizes beyond the limits are errors of the function that makes them", 
         "concatenate: a size of the result is a sum of 4097 terms, at most 4096 are supported");
   Tensor deep = vector_input();
   CHECK(error_of([&] {
-    for (int i = 0; i < 1025; ++i) deep = rows_of_repeats(deep, 5, 3);
-  }) == "reshape: a dimension nests more than 1024 divisions, remainders, maxima and minima");
+          for (int i = 0; i < 1025; ++i) deep = rows_of_repeats(deep, 5, 3);
+        }) == "reshape: a dimension nests more than 1024 divisions, remainders, maxima and minima");
   const Tensor elems = vector_input();
   const std::function<Tensor(const Tensor&, int)> nested = [&](const Tensor& x, int depth) {
     const auto step = [&](const Tensor& sum, const Tensor& e) {

@@ -97,37 +97,41 @@ TEST_CASE("sparse dot: every numeric dtype, times a dense matrix", "[k]") {
     const Tensor y = placeholder({.shape = {None, 2}, .dtype = dtype});
     const Function f = function({x, y}, {dot(x, y), to_dense(x)}, {.backend = tested_backend()});
     const Array right = Array{{1, 2}, {3, 4}, {5, 6}}.astype(dtype);
-    const SparseArray fed = SparseArray::of(matrix().indices(), matrix().values().astype(dtype),
-                                            {3, 3});
+    const SparseArray fed =
+        SparseArray::of(matrix().indices(), matrix().values().astype(dtype), {3, 3});
     const auto found = f({fed, right});
     CHECK(found[0] == Array{{6, 8}, {0, 0}, {16, 20}}.astype(dtype));
     CHECK(found[1] == dense_matrix().astype(dtype));
     const auto empty = f({SparseArray::of_dense(Array::zeros({0, 3}, dtype)), right});
     CHECK(empty[0] == Array::zeros({0, 2}, dtype));
-    const auto over_nothing = f({SparseArray::of_dense(Array::zeros({2, 0}, dtype)),
-                                 Array::zeros({0, 2}, dtype)});
+    const auto over_nothing =
+        f({SparseArray::of_dense(Array::zeros({2, 0}, dtype)), Array::zeros({0, 2}, dtype)});
     CHECK(over_nothing[0] == Array::zeros({2, 2}, dtype));
-    const auto one = f({SparseArray::of_dense(Array::full({1, 1}, 3, dtype)),
-                        Array{{2, 5}}.astype(dtype)});
+    const auto one =
+        f({SparseArray::of_dense(Array::full({1, 1}, 3, dtype)), Array{{2, 5}}.astype(dtype)});
     CHECK(one[0] == Array{{6, 15}}.astype(dtype));
   }
 }
 
 TEST_CASE("sparse dot: gradients", "[k]") {
   const SmoothRow rows[] = {
-      {"dot of a sparse matrix", {{3, 2}},
+      {"dot of a sparse matrix",
+       {{3, 2}},
        [](const Tensors& x) {
          return square(dot(variable(matrix(), {.dtype = "float64"}), x[0]));
        }},
-      {"dot of a sparse matrix and a vector", {{3}},
+      {"dot of a sparse matrix and a vector",
+       {{3}},
        [](const Tensors& x) {
          return square(dot(variable(matrix(), {.dtype = "float64"}), x[0]));
        }},
-      {"to_dense", {{3, 3}},
+      {"to_dense",
+       {{3, 3}},
        [](const Tensors& x) {
          return square(to_dense(variable(matrix(), {.dtype = "float64"})) * x[0]);
        }},
-      {"concatenate of sparse and dense", {{3, 2}},
+      {"concatenate of sparse and dense",
+       {{3, 2}},
        [](const Tensors& x) {
          const Tensor m = variable(matrix(), {.dtype = "float64"});
          return square(concatenate({m, x[0]}, {.axis = 1}));
@@ -158,8 +162,7 @@ TEST_CASE("sparse placeholder: takes three views", "[k]") {
   Array result = Array::zeros({3, 3});
   const std::vector<ArrayView> parts{fed.indices().as_view(), fed.values().as_view(),
                                      extent.as_view()};
-  f.call_into(parts,
-              std::vector<MutableArrayView>{{result.dtype(), result.data(), result.dims()}});
+  f.call_into(parts, std::vector<MutableArrayView>{{result.dtype(), result.data(), result.dims()}});
   CHECK(result == dense_matrix());
 }
 
@@ -178,8 +181,7 @@ TEST_CASE("sparse placeholder: fed from vectors", "[k]") {
   CHECK(testing::error_text<TypeError>([&] { f(feeds); }) ==
         "f: inputs[1] is dense but was fed a SparseArray");
   feeds.pop_back();
-  CHECK(testing::error_text<ValueError>([&] { f(feeds); }) ==
-        "f: takes 2 inputs but 1 was given");
+  CHECK(testing::error_text<ValueError>([&] { f(feeds); }) == "f: takes 2 inputs but 1 was given");
   const Tensor y = sparse_input({3, 3});
   const Function both = function({x, y}, {dot(x, to_dense(y))}, {.backend = tested_backend()});
   CHECK(both(std::vector<SparseArray>{matrix(), matrix()}) == both({matrix(), dense_matrix()}));
@@ -225,8 +227,7 @@ TEST_CASE("sparse tensors: misuse", "[k]") {
        "(float32[2,3], float32[2,4])"},
       {throws<TypeError>(), [&] { concatenate({x, other_values}, {.axis = 0}); },
        "concatenate: tensors have different dtypes (float32[2,3], int32[2,3])"},
-      {throws<ValueError>(), [&] { is_sparse(Tensor()); },
-       "is_sparse: tensor is an empty tensor"},
+      {throws<ValueError>(), [&] { is_sparse(Tensor()); }, "is_sparse: tensor is an empty tensor"},
       {throws<ValueError>(), [&] { to_dense(Tensor()); }, "to_dense: tensor is an empty tensor"},
       {throws<TypeError>(), [&] { zeros_like(x); },
        "zeros_like: x is sparse; to_dense makes it dense (x float32[2,3])"},
@@ -251,8 +252,7 @@ TEST_CASE("sparse tensors: misuse", "[k]") {
        "SparseArray: indices[0] is 3 of 3 columns"},
       {throws<ValueError>(), [] { SparseArray::of(i64({1, 2}, {-1, 0}), Array{1.f}, {2, 3}); },
        "SparseArray: indices[0] is -1 of 2 rows"},
-      {throws<ValueError>(1),
-       [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f, 2.f}, {2, 3}); },
+      {throws<ValueError>(1), [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f, 2.f}, {2, 3}); },
        "SparseArray: indices have shape [1,2] but there are 2 values"},
       {throws<ValueError>(), [] { SparseArray::of(i64({1, 2}, {0, 0}), Array{1.f}, {2}); },
        "SparseArray: dims [2] are not rows and columns"},
@@ -267,8 +267,7 @@ TEST_CASE("sparse tensors: misuse", "[k]") {
 
 TEST_CASE("placeholders, sparse and dense: values of the other kind are errors", "[k]") {
   const Tensor x = sparse_input({None, 3}), d = placeholder({.shape = {2}, .name = "d"});
-  const Function f =
-      function({x, d}, {x, d}, {.name = "f", .backend = tested_backend()});
+  const Function f = function({x, d}, {x, d}, {.name = "f", .backend = tested_backend()});
   const SparseArray wide = SparseArray::of_dense(Array::zeros({2, 4}));
   const Array two = Array::zeros({2});
   testing::run({

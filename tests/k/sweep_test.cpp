@@ -47,10 +47,11 @@ const Unary kUnary[] = {
      [](double x) { return x > 0 ? std::sqrt(x) : 0; }},
     {"exp", [](const Tensor& x) { return exp(x); }, [](double x) { return std::exp(x); }},
     {"log", [](const Tensor& x) { return log(x); }, [](double x) { return std::log(x); }},
-    {"round", [](const Tensor& x) { return round(x); },
-     [](double x) { return std::nearbyint(x); }},
+    {"round", [](const Tensor& x) { return round(x); }, [](double x) { return std::nearbyint(x); }},
     {"sign", [](const Tensor& x) { return sign(x); },
-     [](double x) { return x > 0 ? 1. : x < 0 ? -1. : 0.; }},
+     [](double x) { return x > 0   ? 1.
+                           : x < 0 ? -1.
+                                   : 0.; }},
     {"sin", [](const Tensor& x) { return sin(x); }, [](double x) { return std::sin(x); }},
     {"cos", [](const Tensor& x) { return cos(x); }, [](double x) { return std::cos(x); }},
     {"pow", [](const Tensor& x) { return pow(x, 3); }, [](double x) { return x * x * x; }},
@@ -292,10 +293,10 @@ TEST_CASE("sweep: functions take the dtypes that their headers list", "[k]") {
       }
       const std::string own(dtype_name(dtype));
       const std::string result = row.result;
-      const std::string wanted = result.empty()      ? own
-                                 : result != "mean"  ? result
-                                 : is_float(dtype)   ? own
-                                                     : floatx();
+      const std::string wanted = result.empty()     ? own
+                                 : result != "mean" ? result
+                                 : is_float(dtype)  ? own
+                                                    : floatx();
       results.push_back(row.build(x));
       CHECK(kiln::dtype(results.back()) == wanted);
     }

@@ -10,8 +10,8 @@ namespace {
 using testing::throws;
 using testing::Misuse;
 
-const DType kNumbers[] = {DType::Int8,   DType::Int16,   DType::Int32,    DType::Int64,
-                          DType::UInt8,  DType::UInt16,  DType::UInt32,   DType::UInt64,
+const DType kNumbers[] = {DType::Int8,    DType::Int16,    DType::Int32,   DType::Int64,
+                          DType::UInt8,   DType::UInt16,   DType::UInt32,  DType::UInt64,
                           DType::Float16, DType::BFloat16, DType::Float32, DType::Float64};
 
 Tensor of(const Shape& shape, const char* dtype = "float32") {
@@ -65,8 +65,8 @@ TEST_CASE("eval: executes an update and gives the new value", "[k]") {
 
 TEST_CASE("updates: a pair of variable and value", "[k]") {
   const Variable x = variable({1., 2.}), y = variable({5., 6.});
-  const Function swap = function({}, {x}, {.updates = {{x, y}, {y, x}},
-                                           .backend = tested_backend()});
+  const Function swap =
+      function({}, {x}, {.updates = {{x, y}, {y, x}}, .backend = tested_backend()});
   CHECK(swap({})[0] == Array{1.f, 2.f});
   CHECK(get_value(x) == Array{5.f, 6.f});
   CHECK(get_value(y) == Array{1.f, 2.f});

@@ -51,10 +51,10 @@ TEST_CASE("nested loops: a function of 64 levels needs no more stack than a long
     INFO(backend);
     double result = 0;
     CHECK(kiln::test::error_on_small_stack([&] {
-      const K::Function f = K::function({elems}, {y}, {.backend = backend});
-      const std::vector<K::Array> results = f({K::Array(std::vector<double>{2.}, {1})});
-      result = results[0].as<double>()[0];
-    }) == "");
+            const K::Function f = K::function({elems}, {y}, {.backend = backend});
+            const std::vector<K::Array> results = f({K::Array(std::vector<double>{2.}, {1})});
+            result = results[0].as<double>()[0];
+          }) == "");
     CHECK(result == 129);
   }
 }

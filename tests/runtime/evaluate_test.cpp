@@ -67,9 +67,8 @@ struct Named {
 std::vector<Named> initialisers(const Shape& shape, const std::string& dtype, double fan_in,
                                 double fan_out) {
   const auto uniform = [=](double limit) {
-    return [=] {
-      return random_uniform(shape, {.minval = -limit, .maxval = limit, .dtype = dtype});
-    };
+    return
+        [=] { return random_uniform(shape, {.minval = -limit, .maxval = limit, .dtype = dtype}); };
   };
   const auto normal = [=](double scale) {
     return [=] { return truncated_normal(shape, {.stddev = std::sqrt(scale), .dtype = dtype}); };
@@ -145,8 +144,7 @@ TEST_CASE("eval: other pointwise programs have the bits of programs as written")
       {"empty interval",
        [&] { return random_uniform({5, 9}, {.minval = 7, .maxval = 7, .seed = 1}); }},
       {"binomial", [&] { return random_binomial({5, 9}, {.p = 0.3, .seed = 1}); }},
-      {"dropout",
-       [&] { return dropout(constant(2.f, {.shape = {5, 9}}), 0.3, {.seed = 4}); }},
+      {"dropout", [&] { return dropout(constant(2.f, {.shape = {5, 9}}), 0.3, {.seed = 4}); }},
       {"two seeds", [&] { return draw(3) * 2 + draw(9) / 3; }},
       {"functions", [&] { return exp(draw(3)) - sqrt(draw(3) + 1.5) * tanh(draw(4) * -2.5); }},
       {"powers", [&] { return pow(draw(3), 3) + pow(draw(3) + 1, -0.5) + square(draw(3)); }},

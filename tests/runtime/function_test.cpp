@@ -108,9 +108,8 @@ TEST_CASE("function: call_into sees an output that overlaps an input behind an e
     std::iota(memory.begin(), memory.end(), 0.f);
     const std::vector<K::ArrayView> inputs{{K::DType::Float32, memory.data(), none},
                                            {K::DType::Float32, memory.data(), some}};
-    const std::vector<K::MutableArrayView> outputs{
-        {K::DType::Float32, memory.data() + empty, none},
-        {K::DType::Float32, memory.data() + 2, some}};
+    const std::vector<K::MutableArrayView> outputs{{K::DType::Float32, memory.data() + empty, none},
+                                                   {K::DType::Float32, memory.data() + 2, some}};
     f.call_into(inputs, outputs);
     for (std::size_t i = 0; i < 64; ++i) CHECK(memory[i + 2] == 2.f * static_cast<float>(i));
   }
@@ -201,8 +200,7 @@ TEST_CASE("function: several threads build and compile", "[concurrency]") {
 
 TEST_CASE("function: threads print whole texts while the sink is replaced", "[concurrency]") {
   const Tensor x = K::placeholder({.shape = {1}, .dtype = "int32"});
-  const auto f = K::function({x}, {K::print_tensor(x, {.message = "n"})},
-                             {.backend = "reference"});
+  const auto f = K::function({x}, {K::print_tensor(x, {.message = "n"})}, {.backend = "reference"});
   std::mutex mutex;
   std::multiset<std::string> seen;
   const K::PrintSink collect = [&](std::string_view text) {

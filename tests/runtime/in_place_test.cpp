@@ -48,8 +48,8 @@ bool all_equal(const Array& array, float value) {
 TEST_CASE("in-place update: elements overwrite the value that they replace") {
   if (backend() != "cpu") return;
   const Tensor a = ones({100}), b = ones({100}), x = placeholder({.shape = {100}});
-  const Function f = function(
-      {x}, {a + 1.0}, {.updates = {update_add(a, x), update(b, a * 2.0 - b)}});
+  const Function f =
+      function({x}, {a + 1.0}, {.updates = {update_add(a, x), update(b, a * 2.0 - b)}});
   const std::vector<Array> fed{Array::full({100}, 1.f)};
   CHECK(places_of(f, b, fed) == 1);
   // The update of b reads the old value of a.
@@ -76,11 +76,9 @@ TEST_CASE("in-place update: a value that the user holds is not overwritten") {
 TEST_CASE("in-place update: swaps, reversals and sums read the old values") {
   const Tensor a = variable(Array{1.f, 2.f, 3.f}), b = variable(Array{4.f, 5.f, 6.f});
   const Tensor c = variable(Array{7.f, 8.f, 9.f}), d = variable(Array{1.f, 1.f, 1.f});
-  const Function f = function({}, {a + 0.0},
-                              {.updates = {{a, b},
-                                           {b, a},
-                                           {c, reverse(c, {0})},
-                                           {d, d + sum(d) + a * 0.0}}});
+  const Function f =
+      function({}, {a + 0.0},
+               {.updates = {{a, b}, {b, a}, {c, reverse(c, {0})}, {d, d + sum(d) + a * 0.0}}});
   for (int i = 0; i < 3; ++i) f();
   CHECK(get_value(a) == Array{4.f, 5.f, 6.f});
   CHECK(get_value(b) == Array{1.f, 2.f, 3.f});
@@ -91,8 +89,8 @@ TEST_CASE("in-place update: swaps, reversals and sums read the old values") {
 TEST_CASE("in-place update: a failing call leaves every variable as it was") {
   const Tensor a = ones({100}), b = ones({100});
   const Tensor index = placeholder({.shape = {1}, .dtype = "int32"});
-  const Function f = function(
-      {index}, {gather(a, index)}, {.updates = {update_add(a, 1.0), update(b, a + b)}});
+  const Function f =
+      function({index}, {gather(a, index)}, {.updates = {update_add(a, 1.0), update(b, a + b)}});
   f({Array::full({1}, 3, DType::Int32)});
   for (int i = 0; i < 3; ++i) CHECK_THROWS(f({Array::full({1}, 100, DType::Int32)}));
   CHECK(all_equal(get_value(a), 2));
@@ -105,8 +103,7 @@ TEST_CASE("in-place update: a failing call leaves every variable as it was") {
 TEST_CASE("in-place update: concurrent readers see whole values of one call", "[concurrency]") {
   constexpr int kCalls = 200;
   const Tensor a = zeros({20000}), b = zeros({20000});
-  const Function step =
-      function({}, {}, {.updates = {update_add(a, 1.0), update_add(b, 1.0)}});
+  const Function step = function({}, {}, {.updates = {update_add(a, 1.0), update_add(b, 1.0)}});
   const Function difference = function({}, {max(abs(a - b)), max(a) - min(a)});
   std::atomic<bool> done{false};
   std::atomic<int> torn{0};
@@ -140,8 +137,7 @@ TEST_CASE("variable: updates do not write to a value that the host shares") {
   const Array initial = Array::full({100}, 2.f);
   const Tensor a = variable(initial), x = placeholder({.shape = {1}, .dtype = "int32"});
   const Function infer = function({}, {a + 1.0});
-  const Function train =
-      function({x}, {gather(a, x)}, {.updates = {update_add(a, 1.0)}});
+  const Function train = function({x}, {gather(a, x)}, {.updates = {update_add(a, 1.0)}});
   infer();
   const Array before = get_value(a);
   CHECK_THROWS(train({Array::full({1}, 100, DType::Int32)}));

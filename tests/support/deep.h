@@ -86,13 +86,13 @@ inline void check_linear(std::size_t length,
   std::vector<Laps::Lap> whole, quarter;
   const auto measure = [&](std::size_t at_length, std::vector<Laps::Lap>& best) {
     REQUIRE(error_on_small_stack([&] {
-      Laps laps;
-      run(at_length, laps);
-      if (best.empty()) best = laps.all();
-      for (std::size_t i = 0; i < best.size(); ++i) {
-        best[i].seconds = std::min(best[i].seconds, laps.all().at(i).seconds);
-      }
-    }) == "");
+              Laps laps;
+              run(at_length, laps);
+              if (best.empty()) best = laps.all();
+              for (std::size_t i = 0; i < best.size(); ++i) {
+                best[i].seconds = std::min(best[i].seconds, laps.all().at(i).seconds);
+              }
+            }) == "");
   };
   const auto is_linear = [&](std::size_t i) {
     return whole[i].seconds <= kFactor * kSlack * std::max(quarter[i].seconds, kTick);

@@ -27,9 +27,9 @@ constexpr const char* kMark = "KILN_TEST_ENVIRONMENT";
 /// Names of variables that stay, or their beginnings before a '*': variables that tests document,
 /// and variables that find and instrument programs. tools/digits fetches data through the proxies.
 constexpr std::string_view kKept[] = {
-    "KILN_TEST_*",  "KILN_RANDOM_PROGRAMS", "PATH",         "LD_*",         "TMPDIR",
+    "KILN_TEST_*",  "KILN_RANDOM_PROGRAMS", "PATH",         "LD_*",          "TMPDIR",
     "ASAN_OPTIONS", "LSAN_OPTIONS",         "TSAN_OPTIONS", "UBSAN_OPTIONS", "CCACHE_*",
-    "http_proxy",   "https_proxy",          "no_proxy",     "HTTP_PROXY",   "HTTPS_PROXY",
+    "http_proxy",   "https_proxy",          "no_proxy",     "HTTP_PROXY",    "HTTPS_PROXY",
     "NO_PROXY",     "SSL_CERT_*",           "CUDA_*",       "NVIDIA_*"};
 
 /// Variables of tests that set the library's own.

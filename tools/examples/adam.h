@@ -21,8 +21,8 @@ inline std::vector<kiln::UpdateOp> adam(const kiln::Tensor& loss,
     const Tensor m = K::zeros(K::int_shape(w)), v = K::zeros(K::int_shape(w));
     const Tensor new_m = 0.9 * m + 0.1 * g, new_v = 0.999 * v + 0.001 * K::square(g);
     const Tensor change = step * new_m / (K::sqrt(new_v) + 1e-8);
-    updates.insert(updates.end(), {K::update(m, new_m), K::update(v, new_v),
-                                   K::update_sub(w, change)});
+    updates.insert(updates.end(),
+                   {K::update(m, new_m), K::update(v, new_v), K::update_sub(w, change)});
   }
   return updates;
 }

@@ -36,7 +36,9 @@ struct CharRnn {
 
   explicit CharRnn(std::int64_t characters, std::int64_t hidden) {
     const Tensor embedding = weight("embedding", {characters, hidden});
-    struct Gate { Tensor w, u, b; };
+    struct Gate {
+      Tensor w, u, b;
+    };
     std::array<Gate, 4> gates;  // input, forget, output, candidate
     for (int i = 0; i < 4; ++i) {
       const std::string name = std::string("gate_") + "ifoc"[i];
@@ -174,14 +176,14 @@ int main(int argc, char** argv) {
   app.add_option("--backend", o.backend, "name or absolute path of a backend")->type_name("NAME");
   app.add_option("--text", o.text, "training text [default: all of /usr/share/common-licenses]")
       ->type_name("FILE");
-  app.add_option("--steps", o.steps, "training steps")
-      ->check(in_range(0, 1 << 24))->type_name("N");
-  app.add_option("--hidden", o.hidden, "LSTM units")
-      ->check(in_range(1, 1 << 20))->type_name("N");
+  app.add_option("--steps", o.steps, "training steps")->check(in_range(0, 1 << 24))->type_name("N");
+  app.add_option("--hidden", o.hidden, "LSTM units")->check(in_range(1, 1 << 20))->type_name("N");
   app.add_option("--batch", o.batch, "sequences per batch")
-      ->check(in_range(1, 1 << 20))->type_name("N");
+      ->check(in_range(1, 1 << 20))
+      ->type_name("N");
   app.add_option("--time", o.time, "characters per sequence")
-      ->check(in_range(1, 1 << 20))->type_name("N");
+      ->check(in_range(1, 1 << 20))
+      ->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights, batches and samples")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
   app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");

@@ -37,7 +37,8 @@ class CurveDrawing {
     out_ << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 640 360' "
             "font-family='sans-serif' font-size='13'>\n"
             "<rect width='640' height='360' fill='white'/>\n"
-            "<text x='60' y='24' font-size='15'>" << title << "</text>\n";
+            "<text x='60' y='24' font-size='15'>"
+         << title << "</text>\n";
     draw_ticks();
     for (const Curve& curve : curves) draw(curve);
     double legend = 56;

@@ -27,7 +27,7 @@
 struct Digits {
   static constexpr std::int64_t kSide = 8, kPixels = kSide * kSide;
 
-  std::vector<float> pixels;         // from 0 to 1, image by image
+  std::vector<float> pixels;  // from 0 to 1, image by image
   std::vector<std::int32_t> labels;  // from 0 to 9
 
   std::size_t size() const { return labels.size(); }
@@ -99,8 +99,8 @@ struct DigitSets {
 /// Errors: IoError; ValueError for a line of another form and for less than 10 images.
 inline DigitSets read_digits(const std::string& path) {
   if (path.empty() && !std::filesystem::exists(DIGITS_FILE)) {
-    throw kiln::IoError("--data", "", "no file " DIGITS_FILE ": run " DIGITS_COMMAND
-                                      ", or name a file");
+    throw kiln::IoError("--data", "",
+                        "no file " DIGITS_FILE ": run " DIGITS_COMMAND ", or name a file");
   }
   const std::string name = path.empty() ? DIGITS_FILE : path;
   Digits all;
@@ -108,12 +108,14 @@ inline DigitSets read_digits(const std::string& path) {
   for (const std::string& line : read_lines(name)) {
     ++number;
     if (line.empty() || all.add_line(line)) continue;
-    throw kiln::ValueError("--data", "", name + ":" + std::to_string(number) +
-                                             ": not 64 numbers from 0 to 16 and a digit");
+    throw kiln::ValueError(
+        "--data", "",
+        name + ":" + std::to_string(number) + ": not 64 numbers from 0 to 16 and a digit");
   }
   if (all.size() < 10) {
-    throw kiln::ValueError("--data", "", name + " has " + std::to_string(all.size()) +
-                                             " images, and at least 10 are needed");
+    throw kiln::ValueError(
+        "--data", "",
+        name + " has " + std::to_string(all.size()) + " images, and at least 10 are needed");
   }
   std::vector<std::size_t> order(all.size());
   std::mt19937 random(1);

@@ -131,8 +131,10 @@ std::string draw(const Digits& digits, const std::vector<std::int64_t>& classes)
   for (std::size_t i = 0; i < std::min<std::size_t>(classes.size(), 40); ++i) {
     const auto image = digits.image(i);
     const std::string read = std::to_string(classes[i]), truth = std::to_string(digits.labels[i]);
-    pictures.push_back({{image.begin(), image.end()}, Digits::kSide,
-                        read == truth ? read : read + ", is " + truth, read == truth});
+    pictures.push_back({{image.begin(), image.end()},
+                        Digits::kSide,
+                        read == truth ? read : read + ", is " + truth,
+                        read == truth});
   }
   return draw_pictures(pictures, 10, "Held-out digits as the network reads them; errors in red",
                        "digits_cnn.svg");
@@ -190,11 +192,14 @@ int main(int argc, char** argv) {
                  "channels_last or channels_first [default: from keras.json]")
       ->type_name("FORMAT");
   app.add_option("--epochs", o.epochs, "passes over the training digits")
-      ->check(in_range(0, INT_MAX))->type_name("N");
+      ->check(in_range(0, INT_MAX))
+      ->type_name("N");
   app.add_option("--batch", o.batch, "digits per batch")
-      ->check(in_range(1, INT_MAX))->type_name("N");
+      ->check(in_range(1, INT_MAX))
+      ->type_name("N");
   app.add_option("--rate", o.rate, "learning rate")
-      ->check(in_range(DBL_MIN, DBL_MAX, "a finite number above 0"))->type_name("X");
+      ->check(in_range(DBL_MIN, DBL_MAX, "a finite number above 0"))
+      ->type_name("X");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
   app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");

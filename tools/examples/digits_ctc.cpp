@@ -91,9 +91,10 @@ struct Reader {
 
     train = K::function({images, labels, steps, lengths, rate, K::learning_phase()}, {loss},
                         {.updates = adam(loss, weights, rate), .name = "train"});
-    read = K::function({images, steps}, {K::ctc_decode(y, steps).decoded[0],
-                                         K::ctc_decode(y, steps, {.greedy = false}).decoded[0]},
-                       {.name = "read"});
+    read = K::function(
+        {images, steps},
+        {K::ctc_decode(y, steps).decoded[0], K::ctc_decode(y, steps, {.greedy = false}).decoded[0]},
+        {.name = "read"});
   }
 };
 
@@ -171,14 +172,14 @@ int main(int argc, char** argv) {
   app.add_option("--data", o.data,
                  "CSV of digits, gzipped or plain [default: the file of tools/digits]")
       ->type_name("FILE");
-  app.add_option("--steps", o.steps, "training steps")
-      ->check(in_range(0, INT_MAX))->type_name("N");
+  app.add_option("--steps", o.steps, "training steps")->check(in_range(0, INT_MAX))->type_name("N");
   app.add_option("--batch", o.batch, "numbers per batch")
-      ->check(in_range(1, INT_MAX))->type_name("N");
-  app.add_option("--units", o.units, "units per LSTM")
-      ->check(in_range(1, INT_MAX))->type_name("N");
+      ->check(in_range(1, INT_MAX))
+      ->type_name("N");
+  app.add_option("--units", o.units, "units per LSTM")->check(in_range(1, INT_MAX))->type_name("N");
   app.add_option("--numbers", o.numbers, "held-out numbers to read after training")
-      ->check(in_range(1, INT_MAX))->type_name("N");
+      ->check(in_range(1, INT_MAX))
+      ->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
   app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");

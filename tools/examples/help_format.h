@@ -74,8 +74,7 @@ inline std::string usage_error(const CLI::App* app, const CLI::Error& error) {
     name += " " + chosen->get_name();
     command = chosen;
   }
-  return name + ": " + error_message(command, error) + "\nRun '" + name +
-         " --help' for usage.\n";
+  return name + ": " + error_message(command, error) + "\nRun '" + name + " --help' for usage.\n";
 }
 
 /// Gives `app`, and the commands that are added to it later, this layout. Options that are added

@@ -24,7 +24,8 @@ struct Numbers {
   Numbers(std::int64_t count, const Digits& digits, std::mt19937& random, bool training)
       : images(kiln::Array::zeros({count, kWidth, kHeight, 1})),
         labels(kiln::Array::zeros({count, kMax}, kiln::DType::Int32)),
-        steps(kiln::Array::zeros({count}, kiln::DType::Int32)), lengths(steps) {
+        steps(kiln::Array::zeros({count}, kiln::DType::Int32)),
+        lengths(steps) {
     const auto below = [&](auto n) { return static_cast<std::int64_t>(random() % n); };
     float* image = images.as<float>().data();
     std::int32_t* label = labels.as<std::int32_t>().data();

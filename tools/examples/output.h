@@ -24,6 +24,6 @@ inline void reserve_output() {
 inline void flush_output() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout) return;
-  throw kiln::IoError("", "", std::string("standard output cannot be written: ") +
-                                  std::strerror(errno));
+  throw kiln::IoError("", "",
+                      std::string("standard output cannot be written: ") + std::strerror(errno));
 }

@@ -61,8 +61,8 @@ class Reader {
 
   void read_intro() {
     for (; more() && starts_with(line(), "//"); ++at_) {
-      doc_.intro += (doc_.intro.empty() ? "" : "\n") + line().substr(std::min<std::size_t>(
-                        line().size(), 3));
+      doc_.intro +=
+          (doc_.intro.empty() ? "" : "\n") + line().substr(std::min<std::size_t>(line().size(), 3));
     }
   }
 

@@ -66,9 +66,9 @@ ProbeAnswer diagnose(const runtime::PluginFile& file, std::chrono::milliseconds 
 void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::ostream& out) try {
   const runtime::KerasJson json = runtime::read_keras_json();
   for (const auto& [section, options] : json.backends) {
-    const bool is_used = std::any_of(
-        files.begin(), files.end(),
-        [&](const runtime::PluginFile& file) { return file.name == section; });
+    const bool is_used =
+        std::any_of(files.begin(), files.end(),
+                    [&](const runtime::PluginFile& file) { return file.name == section; });
     std::error_code error;
     const bool is_path = section.starts_with('/') && std::filesystem::exists(section, error);
     if (is_used || is_path) continue;

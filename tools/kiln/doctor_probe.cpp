@@ -22,9 +22,9 @@ void list_options(const runtime::Plugin& plugin, std::vector<std::string>& lines
   }
   const std::vector<runtime::GivenOption> unknown = runtime::unknown_variables(plugin);
   for (const runtime::GivenOption& variable : runtime::option_variables(plugin)) {
-    const bool is_unknown = std::any_of(
-        unknown.begin(), unknown.end(),
-        [&](const runtime::GivenOption& one) { return one.name == variable.name; });
+    const bool is_unknown =
+        std::any_of(unknown.begin(), unknown.end(),
+                    [&](const runtime::GivenOption& one) { return one.name == variable.name; });
     lines.push_back(text(is_unknown ? "unknown option, ignored: " : "option: ", variable.name,
                          " = ", runtime::quoted_name(variable.value), " (", variable.origin, ")",
                          is_unknown ? "; " + runtime::options_text(plugin) : ""));

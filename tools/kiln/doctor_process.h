@@ -16,7 +16,7 @@ struct ProbeOutcome {
   /// 11)", "exits with status 3", "hangs: it has not ended after 60 s".
   std::string failure;
   std::string last_library;  // the path of the last library that it opened; empty: unknown
-  std::string output;        // its standard output and errors
+  std::string output;  // its standard output and errors
 };
 
 /// Runs probe_backend() without standard input; kills the process after `limit`. Throws IoError if

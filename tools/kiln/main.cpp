@@ -53,9 +53,11 @@ struct ModuleOptions {
   void add_to(CLI::App* command) {
     command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
     command->add_option("--random", seed, "seed of the random inputs")
-        ->check(in_range(0u, UINT_MAX))->type_name("SEED");
+        ->check(in_range(0u, UINT_MAX))
+        ->type_name("SEED");
     command->add_option("--dim", dims, "size of an unknown dim, 3 unless given; may be repeated")
-        ->check(CLI::Validator(reason_of_dim, ""))->type_name("NAME=SIZE");
+        ->check(CLI::Validator(reason_of_dim, ""))
+        ->type_name("NAME=SIZE");
   }
 
   kiln::tool::RunOptions run_options() const {
@@ -83,8 +85,8 @@ void add_ops(CLI::App& app) {
 void add_functions(CLI::App& app) {
   const auto name = std::make_shared<std::string>();
   const auto as_table = std::make_shared<bool>(false);
-  CLI::App* functions = add_command(app, "functions", "List the K functions, or document one",
-                                    "kiln functions dot");
+  CLI::App* functions =
+      add_command(app, "functions", "List the K functions, or document one", "kiln functions dot");
   functions->add_option("NAME", *name, "function to document");
   functions->add_flag("--table", *as_table,
                       "list all by name, one per line, with header and summary");
@@ -104,7 +106,8 @@ void run(const ModuleOptions& options, const std::string& backend) {
     const bool is_output = i < module.graph.outputs.size();
     std::cout << (is_output ? "output " : "update ")
               << (is_output ? i : i - module.graph.outputs.size()) << " " << array.dtype() << "["
-              << kiln::join_text(array.dims(), ",") << "]\n" << array << "\n";
+              << kiln::join_text(array.dims(), ",") << "]\n"
+              << array << "\n";
   }
   std::cout << outcome.seconds * 1e3 << " ms on " << backend << "\n";
 }
@@ -124,20 +127,24 @@ void add_run(CLI::App& app) {
 void add_compare(CLI::App& app, int& status) {
   const auto options = std::make_shared<ModuleOptions>();
   const auto compared = std::make_shared<kiln::tool::CompareOptions>();
-  CLI::App* command = add_command(
-      app, "compare", "Compare two backends, or a graph with and without the passes",
-      "kiln compare dump/40-module.kir --backends cpu,reference\n"
-      "  kiln compare dump/00-user.kir --as-written");
-  command->add_option("--backends", compared->backends,
-                      "two names or absolute paths; with --as-written, any number, reference,cpu "
-                      "unless given")
-      ->delimiter(',')->type_name("A,B");
+  CLI::App* command =
+      add_command(app, "compare", "Compare two backends, or a graph with and without the passes",
+                  "kiln compare dump/40-module.kir --backends cpu,reference\n"
+                  "  kiln compare dump/00-user.kir --as-written");
+  command
+      ->add_option("--backends", compared->backends,
+                   "two names or absolute paths; with --as-written, any number, reference,cpu "
+                   "unless given")
+      ->delimiter(',')
+      ->type_name("A,B");
   command->add_flag("--as-written", compared->as_written,
                     "compare FILE without passes on reference to FILE with passes on each of "
                     "--backends");
-  command->add_option("--tolerance", compared->tolerance,
-                      "largest accepted difference, relative to max(1, |element|)")
-      ->check(in_range(0.0, DBL_MAX, "a finite number of at least 0"))->type_name("X");
+  command
+      ->add_option("--tolerance", compared->tolerance,
+                   "largest accepted difference, relative to max(1, |element|)")
+      ->check(in_range(0.0, DBL_MAX, "a finite number of at least 0"))
+      ->type_name("X");
   options->add_to(command);
   command->callback([options, compared, &status] {
     const auto module = kiln::tool::load_module(options->file);
@@ -153,8 +160,7 @@ struct DumpOptions {
 };
 
 void dump(const DumpOptions& options) {
-  const kiln::Stage stages =
-      kiln::runtime::stages_named(options.stages, {"kiln dump", "--stages"});
+  const kiln::Stage stages = kiln::runtime::stages_named(options.stages, {"kiln dump", "--stages"});
   const auto run_options = options.module.run_options();
   const auto module = kiln::tool::load_module(options.module.file);
   kiln::tool::dump_module(
@@ -177,13 +183,16 @@ void add_dump(CLI::App& app) {
       ->required();
   command->add_option("--backend", options->backend, "name or absolute path of a backend")
       ->type_name("NAME");
-  command->add_option("--stages", options->stages,
-                      "stages to write, from graph,passes,module,claims,kernels,plan,memory_plan,"
-                      "llvm_ir,assembly,timings,backend")
+  command
+      ->add_option("--stages", options->stages,
+                   "stages to write, from graph,passes,module,claims,kernels,plan,memory_plan,"
+                   "llvm_ir,assembly,timings,backend")
       ->type_name("LIST");
-  command->add_option("--calls", options->calls,
-                      "timed calls with random inputs [default: 3; 0 with KILN_CUDA_ARCH]")
-      ->check(in_range(0, 1000000))->type_name("N");
+  command
+      ->add_option("--calls", options->calls,
+                   "timed calls with random inputs [default: 3; 0 with KILN_CUDA_ARCH]")
+      ->check(in_range(0, 1000000))
+      ->type_name("N");
   command->callback([options] { dump(*options); });
 }
 
@@ -195,17 +204,23 @@ void add_bench(CLI::App& app) {
       "  tools/bench_peers softmax adam               # beside PyTorch, JAX and others");
   bench->add_option("ROW", options->rows, "rows to run [default: all]");
   bench->add_option("--threads", options->threads, "thread counts to measure")
-      ->check(in_range(1, 256))->delimiter(',')->allow_extra_args(false)->type_name("LIST")
+      ->check(in_range(1, 256))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST")
       ->default_str("1,2");
   bench->add_option("--backend", options->backend, "name or absolute path of a backend")
       ->type_name("NAME");
   bench->add_option("--json", options->json, "write the medians to FILE as JSON")
       ->type_name("FILE");
-  bench->add_option("--peer", options->peers,
-                    "command that runs the same rows with another library; may be repeated")
-      ->allow_extra_args(false)->type_name("COMMAND");
+  bench
+      ->add_option("--peer", options->peers,
+                   "command that runs the same rows with another library; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("COMMAND");
   bench->add_option("--seconds", options->seconds, "measuring time per row, in seconds")
-      ->check(in_range(0.0, 3600.0))->type_name("S");
+      ->check(in_range(0.0, 3600.0))
+      ->type_name("S");
   bench->add_flag("--device", options->device,
                   "run the GPU rows, whose inputs and results stay in device memory");
   bench->add_flag("--operator", options->operators,
@@ -224,7 +239,8 @@ void add_doctor(CLI::App& app, int& status) {
       add_command(app, "doctor", "Print each backend's state, libraries and options",
                   "KILN_CUDA_LIBRARIES=/opt/cuda/lib64 kiln doctor");
   command->add_option("--seconds", *seconds, "seconds until a backend that does not answer hangs")
-      ->check(in_range(0.01, 86400.0))->type_name("S");
+      ->check(in_range(0.01, 86400.0))
+      ->type_name("S");
   // The option that the command passes to the processes that it starts.
   command->add_option("--probe", *probe)->group("");
   command->callback([seconds, probe, &status] {
@@ -248,10 +264,10 @@ void require_command(CLI::App& app, const std::optional<std::string>& first) {
   const bool is_option = word.starts_with("-");
   if (is_option && app.get_option_no_throw(word) != nullptr) return;
   const std::string meant = is_option ? "" : kiln::did_you_mean(word, commands);
-  throw kiln::ValueError("kiln", "",
-                         kiln::text("unknown ", is_option ? "option" : "command", " '", word, "'",
-                                    meant, meant.empty() ? "; commands: " : " commands: ",
-                                    kiln::join_text(commands)));
+  throw kiln::ValueError(
+      "kiln", "",
+      kiln::text("unknown ", is_option ? "option" : "command", " '", word, "'", meant,
+                 meant.empty() ? "; commands: " : " commands: ", kiln::join_text(commands)));
 }
 
 /// Parses the words and runs their command: the status of the program.

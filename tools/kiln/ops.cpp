@@ -80,8 +80,7 @@ void print_op(std::ostream& out, const std::string& name) {
   out << "  class: " << lowering_name(*d) << (d->commutative ? ", commutative" : "")
       << (d->reads_state ? ", reads state" : "") << "\n  dtypes"
       << (d->operands[0].empty() ? "" : text(" of ", d->operands[0])) << ": "
-      << dtype_names(d->dtypes)
-      << "\n  gradient: " << d->gradient << "\n";
+      << dtype_names(d->dtypes) << "\n  gradient: " << d->gradient << "\n";
 }
 
 void print_ops(std::ostream& out) {

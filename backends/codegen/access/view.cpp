@@ -91,10 +91,9 @@ struct Row {
   AccessMap (*through)(const Node& node, const AccessMap& map, const SizeNames& names);
 };
 constexpr Row kRows[] = {
-    {Op::Permute, through_permute}, {Op::Broadcast, through_broadcast},
-    {Op::Slice, through_slice},     {Op::Reverse, through_reverse},
-    {Op::Reshape, through_ones},    {Op::Identity, unchanged},
-    {Op::StopGradient, unchanged}, {Op::Window, through_window},
+    {Op::Permute, through_permute}, {Op::Broadcast, through_broadcast}, {Op::Slice, through_slice},
+    {Op::Reverse, through_reverse}, {Op::Reshape, through_ones},        {Op::Identity, unchanged},
+    {Op::StopGradient, unchanged},  {Op::Window, through_window},
 };
 
 constexpr bool has_row(const ir::OpDef& d) {
@@ -110,8 +109,8 @@ static_assert(ir::every_op([](const ir::OpDef& d) {
 const Row* row_of(const Node& node, const SizeNames& names) {
   for (const Row& row : kRows) {
     if (row.op != node.op) continue;
-    const bool moves = node.op == Op::Reshape && !same_but_ones(names(node.operands[0].dims()),
-                                                                names(node.types[0].dims));
+    const bool moves = node.op == Op::Reshape &&
+                       !same_but_ones(names(node.operands[0].dims()), names(node.types[0].dims));
     return moves ? nullptr : &row;
   }
   return nullptr;

@@ -36,8 +36,8 @@ struct LoopBinding {
         first_copies(memory),
         last_copies(memory) {}
 
-  std::int64_t length = 0;         // iterations
-  std::int64_t direction = 1;      // of t: -1 when the loop runs from the last slice
+  std::int64_t length = 0;  // iterations
+  std::int64_t direction = 1;  // of t: -1 when the loop runs from the last slice
   List<std::int64_t> slice_bytes;  // of each x, then of each y
   List<LoopMove> moves;
   List<LoopCarry> carries;

@@ -57,15 +57,15 @@ class CallSizes {
 
   const std::vector<ir::Value>& inputs_;
   const std::vector<ir::Guard>& guards_;
-  std::vector<std::vector<int>> axes_;    // of each input: the symbol that an axis is; -1: another
-  std::vector<ir::Symbol> symbols_;       // of the inputs
-  std::vector<std::int64_t> values_;      // of symbols_
+  std::vector<std::vector<int>> axes_;  // of each input: the symbol that an axis is; -1: another
+  std::vector<ir::Symbol> symbols_;  // of the inputs
+  std::vector<std::int64_t> values_;  // of symbols_
   std::vector<std::uint64_t> solved_in_;  // of symbols_: the last call that solved it
   std::uint64_t call_ = 0;
   bool is_complete_ = false;  // this call has solved all symbols
   mutable std::vector<Compiled> compiled_;
   mutable std::unordered_map<ir::Dim, std::size_t, HashOfDim> numbers_;  // in compiled_
-  mutable std::unordered_map<const ir::DimExpr*, KnownDim> known_;       // without comparisons
+  mutable std::unordered_map<const ir::DimExpr*, KnownDim> known_;  // without comparisons
 };
 
 }  // namespace kiln::codegen

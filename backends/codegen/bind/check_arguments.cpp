@@ -42,8 +42,8 @@ void check_state(const module::Module& module, std::size_t i, const sdk::Buffer&
                           " of its variable"));
 }
 
-void check_given_result(const ir::Value& result, std::size_t i,
-                        sdk::Dims dims, const sdk::Buffer& given) {
+void check_given_result(const ir::Value& result, std::size_t i, sdk::Dims dims,
+                        const sdk::Buffer& given) {
   const sdk::Dims found = given.dims();
   const bool fits = given.dtype() == static_cast<std::uint32_t>(result.dtype()) &&
                     std::equal(found.begin(), found.end(), dims.begin(), dims.end());

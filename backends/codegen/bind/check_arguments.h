@@ -25,7 +25,7 @@ void check_input(const std::vector<ir::Value>& inputs, std::size_t i, std::uint3
 /// `buffer`: of state `i`, or of its new value. REQUIRES: the variable's dims are static.
 void check_state(const module::Module& module, std::size_t i, const sdk::Buffer& buffer);
 /// `given`: the buffer for result `i`; `dims`: of the result in this call.
-void check_given_result(const ir::Value& result, std::size_t i,
-                        sdk::Dims dims, const sdk::Buffer& given);
+void check_given_result(const ir::Value& result, std::size_t i, sdk::Dims dims,
+                        const sdk::Buffer& given);
 
 }  // namespace kiln::codegen

@@ -39,9 +39,9 @@ bool writes_points(const Kernel& kernel, const EvaluateDim& evaluate) {
   const std::span<const ir::Dim> axes(kernel.axes);
   const auto outer = static_cast<std::size_t>(kernel.outer);
   if (has_zero(axes.first(outer), evaluate)) return false;
-  const bool writes_outside = std::any_of(
-      kernel.stages.begin(), kernel.stages.end(),
-      [](const Stage& stage) { return !stage.inner && !stage.stores.empty(); });
+  const bool writes_outside =
+      std::any_of(kernel.stages.begin(), kernel.stages.end(),
+                  [](const Stage& stage) { return !stage.inner && !stage.stores.empty(); });
   return writes_outside || !has_zero(axes.subspan(outer), evaluate);
 }
 

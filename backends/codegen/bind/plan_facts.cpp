@@ -31,7 +31,10 @@ void list_kernel_uses(const Plan& plan, PlanFacts& facts) {
 class ArenaLister {
  public:
   ArenaLister(const Plan& plan, const std::vector<BuiltKernel>& kernels, PlanFacts& facts)
-      : plan_(plan), kernels_(kernels), facts_(facts), may_be_reused_(plan.slots.size()),
+      : plan_(plan),
+        kernels_(kernels),
+        facts_(facts),
+        may_be_reused_(plan.slots.size()),
         is_listed_(plan.slots.size()) {}
 
   void run() {
@@ -80,7 +83,7 @@ class ArenaLister {
   const std::vector<BuiltKernel>& kernels_;
   PlanFacts& facts_;
   std::vector<bool> may_be_reused_;  // of each slot: an earlier step writes it in the arena
-  std::vector<bool> is_listed_;      // of each slot
+  std::vector<bool> is_listed_;  // of each slot
 };
 
 void count_library_operands(const Plan& plan, PlanFacts& facts) {

@@ -24,9 +24,8 @@ std::int64_t bytes_of(const Slot& slot, std::span<const std::int64_t> dims) {
 }  // namespace
 
 void throw_too_large(const ir::Node* node) {
-  throw SizeFailure(
-      KILN_CODE_RESOURCE_EXHAUSTED,
-      text("a tensor has more than 2^63 - 1 bytes", node ? " (" + source_of(*node) + ")" : ""));
+  throw SizeFailure(KILN_CODE_RESOURCE_EXHAUSTED, text("a tensor has more than 2^63 - 1 bytes",
+                                                       node ? " (" + source_of(*node) + ")" : ""));
 }
 
 std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim& evaluate) {

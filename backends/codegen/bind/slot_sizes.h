@@ -78,7 +78,7 @@ struct SlotShapes {
   SlotShapes() = default;
   explicit SlotShapes(const Plan& plan);
 
-  std::vector<ir::Dim> dims;   // of all shapes, in the order of the first slots that have them
+  std::vector<ir::Dim> dims;  // of all shapes, in the order of the first slots that have them
   std::vector<Range> of_slot;
 };
 

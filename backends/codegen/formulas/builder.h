@@ -32,52 +32,56 @@ using Value = typename F::Value;
 /// width (the bits of a number), or a condition; a default-constructed one is empty.
 template <class F>
 concept FormulaBuilder = std::default_initializable<typename F::Value> &&
-    requires(const F& f, const typename F::Value& v, double number, std::uint64_t bits,
-             unsigned count) {
-      { f.format } -> std::convertible_to<FloatFormat>;
-      // Constants: a number, rounded to the format; NaN; an unsigned integer.
-      { f.real(number) } -> std::same_as<typename F::Value>;
-      { f.nan() } -> std::same_as<typename F::Value>;
-      { f.integer(bits) } -> std::same_as<typename F::Value>;
-      // Arithmetic. multiply_add(x, y, z) is x * y + z, rounded once if has_fma().
-      { f.has_fma() } -> std::same_as<bool>;
-      { f.add(v, v) } -> std::same_as<typename F::Value>;
-      { f.subtract(v, v) } -> std::same_as<typename F::Value>;
-      { f.multiply(v, v) } -> std::same_as<typename F::Value>;
-      { f.divide(v, v) } -> std::same_as<typename F::Value>;
-      { f.multiply_add(v, v, v) } -> std::same_as<typename F::Value>;
-      { f.negate(v) } -> std::same_as<typename F::Value>;
-      { f.magnitude(v) } -> std::same_as<typename F::Value>;
-      { f.with_sign_of(v, v) } -> std::same_as<typename F::Value>;
-      // Conditions; choose(condition, x, y) takes numbers or integers.
-      { f.less(v, v) } -> std::same_as<typename F::Value>;
-      { f.less_equal(v, v) } -> std::same_as<typename F::Value>;
-      { f.equal(v, v) } -> std::same_as<typename F::Value>;
-      { f.equal_or_nan(v, v) } -> std::same_as<typename F::Value>;
-      { f.both(v, v) } -> std::same_as<typename F::Value>;
-      { f.either(v, v) } -> std::same_as<typename F::Value>;
-      { f.negation(v) } -> std::same_as<typename F::Value>;
-      { f.choose(v, v, v) } -> std::same_as<typename F::Value>;
-      // Integers, modulo 2^32 or 2^64. shift_right_signed is an arithmetic shift; from_signed
-      // converts a two's complement integer to a number.
-      { f.bits(v) } -> std::same_as<typename F::Value>;
-      { f.from_bits(v) } -> std::same_as<typename F::Value>;
-      { f.add_bits(v, v) } -> std::same_as<typename F::Value>;
-      { f.subtract_bits(v, v) } -> std::same_as<typename F::Value>;
-      { f.and_bits(v, v) } -> std::same_as<typename F::Value>;
-      { f.or_bits(v, v) } -> std::same_as<typename F::Value>;
-      { f.xor_bits(v, v) } -> std::same_as<typename F::Value>;
-      { f.shift_left(v, count) } -> std::same_as<typename F::Value>;
-      { f.shift_right(v, count) } -> std::same_as<typename F::Value>;
-      { f.shift_right_signed(v, count) } -> std::same_as<typename F::Value>;
-      { f.from_signed(v) } -> std::same_as<typename F::Value>;
-      { f.differs(v, v) } -> std::same_as<typename F::Value>;
-      { f.lowest_bit(v) } -> std::same_as<typename F::Value>;  // as a condition
-      // Builders for float32 only: the builder for float64, conversion to float64 and back.
-      { f.doubles() } -> std::same_as<F>;
-      { f.widen(v) } -> std::same_as<typename F::Value>;
-      { f.narrow(v) } -> std::same_as<typename F::Value>;
-    };
+                         requires(const F& f, const typename F::Value& v, double number,
+                                  std::uint64_t bits, unsigned count) {
+                           { f.format } -> std::convertible_to<FloatFormat>;
+                           // Constants: a number, rounded to the format; NaN; an unsigned integer.
+                           { f.real(number) } -> std::same_as<typename F::Value>;
+                           { f.nan() } -> std::same_as<typename F::Value>;
+                           { f.integer(bits) } -> std::same_as<typename F::Value>;
+                           // Arithmetic. multiply_add(x, y, z) is x * y + z, rounded once if
+                           // has_fma().
+                           { f.has_fma() } -> std::same_as<bool>;
+                           { f.add(v, v) } -> std::same_as<typename F::Value>;
+                           { f.subtract(v, v) } -> std::same_as<typename F::Value>;
+                           { f.multiply(v, v) } -> std::same_as<typename F::Value>;
+                           { f.divide(v, v) } -> std::same_as<typename F::Value>;
+                           { f.multiply_add(v, v, v) } -> std::same_as<typename F::Value>;
+                           { f.negate(v) } -> std::same_as<typename F::Value>;
+                           { f.magnitude(v) } -> std::same_as<typename F::Value>;
+                           { f.with_sign_of(v, v) } -> std::same_as<typename F::Value>;
+                           // Conditions; choose(condition, x, y) takes numbers or integers.
+                           { f.less(v, v) } -> std::same_as<typename F::Value>;
+                           { f.less_equal(v, v) } -> std::same_as<typename F::Value>;
+                           { f.equal(v, v) } -> std::same_as<typename F::Value>;
+                           { f.equal_or_nan(v, v) } -> std::same_as<typename F::Value>;
+                           { f.both(v, v) } -> std::same_as<typename F::Value>;
+                           { f.either(v, v) } -> std::same_as<typename F::Value>;
+                           { f.negation(v) } -> std::same_as<typename F::Value>;
+                           { f.choose(v, v, v) } -> std::same_as<typename F::Value>;
+                           // Integers, modulo 2^32 or 2^64. shift_right_signed is an arithmetic
+                           // shift; from_signed converts a two's complement integer to a number.
+                           { f.bits(v) } -> std::same_as<typename F::Value>;
+                           { f.from_bits(v) } -> std::same_as<typename F::Value>;
+                           { f.add_bits(v, v) } -> std::same_as<typename F::Value>;
+                           { f.subtract_bits(v, v) } -> std::same_as<typename F::Value>;
+                           { f.and_bits(v, v) } -> std::same_as<typename F::Value>;
+                           { f.or_bits(v, v) } -> std::same_as<typename F::Value>;
+                           { f.xor_bits(v, v) } -> std::same_as<typename F::Value>;
+                           { f.shift_left(v, count) } -> std::same_as<typename F::Value>;
+                           { f.shift_right(v, count) } -> std::same_as<typename F::Value>;
+                           { f.shift_right_signed(v, count) } -> std::same_as<typename F::Value>;
+                           { f.from_signed(v) } -> std::same_as<typename F::Value>;
+                           { f.differs(v, v) } -> std::same_as<typename F::Value>;
+                           {
+                             f.lowest_bit(v)
+                           } -> std::same_as<typename F::Value>;  // as a condition
+                           // Builders for float32 only: the builder for float64, conversion to
+                           // float64 and back.
+                           { f.doubles() } -> std::same_as<F>;
+                           { f.widen(v) } -> std::same_as<typename F::Value>;
+                           { f.narrow(v) } -> std::same_as<typename F::Value>;
+                         };
 
 inline constexpr std::uint32_t kLookupEntries = 8;
 /// A table of integers of 32 bits.

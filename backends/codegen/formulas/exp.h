@@ -33,34 +33,29 @@ inline constexpr double kExpDouble[] = {0.5,
 // by hand.
 inline constexpr double kExpEighth[] = {0.50006478, 0.16667915};
 // 2^(k / 8).
-inline constexpr double kExp2Eighths[kLookupEntries] = {
-    1,
-    1.09050773266525766,
-    1.18920711500272107,
-    1.29683955465100967,
-    1.41421356237309505,
-    1.54221082540794082,
-    1.68179283050742909,
-    1.83400808640934246};
+inline constexpr double kExp2Eighths[kLookupEntries] = {1,
+                                                        1.09050773266525766,
+                                                        1.18920711500272107,
+                                                        1.29683955465100967,
+                                                        1.41421356237309505,
+                                                        1.54221082540794082,
+                                                        1.68179283050742909,
+                                                        1.83400808640934246};
 // Of ((e^(-2h) - 1) / 2 + h) / h^2 in h: kExpShort at r = -2h, times 2.
 inline constexpr double kTanhFloat[] = {2 * kExpShort[0], -4 * kExpShort[1], 8 * kExpShort[2],
                                         -16 * kExpShort[3], 32 * kExpShort[4]};
 // Of (tanh x / x - 1) / x^2 in x^2 for |x| <= 1/2: 2^-58.3 relative to tanh.
-inline constexpr double kTanhDouble[] = {-0.333333333333331643,
-                                         0.133333333333003396,
-                                         -0.0539682539459249595,
-                                         0.0218694877864955857,
-                                         -0.00886322103099384097,
-                                         0.00359195393229086512,
-                                         -0.00145448972016350304,
-                                         0.000583303310605614108,
-                                         -0.000217836227896106257,
-                                         0.0000568048195141908016};
+inline constexpr double kTanhDouble[] = {-0.333333333333331643,    0.133333333333003396,
+                                         -0.0539682539459249595,   0.0218694877864955857,
+                                         -0.00886322103099384097,  0.00359195393229086512,
+                                         -0.00145448972016350304,  0.000583303310605614108,
+                                         -0.000217836227896106257, 0.0000568048195141908016};
 // Below 1: erf a = a (1 + p(a^2)). Above: 1 - e^q(a), where q approximates log erfc a. Both are
 // minimax (2^-29.6 of the result), and from 4.05 on it is 1.
-inline constexpr double kErfNear[] = {0.1283791657,   -0.3761262582,   0.1128358515, -0.02685381207,
-                                      0.005188327932, -0.0008010195606, 7.853867235e-5};
-inline constexpr double kErfFar[] = {-0.0003326937881, -1.127122481,   -0.6380935953,
+inline constexpr double kErfNear[] = {0.1283791657,   -0.3761262582,  0.1128358515,
+                                      -0.02685381207, 0.005188327932, -0.0008010195606,
+                                      7.853867235e-5};
+inline constexpr double kErfFar[] = {-0.0003326937881, -1.127122481,  -0.6380935953,
                                      -0.1031479429,    0.02185629916, -0.002951873549,
                                      0.0001867766565};
 
@@ -84,8 +79,8 @@ ReducedExp<F> reduce_exp(const F& f, const Value<F>& x, std::span<const double> 
   const Value<F> n = f.subtract(shifted, round);
   const Value<F> whole = f.multiply_add(n, f.real(-high), x);
   const Value<F> r = f.multiply_add(n, f.real(-low), whole);
-  const Value<F> q = polynomial(f, r, f.format.is_double ? std::span<const double>(kExpDouble)
-                                                            : float32);
+  const Value<F> q =
+      polynomial(f, r, f.format.is_double ? std::span<const double>(kExpDouble) : float32);
   const Value<F> square = f.multiply(r, r);
   if (!is_careful) return {f.multiply_add(square, q, r), f.bits(shifted)};
   const Value<F> lost = f.multiply_add(n, f.real(-low), f.subtract(whole, r));
@@ -140,8 +135,7 @@ Value<F> exp_by_eighths(const F& f, const Value<F>& x) {
   const Value<F> n = f.subtract(shifted, round);
   const Value<F> whole = f.multiply_add(n, f.real(-0x1.62e4p-4), x);
   const Value<F> r = f.multiply_add(n, f.real(-0x1.7f7d1cf79abcap-23), whole);
-  const Value<F> expm1 =
-      f.multiply_add(f.multiply(r, r), polynomial(f, r, kExpEighth), r);
+  const Value<F> expm1 = f.multiply_add(f.multiply(r, r), polynomial(f, r, kExpEighth), r);
   // Where the power is below the normal range, so is e^x: the product flushes it to 0.
   const Value<F> eighths = f.bits(shifted);
   const Value<F> power =

@@ -18,13 +18,13 @@ inline constexpr double kHalfPi3 = 0x1.3198a2e037073p-69, kAfterHalfPi1 = 0x1.0b
 // pi/2 as the sum of three float32, for targets with fused multiply-add.
 inline constexpr double kHalfPiFloat[] = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50};
 inline constexpr double kSinFloat[] = {-0.1666665347, 0.008332083462, -0.000195043175};
-inline constexpr double kSinDouble[] = {-0.166666666666666228,  0.00833333333332003981,
+inline constexpr double kSinDouble[] = {-0.166666666666666228,    0.00833333333332003981,
                                         -0.000198412698278551072, 2.75573129995186081e-6,
-                                        -2.5050647770796587e-8, 1.58903072149635378e-10};
+                                        -2.5050647770796587e-8,   1.58903072149635378e-10};
 inline constexpr double kCosFloat[] = {0.04166664438, -0.001388724274, 2.442388866e-5};
-inline constexpr double kCosDouble[] = {0.0416666666666665816,  -0.00138888888888709142,
+inline constexpr double kCosDouble[] = {0.0416666666666665816,    -0.00138888888888709142,
                                         0.0000248015872874198963, -2.75573137425620507e-7,
-                                        2.08756387900215212e-9, -1.13552041770034774e-11};
+                                        2.08756387900215212e-9,   -1.13552041770034774e-11};
 
 template <class F>
 struct Angle {
@@ -72,8 +72,7 @@ Angle<F> reduce_double(const F& f, const Value<F>& x) {
 template <FormulaBuilder F>
 Value<F> reduced_sin(const F& f, const Angle<F>& a, const Value<F>& z) {
   const bool is_double = f.format.is_double;
-  const Value<F> p =
-      polynomial(f, z, is_double ? std::span<const double>(kSinDouble) : kSinFloat);
+  const Value<F> p = polynomial(f, z, is_double ? std::span<const double>(kSinDouble) : kSinFloat);
   const Value<F> cube = f.multiply(a.r, z);
   if (!is_double) return f.multiply_add(cube, p, a.r);
   return f.add(a.r, f.multiply_add(cube, p, a.rest));
@@ -83,8 +82,7 @@ Value<F> reduced_sin(const F& f, const Angle<F>& a, const Value<F>& z) {
 template <FormulaBuilder F>
 Value<F> reduced_cos(const F& f, const Angle<F>& a, const Value<F>& z) {
   const bool is_double = f.format.is_double;
-  const Value<F> p =
-      polynomial(f, z, is_double ? std::span<const double>(kCosDouble) : kCosFloat);
+  const Value<F> p = polynomial(f, z, is_double ? std::span<const double>(kCosDouble) : kCosFloat);
   const Value<F> half = f.multiply(z, f.real(0.5));
   const Value<F> near = f.subtract(f.real(1), half);
   const Value<F> lost = f.subtract(f.subtract(f.real(1), near), half);

@@ -78,7 +78,7 @@ struct FusionPlan : Storage {
   /// and on constants (index_nodes.h), and cheap values (rematerialise.h).
   ir::NodeSet rematerialised;
   std::vector<ir::Value> created_values;  // keeps nodes alive that fusion created
-  std::int64_t edge_visits = 0;           // cost of fusion: edges that searches visited
+  std::int64_t edge_visits = 0;  // cost of fusion: edges that searches visited
 };
 
 /// The readable form, as dumps show it.

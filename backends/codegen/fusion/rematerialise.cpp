@@ -202,7 +202,7 @@ class Search {
   ir::NodeSet kept_;  // materialised anyway: results, operands of windows, ..
   /// Used by nodes other than elementwise work and reductions.
   ir::NodeSet used_otherwise_;
-  ir::NodeSet read_by_folds_;   // by overlapping folds
+  ir::NodeSet read_by_folds_;  // by overlapping folds
   ir::NodeSet read_by_others_;  // by all other nodes
 };
 

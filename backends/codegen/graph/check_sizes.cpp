@@ -27,8 +27,9 @@ void require_countable(std::span<const ir::Value> roots) {
   for (const ir::Node* node : ir::topological_order(roots)) {
     for (const ir::Type& type : node->types) {
       if (is_countable(type)) continue;
-      throw OutOfMemory("", "", text("no memory for ", type, ", which is more than 2^63 bytes (",
-                                     source_of(*node), ")"));
+      throw OutOfMemory(
+          "", "",
+          text("no memory for ", type, ", which is more than 2^63 bytes (", source_of(*node), ")"));
     }
     ir::for_each_lambda(*node, [](const ir::Lambda& lambda) { require_countable(lambda.results); });
   }

@@ -55,8 +55,7 @@ std::vector<Value> share_relu_masks(const std::vector<Value>& results,
     const NodeRef node = ir::change_lambdas(given, of_body);
     if (const Node* condition = condition_of_relu(*node)) {
       const Value relu = node->result();
-      masks.try_emplace(condition,
-                        ir::binary(Op::LessEqual, relu, condition->operands[1]));
+      masks.try_emplace(condition, ir::binary(Op::LessEqual, relu, condition->operands[1]));
       return {relu};
     }
     std::vector<Value> operands = node->operands;

@@ -120,9 +120,8 @@ std::vector<Value> sunk(const NodeRef& node) {
 std::vector<Value> sink_permutes(const std::vector<Value>& results, const LibraryClaims* library) {
   const std::vector<const Node*> nodes = ir::topological_order(results);
   // In a graph without convolutions, a permutation is a view, which costs nothing.
-  const bool convolves = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
-    return node->op == Op::Conv;
-  });
+  const bool convolves = std::any_of(nodes.begin(), nodes.end(),
+                                     [](const Node* node) { return node->op == Op::Conv; });
   const auto of_body = [&](const std::vector<Value>& body) { return sink_permutes(body, library); };
   return ir::rewrite_nodes(results, [&](const NodeRef& node) -> std::vector<Value> {
     const NodeRef inner = ir::change_lambdas(node, of_body);

@@ -54,7 +54,7 @@ std::string order_reason(const Kernel& kernel, const Stage& stage) {
   const std::vector<MemoryUse> uses = uses_of(kernel, stage);
   for (const Store& store : stage.stores) {
     const bool is_disjoint = has_own_elements(kernel, kernel.accesses[at(store.access)]) &&
-                          (!store.accumulate || is_only_access(kernel, store.access));
+                             (!store.accumulate || is_only_access(kernel, store.access));
     if (!is_disjoint) return "several inner points write to one element";
     for (const MemoryUse& use : uses) {
       const bool is_other = !use.is_store && is_conflict(kernel, use, {store.access, true}) &&

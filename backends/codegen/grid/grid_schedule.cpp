@@ -116,8 +116,7 @@ class Chooser {
     if (!schedule_.reason.empty()) return;
     if (has_running(kernel_)) return choose_running();
     const int last = static_cast<int>(kernel_.axes.size()) - 1;
-    const int contiguous =
-        kernel_.vector_axis >= 0 ? kernel_.vector_axis : nearest_axis(kernel_);
+    const int contiguous = kernel_.vector_axis >= 0 ? kernel_.vector_axis : nearest_axis(kernel_);
     if (contiguous == last) return choose_rows();
     const std::vector<int>& axes = schedule_.axes;
     const bool is_parallel = std::find(axes.begin(), axes.end(), contiguous) != axes.end();
@@ -330,9 +329,9 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
   for (const int axis : schedule.axes) launch.points *= extent(axis);
   const std::int64_t resident = std::max(1, device.resident_threads / schedule.threads);
   if (schedule.form == GridForm::Owners) {
-    const std::int64_t blocks = owner_blocks(lanes_of(schedule), launch.points,
-                                             evaluate(owner_limit(kernel)),
-                                             device.multiprocessors, resident);
+    const std::int64_t blocks =
+        owner_blocks(lanes_of(schedule), launch.points, evaluate(owner_limit(kernel)),
+                     device.multiprocessors, resident);
     launch.blocks = std::min(blocks, device.max_blocks);
     return launch;
   }

@@ -16,8 +16,8 @@ enum class GridForm : std::uint8_t {
   Rows,     // reduction of contiguous rows: a team of consecutive threads per outer point
   Columns,  // reduction along a strided axis: a team per outer point, consecutive threads belong to
             // consecutive outer points
-  Owners,   // scatter-add without atomics: each element is added to by one thread (owners.h)
-  Tile,     // transpose: no inner axes, a block computes square tiles of two axes (tile.h)
+  Owners,  // scatter-add without atomics: each element is added to by one thread (owners.h)
+  Tile,  // transpose: no inner axes, a block computes square tiles of two axes (tile.h)
 };
 
 /// The schedule of one kernel. The points of `axes` are numbered row-major and distributed over the
@@ -73,13 +73,13 @@ struct GridSchedule {
   GridForm form = GridForm::Points;
   int threads = 256;  // of a block
   std::vector<int> axes = {};  // parallel outer axes, ascending; none: one thread or team in all
-  int teams = 1;               // of a block
+  int teams = 1;  // of a block
   std::vector<int> kept = {};  // expressions kept in registers for later stages (kept_values.h)
   std::vector<int> barrier_before = {};  // stages that need a barrier before them (dependences.h)
   bool split_k = false;  // blocks may divide the inner points of an outer point
   std::string reason = {};  // for Serial; empty: nothing is reduced
-  int elements = 1;    // Points: consecutive points of a thread along the last axis, a power of two
-  int unroll = 1;      // Points: groups whose loads a thread issues before it computes
+  int elements = 1;  // Points: consecutive points of a thread along the last axis, a power of two
+  int unroll = 1;  // Points: groups whose loads a thread issues before it computes
   int tile_axis = -1;  // Tile: the rows
 
   bool operator==(const GridSchedule&) const = default;
@@ -93,13 +93,13 @@ struct GridDescription {
   std::int64_t multiprocessors = 132;
   int resident_threads = 2048;  // of one multiprocessor
   int shared_bytes = 48 << 10;  // of a block
-  int registers = 64 << 10;     // of a multiprocessor
-  int part_points = 16;         // minimum of inner points of a lane in a part of a split reduction
+  int registers = 64 << 10;  // of a multiprocessor
+  int part_points = 16;  // minimum of inner points of a lane in a part of a split reduction
 };
 
 constexpr int kWarpLanes = 32;
 constexpr std::int64_t kChainTerms = 64;  // terms of a chain of a float sum
-constexpr int kRunningTurns = 4;          // points of a lane in a chunk of a running stage
+constexpr int kRunningTurns = 4;  // points of a lane in a chunk of a running stage
 
 /// Chooses the schedule of a kernel; a pure function of its arguments. The choice, in this order:
 ///   no inner axes, all outer axes parallel  Tile if some access is transposed, else Points
@@ -138,12 +138,12 @@ std::int64_t shared_bytes(const Kernel& kernel, const GridSchedule& schedule);
 struct GridLaunch {
   std::int64_t points = 0;  // of the parallel axes; 0: nothing to launch
   std::int64_t blocks = 0;  // a multiple of `parts`
-  int threads = 0;          // of a block
+  int threads = 0;  // of a block
   // With GridSchedule::split_k; memory is needed only for several parts.
-  std::int64_t parts = 1;          // of each outer point
-  std::int64_t part_points = 1;    // inner points of a part
+  std::int64_t parts = 1;  // of each outer point
+  std::int64_t part_points = 1;  // inner points of a part
   std::int64_t partial_bytes = 0;  // of partial results (split_rows.h), with any contents
-  std::int64_t arrivals = 0;       // number of 32-bit counters: 0 before the launch and after it
+  std::int64_t arrivals = 0;  // number of 32-bit counters: 0 before the launch and after it
 };
 GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
                      const GridDescription& device,

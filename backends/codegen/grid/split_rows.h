@@ -15,8 +15,8 @@ std::string split_reason(const Kernel& kernel);
 /// The limits that a schedule and a device set for the number of parts.
 struct PartLimits {
   std::int64_t lanes = 1, teams = 1;  // of a team, of a block
-  std::int64_t blocks = 1;            // resident on the device at a time
-  std::int64_t part_points = 1;       // minimum of a lane's inner points in a part
+  std::int64_t blocks = 1;  // resident on the device at a time
+  std::int64_t part_points = 1;  // minimum of a lane's inner points in a part
 };
 
 /// The parts of each outer point in a launch over `points` points with `inner` inner ones.

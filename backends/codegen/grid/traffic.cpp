@@ -34,10 +34,7 @@ class Model {
  public:
   Model(const Kernel& kernel, const std::function<std::int64_t(const ir::Dim&)>& evaluate,
         const GridDescription& device)
-      : kernel_(kernel),
-        evaluate_(evaluate),
-        device_(device),
-        inner_(depends_on_inner(kernel)) {}
+      : kernel_(kernel), evaluate_(evaluate), device_(device), inner_(depends_on_inner(kernel)) {}
 
   Traffic compulsory() const {
     std::vector<std::vector<int>> read(kernel_.operands.size()), written = read;

@@ -48,8 +48,7 @@ class Finder {
     const bool may_reorder = elements_ == 1 || can_reorder_checks();
     VectorAccesses found;
     for (const Access& access : kernel_.accesses) {
-      const bool may_fail =
-          access.dynamic >= 0 || (access.when >= 0 && may_fail_[at(access.when)]);
+      const bool may_fail = access.dynamic >= 0 || (access.when >= 0 && may_fail_[at(access.when)]);
       found.is_vector.push_back(is_vector(access) && (may_reorder || !may_fail));
     }
     for (std::size_t i = 0; i < varies_.size(); ++i) {
@@ -147,9 +146,8 @@ VectorAccesses vector_accesses(const Kernel& kernel, int elements) {
 
 bool fits_vectors(const Kernel& kernel, int elements) {
   if (kernel.axes.empty() || kernel.outer != static_cast<int>(kernel.axes.size())) return false;
-  const bool is_map = std::all_of(kernel.stages.begin(), kernel.stages.end(), [](const Stage& s) {
-    return s.kind == StageKind::Map;
-  });
+  const bool is_map = std::all_of(kernel.stages.begin(), kernel.stages.end(),
+                                  [](const Stage& s) { return s.kind == StageKind::Map; });
   const bool is_one_row = kernel.axes.size() == 1;
   if (!is_map || (!is_one_row && !may_be_multiple(kernel.axes.back(), elements))) return false;
   const VectorAccesses found = vector_accesses(kernel, elements);

@@ -10,9 +10,8 @@
 namespace kiln::codegen {
 
 void throw_no_memory(std::int64_t bytes, const char* purpose, const BoundPlan& plan) {
-  throw sdk::Failure(
-      KILN_CODE_RESOURCE_EXHAUSTED,
-      text("no memory for ", bytes, " bytes of ", purpose, largest_tensors(memory_of(plan))));
+  throw sdk::Failure(KILN_CODE_RESOURCE_EXHAUSTED, text("no memory for ", bytes, " bytes of ",
+                                                        purpose, largest_tensors(memory_of(plan))));
 }
 
 void CallMemory::prepare(std::shared_ptr<SizedPlan> plan) {

@@ -214,9 +214,8 @@ class CompiledExecutable final : public sdk::Executable {
     try {
       return std::make_unique<sdk::HostBuffer>(static_cast<std::uint32_t>(result.dtype()), dims);
     } catch (const sdk::Failure& failure) {
-      throw sdk::Failure(failure.code(),
-                         text(failure.what(), ": ", result.dtype(), "[", join_text(dims, ","), "]",
-                              result_source(result, i)));
+      throw sdk::Failure(failure.code(), text(failure.what(), ": ", result.dtype(), "[",
+                                              join_text(dims, ","), "]", result_source(result, i)));
     }
   }
 
@@ -230,7 +229,7 @@ class CompiledExecutable final : public sdk::Executable {
   mutable CallTimes call_times_;
   mutable SharedWeights weights_;
   std::unique_ptr<SizedPlans> plans_;  // have forms of weights_
-  mutable IdleMemory idle_memory_;     // has lists of plans
+  mutable IdleMemory idle_memory_;  // has lists of plans
 };
 
 /// A prepared call. Its memory is reused for all sizes; it looks the plan up when they change.

@@ -52,8 +52,8 @@ struct ExecutionList {
   std::size_t slots = 0;  // number of slots
   const std::uint32_t *uses = nullptr, *first_use = nullptr;  // PlanFacts::kernel_uses
   List<Instruction> instructions;  // groups of cached steps first, in order
-  List<std::size_t> group_ends;    // of each group of cached steps, in `instructions`
-  std::size_t cached_end = 0;      // instructions before it are cached steps
+  List<std::size_t> group_ends;  // of each group of cached steps, in `instructions`
+  std::size_t cached_end = 0;  // instructions before it are cached steps
   /// The parts of the parallel region, instructions [region_begin, region_end), in any order; empty
   /// where the region is too little work for several threads.
   List<RegionPart> region;
@@ -62,7 +62,7 @@ struct ExecutionList {
   std::vector<StepTime> times;
   List<std::uint64_t> versions;  // of slots: equal versions, equal contents; 0: unknown
   std::int64_t step_number = 0;  // t of the loop whose body this is
-  List<std::byte*> own_packed;   // `packed` points to it; unused in groups after the first
+  List<std::byte*> own_packed;  // `packed` points to it; unused in groups after the first
 
  private:
   void add_instruction(std::size_t s);

@@ -99,8 +99,7 @@ void run_convolution(const ConvolutionStep& step, const BoundConvolution& bound,
   const auto* first = reinterpret_cast<const float*>(list.slot(step.lhs));
   const auto* second = reinterpret_cast<const float*>(list.slot(step.rhs));
   auto* result = reinterpret_cast<float*>(list.slot(step.result));
-  const auto* bias =
-      step.bias < 0 ? nullptr : reinterpret_cast<const float*>(list.slot(step.bias));
+  const auto* bias = step.bias < 0 ? nullptr : reinterpret_cast<const float*>(list.slot(step.bias));
   if (!bound.convolution) return fill_empty_sum(step, bound.n, list);
   const PreparedConvolution& convolution = *bound.convolution;
   std::byte* scratch = list.arena + bound.scratch.offset;

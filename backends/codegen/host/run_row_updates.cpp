@@ -44,13 +44,13 @@ void write_rows(const PreparedRowUpdate& update, const RowUpdateMemory& memory,
 
 void run_row_updates(const RowUpdateStep& step, const BoundRowUpdates& bound,
                      const ExecutionList& list, const RunContext& context) {
-  for_each_update(step, bound, list,
-                  [&](const RowUpdate& one, const PreparedRowUpdate& update,
-                      const RowUpdateMemory& memory) {
-                    const auto out_of_range = update.sort(memory);
-                    if (!out_of_range) return;
-                    throw row_failure(*context.module, one, *out_of_range, update.rows);
-                  });
+  for_each_update(
+      step, bound, list,
+      [&](const RowUpdate& one, const PreparedRowUpdate& update, const RowUpdateMemory& memory) {
+        const auto out_of_range = update.sort(memory);
+        if (!out_of_range) return;
+        throw row_failure(*context.module, one, *out_of_range, update.rows);
+      });
   for_each_update(step, bound, list,
                   [&](const RowUpdate&, const PreparedRowUpdate& update,
                       const RowUpdateMemory& memory) { write_rows(update, memory, context); });

@@ -52,8 +52,7 @@ class SizedPlan {
   void recycle_list(std::unique_ptr<ListOfPlan> list) noexcept;
   /// The memory of the plan and of its lists.
   std::int64_t bytes() const {
-    return memory.heap.bytes() + plan->retained_bytes +
-           list_bytes_.load(std::memory_order_relaxed);
+    return memory.heap.bytes() + plan->retained_bytes + list_bytes_.load(std::memory_order_relaxed);
   }
 
   BoundMemory memory;  // of `plan`

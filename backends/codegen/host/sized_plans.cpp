@@ -54,9 +54,8 @@ std::shared_ptr<SizedPlan> SizedPlans::bind(const InputSizes& given) {
   {
     std::pmr::monotonic_buffer_resource scratch(scratch_.data(), scratch_.size(), &more);
     const std::shared_ptr<SizedPlan> last = last_.lock();
-    sized->plan = with_call_errors([&] {
-      return bind(*sized, last ? last->plan.get() : nullptr, &scratch);
-    });
+    sized->plan =
+        with_call_errors([&] { return bind(*sized, last ? last->plan.get() : nullptr, &scratch); });
     last_ = sized;
     // One block was large enough, and is larger than the estimate: it has a header.
     const CountedHeap& heap = sized->memory.heap;

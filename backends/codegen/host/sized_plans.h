@@ -48,7 +48,7 @@ class SizedPlans {
   // While a plan is bound, its thread has the lock of plans_, which guards these.
   CallSizes sizes_;
   std::vector<std::byte> scratch_;
-  std::int64_t plan_bytes_ = 0;    // of the plan that was bound last
+  std::int64_t plan_bytes_ = 0;  // of the plan that was bound last
   std::weak_ptr<SizedPlan> last_;  // likewise
 
   SizedCache<SizedPlan> plans_;

@@ -16,10 +16,10 @@ constexpr std::size_t kMaxSources = 8;
 std::string name_of(const ir::Node& node) {
   const ir::Origin& origin = node.origin;
   const std::string_view function = origin.function;
-  const bool plain = !function.empty() &&
-                     std::all_of(function.begin(), function.end(), [](const char c) {
-                       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-                     });
+  const bool plain =
+      !function.empty() && std::all_of(function.begin(), function.end(), [](const char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+      });
   std::string name(plain ? function : def(node.op).name);
   if (origin.where.known()) name += text("_line", origin.where.line);
   return name;

@@ -55,21 +55,21 @@ struct Access {
   int operand = 0;
   ir::Dim offset = 0;
   std::vector<ir::Dim> strides;  // one per axis
-  int dynamic = -1;              // expression, or none
+  int dynamic = -1;  // expression, or none
   ir::Dim dynamic_stride = 0, dynamic_limit = 0;
   int when = -1;  // expression, or none
 };
 
 enum class ExpressionKind : std::uint8_t {
-  Constant,     // `bits`: the element's bytes, little endian
-  AxisIndex,    // int64: the index along axis `number`
-  SizeValue,    // int64: sizes[number]
-  Load,         // the element at access `number`; 0 where that is skipped (see Access)
-  Apply,        // the scalar meaning of `op` on the arguments
-  Convert,      // arguments[0] converted to `dtype`, by the rules of Cast
+  Constant,  // `bits`: the element's bytes, little endian
+  AxisIndex,  // int64: the index along axis `number`
+  SizeValue,  // int64: sizes[number]
+  Load,  // the element at access `number`; 0 where that is skipped (see Access)
+  Apply,  // the scalar meaning of `op` on the arguments
+  Convert,  // arguments[0] converted to `dtype`, by the rules of Cast
   StageResult,  // the result of stage `number` at this outer point; see Running
-  Random,       // Op::RandomUniform: arguments are the position and the element (int64), `seed`
-                // and `stream` the op's attributes
+  Random,  // Op::RandomUniform: arguments are the position and the element (int64), `seed`
+           // and `stream` the op's attributes
 };
 
 /// A flat struct rather than a variant: passes that prune, renumber or compare expressions treat
@@ -111,10 +111,10 @@ struct Stage {
 };
 
 struct Kernel {
-  std::string name;           // unique within a program; a C identifier
-  std::string comes_from;     // provenance: K functions and source lines, for dumps and errors
+  std::string name;  // unique within a program; a C identifier
+  std::string comes_from;  // provenance: K functions and source lines, for dumps and errors
   std::vector<ir::Dim> axes;  // extents; the outer ones first
-  int outer = 0;              // number of outer axes
+  int outer = 0;  // number of outer axes
   /// The axis to vectorise: accesses are contiguous along it. It is the last outer axis or the last
   /// inner one. -1: scalar code.
   int vector_axis = -1;

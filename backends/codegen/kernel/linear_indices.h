@@ -38,7 +38,7 @@ class LinearIndices {
 
   bool draws_ = false;
   std::vector<std::optional<AffineForm>> forms_;  // of each expression that is a draw's index
-  std::vector<bool> indexed_;                     // of each axis
+  std::vector<bool> indexed_;  // of each axis
 };
 
 }  // namespace kiln::codegen

@@ -128,14 +128,13 @@ bool is_across(const Kernel& kernel, const Access& access, int axis) {
 
 int across_axis(const Kernel& kernel) {
   const int outer = static_cast<int>(kernel.axes.size());
-  const bool maps = std::all_of(kernel.stages.begin(), kernel.stages.end(), [](const Stage& stage) {
-    return stage.kind == StageKind::Map;
-  });
+  const bool maps = std::all_of(kernel.stages.begin(), kernel.stages.end(),
+                                [](const Stage& stage) { return stage.kind == StageKind::Map; });
   if (!maps || kernel.outer != outer || kernel.vector_axis != outer - 1) return -1;
   for (int axis = outer - 2; axis >= 0; --axis) {
-    const bool any = std::any_of(
-        kernel.accesses.begin(), kernel.accesses.end(),
-        [&](const Access& access) { return is_across(kernel, access, axis); });
+    const bool any =
+        std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
+                    [&](const Access& access) { return is_across(kernel, access, axis); });
     if (any) return axis;
   }
   return -1;

@@ -124,8 +124,7 @@ class Printer {
     std::string out = text("  stage ", number, ": ", kStageNames[static_cast<int>(printed.kind)],
                            printed.inner ? " over inner axes" : " once");
     if (printed.kind != StageKind::Map) {
-      out += text(", ", kCombinerNames[static_cast<int>(printed.combiner)], " of v",
-                  printed.value);
+      out += text(", ", kCombinerNames[static_cast<int>(printed.combiner)], " of v", printed.value);
     }
     out += "\n";
     for (const Store& store : printed.stores) {

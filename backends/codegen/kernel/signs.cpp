@@ -23,9 +23,7 @@ double value_of(const Expression& constant) {
   return value;
 }
 
-bool is_apply(const Expression& e, Op op) {
-  return e.kind == ExpressionKind::Apply && e.op == op;
-}
+bool is_apply(const Expression& e, Op op) { return e.kind == ExpressionKind::Apply && e.op == op; }
 
 bool is_zero(const Kernel& kernel, int expression) {
   const Expression& e = kernel.expressions[at(expression)];
@@ -59,10 +57,10 @@ bool is_minus_magnitude(const Kernel& kernel, const Expression& e) {
 
 Signs signs_of_product(const Expression& e, Signs x, Signs y) {
   if (e.arguments[0] == e.arguments[1]) return {.never_negative = true};
-  return {.never_positive = (x.never_positive && y.never_negative) ||
-                            (x.never_negative && y.never_positive),
-          .never_negative = (x.never_positive && y.never_positive) ||
-                            (x.never_negative && y.never_negative)};
+  return {.never_positive =
+              (x.never_positive && y.never_negative) || (x.never_negative && y.never_positive),
+          .never_negative =
+              (x.never_positive && y.never_positive) || (x.never_negative && y.never_negative)};
 }
 
 /// `known`: of the expressions before it.

@@ -133,7 +133,7 @@ class MaximumUses {
   const Kernel& kernel_;
   const std::size_t maximum_, sum_;  // stages
   std::vector<bool> depends_;  // on the maximum, of each expression
-  std::vector<bool> is_nan_;   // where the sum is
+  std::vector<bool> is_nan_;  // where the sum is
 };
 
 /// The stage that sums exp(x - the result of `maximum`); none if there is no such stage.

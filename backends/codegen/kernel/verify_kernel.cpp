@@ -103,9 +103,9 @@ class Verifier {
       case ExpressionKind::Random:
         require(count == 2, "a random number of not two");
         require(is_float(e.dtype), "a random number that is no float");
-        return require(dtype_of(e.arguments[0]) == DType::Int64 &&
-                           dtype_of(e.arguments[1]) == DType::Int64,
-                       "a random number of no int64");
+        return require(
+            dtype_of(e.arguments[0]) == DType::Int64 && dtype_of(e.arguments[1]) == DType::Int64,
+            "a random number of no int64");
       case ExpressionKind::Apply: return check_apply(e, count);
       case ExpressionKind::Load: break;
     }

@@ -77,7 +77,7 @@ struct IndependentRows {
 struct CarryStacks {
   int carry = 0;
   int before = -1;  // stacks the carry that each iteration reads
-  int after = -1;   // stacks the carry that each iteration writes
+  int after = -1;  // stacks the carry that each iteration writes
 };
 struct LoopStep {
   const ir::Node* node = nullptr;
@@ -125,7 +125,7 @@ struct Plan {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<int> arguments;  // slot of each argument; -1 when nothing reads it
-  std::vector<int> results;    // slot of each result: all different, none an argument or constant
+  std::vector<int> results;  // slot of each result: all different, none an argument or constant
   std::vector<ir::Guard> guards;  // of a lambda: checked on entry
   /// The parallel region: steps region_begin .. region_end - 1, which are independent
   /// (find_region.h).
@@ -135,9 +135,9 @@ struct Plan {
 /// The outcome of the decision about one node.
 struct ClaimOutcome {
   ClaimDecision decision;
-  std::vector<std::string> fused;      // epilogues that are fused into the call
+  std::vector<std::string> fused;  // epilogues that are fused into the call
   std::vector<std::string> not_fused;  // epilogues that kernels compute, with the reason
-  int kernel = -1;                     // index into Program::kernels, of a node that is not taken
+  int kernel = -1;  // index into Program::kernels, of a node that is not taken
 };
 
 /// A compiled graph: its plan, and the kernels of the plan and of its bodies.
@@ -145,7 +145,7 @@ struct Program {
   Plan plan;
   std::vector<BuiltKernel> kernels;
   std::vector<ClaimOutcome> claims;  // of every node for whose op there is a claim
-  std::vector<ir::Value> nodes;      // keeps the nodes alive that the program refers to
+  std::vector<ir::Value> nodes;  // keeps the nodes alive that the program refers to
 };
 
 /// The readable form, as dumps show it.

@@ -30,8 +30,7 @@ struct MemoryPlan {
 
 /// Sets the offsets; rounds `bytes` of each block up to kAlignment. `steps`: upper bound of all
 /// `last`. `scratch`: for working memory. REQUIRES: the sum of all bytes fits 63 bits.
-MemoryPlan plan_memory(
-    std::span<MemoryBlock> blocks, int steps,
-    std::pmr::memory_resource* scratch = std::pmr::new_delete_resource());
+MemoryPlan plan_memory(std::span<MemoryBlock> blocks, int steps,
+                       std::pmr::memory_resource* scratch = std::pmr::new_delete_resource());
 
 }  // namespace kiln::codegen

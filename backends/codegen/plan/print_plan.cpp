@@ -26,7 +26,7 @@ std::string line_of(const Program&, const ConvolutionStep& step) {
 /// "; lhs 64 + [640, 1, 8]": the offset, then the strides of the batch axes, the rows and the
 /// columns.
 std::string view_text(const char* name, const ir::Dim& offset, const BatchedMatmul& form,
-                      ir::Dim MatmulAxis::*stride, const MatmulAxis& outer,
+                      ir::Dim MatmulAxis::* stride, const MatmulAxis& outer,
                       const MatmulAxis& inner) {
   std::string strides;
   for (const MatmulAxis& axis : form.batch) strides += text(axis.*stride, ", ");
@@ -52,7 +52,7 @@ std::string views_text(const BatchedMatmul& form) {
 /// "%3", or "%3^T" if the matrix is column-major: contiguous along its rows' index. `stride`: of
 /// the operand.
 std::string operand_text(int slot, const MatmulAxis& row, const MatmulAxis& column,
-                         ir::Dim MatmulAxis::*stride) {
+                         ir::Dim MatmulAxis::* stride) {
   const ir::Dim one = 1;
   const bool is_matrix = row.size != one && column.size != one;
   return text("%", slot, is_matrix && row.*stride == one && column.*stride != one ? "^T" : "");
@@ -60,13 +60,11 @@ std::string operand_text(int slot, const MatmulAxis& row, const MatmulAxis& colu
 
 std::string line_of(const Program&, const MatmulStep& step) {
   const BatchedMatmul& form = step.form;
-  std::string line =
-      text("matmul %", step.result, " = ",
-           operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs), " x ",
-           operand_text(step.rhs, form.k, form.n, &MatmulAxis::rhs),
-           step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
-           step.dtype, " M=", form.m.size, " N=", form.n.size, " K=", form.k.size,
-           form.swapped ? ", swapped" : "");
+  std::string line = text(
+      "matmul %", step.result, " = ", operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs),
+      " x ", operand_text(step.rhs, form.k, form.n, &MatmulAxis::rhs),
+      step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ", step.dtype,
+      " M=", form.m.size, " N=", form.n.size, " K=", form.k.size, form.swapped ? ", swapped" : "");
   for (const MatmulAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + views_text(step.form) + "; " + source_of(*step.node);
 }

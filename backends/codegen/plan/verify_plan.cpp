@@ -39,7 +39,7 @@ struct Extent {
 
 /// Empty when a size is unknown.
 std::optional<Extent> extent_of(const BatchedMatmul& form, const ir::Dim& offset,
-                                ir::Dim MatmulAxis::*stride) {
+                                ir::Dim MatmulAxis::* stride) {
   std::vector<MatmulAxis> axes = form.batch;
   axes.insert(axes.end(), {form.m, form.n, form.k});
   if (!offset.is_static()) return std::nullopt;
@@ -82,7 +82,7 @@ class LibraryStepVerifier {
 
   /// Checks that the view is within its tensor, where sizes are known. An empty tensor has no view.
   void verify_view(int slot, const BatchedMatmul& form, const ir::Dim& offset,
-                   ir::Dim MatmulAxis::*stride) const {
+                   ir::Dim MatmulAxis::* stride) const {
     const auto elements = known_elements(slot_at(slot).dims);
     const auto extent = extent_of(form, offset, stride);
     if (!elements || !extent || *elements == 0) return;

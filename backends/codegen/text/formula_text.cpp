@@ -56,8 +56,7 @@ void write_pow(const Formula& formula, const TextBuilder& f, TextLines& lines) {
 
 void write_unary(const Row& row, const Formula& formula, const TextBuilder& f, TextLines& lines) {
   if (row.limit != 0) {
-    lines.line(text("if (fabs_of(x) > ", f.real(row.limit).text, ") ",
-                    library_call(formula, "x")));
+    lines.line(text("if (fabs_of(x) > ", f.real(row.limit).text, ") ", library_call(formula, "x")));
   }
   lines.line(text("return ", row.formula(f, {"x", f.type()}).text, ";"));
 }

@@ -54,8 +54,7 @@ std::string parameters(const Kernel& kernel, const SplitText& split) {
     list += text(kernel.operands[i].written ? "u8* const b" : "const u8* const b", i, ", ");
   }
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) list += text("const s64 n", i, ", ");
-  return list + "const s64 points, " + split.parameters() +
-         "const s32 step, CallBlock* const call";
+  return list + "const s64 points, " + split.parameters() + "const s32 step, CallBlock* const call";
 }
 
 /// The lines as comments.

@@ -56,8 +56,7 @@ std::string function_of(const OpText& row) {
   const ir::OpDef& d = ir::def(row.op);
   const char* parameters = d.arity == 1 ? "T x" : d.arity == 2 ? "T x, T y" : "Bool x, T y, T z";
   const char* result = row.is_predicate ? "Bool" : "T";
-  std::string out =
-      text("template <class T> ", result, " op_", d.name, "(", parameters, ") {\n");
+  std::string out = text("template <class T> ", result, " op_", d.name, "(", parameters, ") {\n");
   if (!row.integral) return out + text("  return ", row.floating, ";\n}\n");
   out += text("  if constexpr (kFloating<T>) return ", row.floating, ";\n");
   return out + text("  else return ", row.integral, ";\n}\n");

@@ -193,9 +193,9 @@ void OwnersText::write_addition() {
   lines_.line("held = index[j];");
   lines_.line("sum = y[j];");
   lines_.close();
-  const std::string added = apply_text(ir::Op::Add, dtype_, dtype_,
-                                       {operand_text(ir::Op::Add, dtype_, "sum"),
-                                        operand_text(ir::Op::Add, dtype_, "x[j]")});
+  const std::string added = apply_text(
+      ir::Op::Add, dtype_, dtype_,
+      {operand_text(ir::Op::Add, dtype_, "sum"), operand_text(ir::Op::Add, dtype_, "x[j]")});
   lines_.line(text("sum = ", added, ";"));
   lines_.line("#pragma unroll");
   lines_.open(text("for (int k = j + 1; k < ", kPointsInFlight, "; ++k)"));

@@ -76,8 +76,7 @@ std::string PointText::argument(const Expression& e, std::size_t i) const {
 }
 
 bool PointText::is_as_declared(int number) const {
-  return is_flushed(kernel_.expressions[at(number)]) ||
-         operand_text(dtype_of(number), "v") == "v";
+  return is_flushed(kernel_.expressions[at(number)]) || operand_text(dtype_of(number), "v") == "v";
 }
 
 std::string PointText::flushed(int number) const {
@@ -150,9 +149,9 @@ void PointText::write_store(const Store& store) {
   std::string value = text("v", store.value);
   if (store.accumulate) {
     lines_.line(text("const ", type_text(dtype), " old = ", load_text(dtype, to), ";"));
-    value = apply_text(ir::Op::Add, dtype, dtype,
-                       {operand_text(ir::Op::Add, dtype, "old"),
-                        operand(ir::Op::Add, store.value)});
+    value =
+        apply_text(ir::Op::Add, dtype, dtype,
+                   {operand_text(ir::Op::Add, dtype, "old"), operand(ir::Op::Add, store.value)});
   }
   lines_.line(store_text(dtype, to, value));
   lines_.close();

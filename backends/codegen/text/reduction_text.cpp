@@ -84,16 +84,16 @@ void ReductionText::declare_accumulators(int stage) {
 
 void ReductionText::end_chains(int stage) {
   for (int k = 0; k < accumulators_; ++k) {
-    const std::string part = text("parts", stage, "[", k, "]"), sum = text("sums", stage, "[", k,
-                                                                           "]");
+    const std::string part = text("parts", stage, "[", k, "]"),
+                      sum = text("sums", stage, "[", k, "]");
     lines_.line(text(sum, " = ", combined(stage, sum, part), ";"));
     lines_.line(text(part, " = ", start_text(kernel_, stage_of(stage)), ";"));
   }
 }
 
 void ReductionText::combine_accumulators(int stage) {
-  const std::string all = text("all", stage), from = text(has_chains(stage) ? "sums" : "parts",
-                                                          stage);
+  const std::string all = text("all", stage),
+                    from = text(has_chains(stage) ? "sums" : "parts", stage);
   lines_.line(text(accumulator(stage), " ", all, " = ", from, "[0];"));
   for (int k = 1; k < accumulators_; ++k) {
     lines_.line(text(all, " = ", combined(stage, all, text(from, "[", k, "]")), ";"));

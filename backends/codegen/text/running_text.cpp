@@ -100,8 +100,7 @@ class RunningText {
 
   void finish_turn() {
     open_point();
-    lines_.line(
-        text("const ", type_, " r", number_, " = ", combined("before", "runs[k]"), ";"));
+    lines_.line(text("const ", type_, " r", number_, " = ", combined("before", "runs[k]"), ";"));
     Stage stores = stage_;
     stores.value = -1;
     point_.evaluate(roots_of(kernel_, stores));

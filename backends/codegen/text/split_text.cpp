@@ -40,8 +40,7 @@ void SplitText::exchange(ReductionText& reductions) {
   const int stages = static_cast<int>(kernel_.stages.size());
   for (int s = 0; s < stages; ++s) {
     if (!reductions.is_reduction(s)) continue;
-    const std::string type =
-        accumulator_text(kernel_, kernel_.stages[static_cast<std::size_t>(s)]);
+    const std::string type = accumulator_text(kernel_, kernel_.stages[static_cast<std::size_t>(s)]);
     lines_.line(text(type, "* const partials", s, " = (", type, "*)(partials + slots * ",
                      partial_offset(kernel_, s), ");"));
     lines_.line(text("if (live && lane == 0) partials", s, slot("part"), " = all", s, ";"));

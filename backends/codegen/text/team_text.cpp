@@ -209,8 +209,8 @@ void TeamText::visit_in_loop(const StageGroup& group) {
   if (chained.empty()) return visit_turns(group, end);
   const std::int64_t points = kChainTerms * accumulators_ * lanes_;
   lines_.open(text("while (p < ", end, ")"));
-  lines_.line(text("const s64 stop = ", end, " - p > ", points, " ? p + ", points, " : ", end,
-                   ";"));
+  lines_.line(
+      text("const s64 stop = ", end, " - p > ", points, " ? p + ", points, " : ", end, ";"));
   visit_turns(group, "stop");
   for (const int s : chained) reductions_.end_chains(s);
   lines_.line(text("if (stop == ", end, ") break;"));

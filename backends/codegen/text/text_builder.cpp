@@ -23,10 +23,11 @@ TextValue TextBuilder::real(double x) const {
     return {text(rounded < 0 ? "-" : "", "from_bits<", type(), ">(", bits, ")"), type()};
   }
   char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, std::fabs(rounded),
-                                 std::chars_format::hex).ptr;
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, std::fabs(rounded), std::chars_format::hex).ptr;
   return {text(std::signbit(rounded) ? "-" : "", "0x", std::string(digits, end),
-               format.is_double ? "" : "f"), type()};
+               format.is_double ? "" : "f"),
+          type()};
 }
 
 TextValue TextBuilder::nan() const {
@@ -73,8 +74,7 @@ TextValue TextBuilder::shift_right(const Value& x, unsigned count) const {
 }
 
 TextValue TextBuilder::shift_right_signed(const Value& x, unsigned count) const {
-  return call(unsigned_type(), unsigned_type(),
-              text(signed_type(), "(", x.text, ") >> ", count));
+  return call(unsigned_type(), unsigned_type(), text(signed_type(), "(", x.text, ") >> ", count));
 }
 
 TextValue TextBuilder::from_signed(const Value& x) const {

@@ -21,10 +21,11 @@ constexpr ExactFunction kExact[] = {{"fabs", 1}, {"floor", 1},    {"nearbyint", 
 struct FlushingInstruction {
   const char *function, *instruction;
 };
-constexpr FlushingInstruction kFlushing[] = {
-    {"sum_of", "add.rn.ftz.f32"},     {"difference_of", "sub.rn.ftz.f32"},
-    {"product_of", "mul.rn.ftz.f32"}, {"maximum_of", "max.ftz.NaN.f32"},
-    {"minimum_of", "min.ftz.NaN.f32"}};
+constexpr FlushingInstruction kFlushing[] = {{"sum_of", "add.rn.ftz.f32"},
+                                             {"difference_of", "sub.rn.ftz.f32"},
+                                             {"product_of", "mul.rn.ftz.f32"},
+                                             {"maximum_of", "max.ftz.NaN.f32"},
+                                             {"minimum_of", "min.ftz.NaN.f32"}};
 
 constexpr const char* kTypes = R"(typedef unsigned char u8;
 typedef unsigned short u16;
@@ -246,9 +247,9 @@ std::string exact_functions() {
 std::string flushing_functions() {
   std::string out = "\n#ifdef __CUDACC__\n";
   for (const auto& [function, instruction] : kFlushing) {
-    out += text("inline float ", function, "(float x, float y) {\n  float z;\n  asm(\"",
-                instruction, " %0, %1, %2;\" : \"=f\"(z) : \"f\"(x), \"f\"(y));\n",
-                "  return z;\n}\n");
+    out +=
+        text("inline float ", function, "(float x, float y) {\n  float z;\n  asm(\"", instruction,
+             " %0, %1, %2;\" : \"=f\"(z) : \"f\"(x), \"f\"(y));\n", "  return z;\n}\n");
   }
   return out + "#endif\n";
 }

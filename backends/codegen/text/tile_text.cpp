@@ -60,8 +60,8 @@ void TileText::open_tiles() {
   const int last = static_cast<int>(kernel_.axes.size()) - 1;
   const auto extent = [&](int axis) { return point_.size(kernel_.axes[at(axis)]); };
   const std::string side = text(kTileSide);
-  lines_.line(text("const s64 rows = ", extent(schedule_.tile_axis), ", columns = ", extent(last),
-                   ";"));
+  lines_.line(
+      text("const s64 rows = ", extent(schedule_.tile_axis), ", columns = ", extent(last), ";"));
   lines_.line(text("const s64 row_tiles = (rows + ", kTileSide - 1, ") / ", side,
                    ", column_tiles = (columns + ", kTileSide - 1, ") / ", side, ";"));
   std::string tiles = "row_tiles * column_tiles";

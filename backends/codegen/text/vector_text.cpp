@@ -28,9 +28,8 @@ std::string stored_of(DType dtype, const std::string& value) {
 
 bool has_dynamic_access(const Kernel& kernel) {
   const std::vector<int> used = used_accesses(kernel);
-  return std::any_of(used.begin(), used.end(), [&](int access) {
-    return kernel.accesses[at(access)].dynamic >= 0;
-  });
+  return std::any_of(used.begin(), used.end(),
+                     [&](int access) { return kernel.accesses[at(access)].dynamic >= 0; });
 }
 
 }  // namespace
@@ -97,8 +96,7 @@ std::string VectorText::condition() const {
 
 void VectorText::write() {
   lines_.line(text("const s64 groups = points / ", schedule_.elements, ";"));
-  const std::string step =
-      schedule_.unroll == 1 ? "stride" : text("stride * ", schedule_.unroll);
+  const std::string step = schedule_.unroll == 1 ? "stride" : text("stride * ", schedule_.unroll);
   const char* name = schedule_.unroll == 1 ? "group" : "first";
   lines_.open(text("for (s64 ", name, " = thread; ", name, " < groups; ", name, " += ", step, ")"));
   for (const Stage& stage : kernel_.stages) write_stage(stage);
@@ -201,8 +199,8 @@ void VectorText::compute(const Stage& stage) {
   for (std::size_t i = 0; i < stage.stores.size(); ++i) {
     const Store& store = stage.stores[i];
     if (!is_vector(store.access)) continue;
-    lines_.line(text(type_text(point_.dtype_of(store.value)), " y", i, "[", schedule_.elements,
-                     "];"));
+    lines_.line(
+        text(type_text(point_.dtype_of(store.value)), " y", i, "[", schedule_.elements, "];"));
   }
   write_elements(stage);
   for (std::size_t i = 0; i < stage.stores.size(); ++i) {
@@ -249,9 +247,9 @@ void VectorText::write_vector(std::size_t number, const Store& store) {
   std::string value = text("y", number, "[e]");
   if (store.accumulate) {
     const std::string old = value_of(dtype, "old.at[e]");
-    value = apply_text(ir::Op::Add, dtype, dtype,
-                       {operand_text(ir::Op::Add, dtype, old),
-                        operand_text(ir::Op::Add, dtype, value)});
+    value = apply_text(
+        ir::Op::Add, dtype, dtype,
+        {operand_text(ir::Op::Add, dtype, old), operand_text(ir::Op::Add, dtype, value)});
   }
   lines_.line(text("packed.at[e] = ", stored_of(dtype, value), ";"));
   lines_.close();

@@ -95,9 +95,9 @@ class BackwardWeights final : public codegen::PreparedConvolution {
   void sum_images(Range images, Range channels, const float* x, const float* dy,
                   float* sums) const {
     for (std::int64_t element = 0; element < rows_.window * columns_.window; ++element) {
-      std::memset(sums + (element * c_.channels + channels.begin) * c_.filters, 0,
-                  static_cast<std::size_t>((channels.end - channels.begin) * c_.filters) *
-                      sizeof(float));
+      std::memset(
+          sums + (element * c_.channels + channels.begin) * c_.filters, 0,
+          static_cast<std::size_t>((channels.end - channels.begin) * c_.filters) * sizeof(float));
     }
     const std::int64_t image = rows_.size * columns_.size * c_.channels;
     const std::int64_t output = rows_.outputs * columns_.outputs * c_.filters;

@@ -10,9 +10,9 @@ namespace kiln::cpu {
 /// Computes rows begin .. end - 1 of y for one image; pixels have `channels` contiguous numbers.
 struct DepthwiseBlock {
   const float* x;  // of the image, channels last, contiguous
-  float* y;        // likewise
+  float* y;  // likewise
   const float* filter;  // its tap at (0, 0)
-  const float* bias;    // one number per channel, added to the sums; or null
+  const float* bias;  // one number per channel, added to the sums; or null
   WindowAxis rows, columns;
   long long channels;
   bool relu;  // applied last: x <= 0 becomes 0; NaN stays

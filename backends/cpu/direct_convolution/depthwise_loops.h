@@ -46,8 +46,8 @@ inline void add_taps(const DepthwiseBlock& b, const float* x, const float* filte
 
 /// sums += `count` taps of a row of the window.
 template <int kCount, bool kWhole>
-inline void add_taps(const DepthwiseBlock& b, const float* x, const float* filter,
-                     long long count, int lanes, Vector<float> (&sums)[kCount]) {
+inline void add_taps(const DepthwiseBlock& b, const float* x, const float* filter, long long count,
+                     int lanes, Vector<float> (&sums)[kCount]) {
   const long long step = b.columns.stride * b.channels;
   for (long long j = 0; j < count; ++j) {
     const auto factor = load<kWhole>(filter, lanes);

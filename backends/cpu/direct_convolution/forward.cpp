@@ -36,7 +36,13 @@ RunForwardBlock loops_of(GemmIsa isa) {
 /// Packs the filter as the rhs of a matmul: K = taps * channels, N = filters.
 NativeGemm<float> packing_of(const Convolution& c, GemmIsa isa) {
   const std::int64_t k = product(c.windows) * c.channels;
-  return {{.m = 1, .n = c.filters, .k = k, .lhs_m = k, .lhs_k = 1, .rhs_k = c.filters, .rhs_n = 1,
+  return {{.m = 1,
+           .n = c.filters,
+           .k = k,
+           .lhs_m = k,
+           .lhs_k = 1,
+           .rhs_k = c.filters,
+           .rhs_n = 1,
            .result_m = c.filters},
           RhsForm::Prepacked,
           isa};

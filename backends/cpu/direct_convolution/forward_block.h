@@ -12,7 +12,7 @@ struct ForwardBlock {
   float* y;             // channels last, y_pixel numbers from pixel to pixel
   const float* filter;  // (panels, rows, columns, channels, panel_filters), the last panel padded;
                         // in place: one panel of all filters
-  const float* bias;    // one number per filter, added to the sums; or null
+  const float* bias;  // one number per filter, added to the sums; or null
   WindowAxis rows, columns;
   long long channels, filters, panel_filters, y_pixel;
   bool relu;  // applied last: x <= 0 becomes 0; NaN stays

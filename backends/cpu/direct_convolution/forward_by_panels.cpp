@@ -22,8 +22,14 @@ std::int64_t panel_filters_of(GemmIsa isa) { return isa_kernels_of(isa).float32.
 /// of one tap.
 NativeGemm<float> packing_of(const Convolution& c, bool flipped, GemmIsa isa) {
   const std::int64_t filters = panel_filters_of(isa);
-  GemmShape shape{.m = 1, .n = filters, .k = c.channels, .lhs_m = c.channels, .lhs_k = 1,
-                  .rhs_k = 1, .rhs_n = c.channels, .result_m = filters};
+  GemmShape shape{.m = 1,
+                  .n = filters,
+                  .k = c.channels,
+                  .lhs_m = c.channels,
+                  .lhs_k = 1,
+                  .rhs_k = 1,
+                  .rhs_n = c.channels,
+                  .result_m = filters};
   if (!flipped) {
     shape.k *= product(c.windows);
     shape.rhs_k = c.filters;
@@ -38,8 +44,8 @@ class ForwardByPanels final : public codegen::PreparedConvolution {
       : has_bias_(c.bias),
         flipped_(flipped),
         taps_(product(c.windows)),
-        run_block_(loops_by_isa(isa, kForwardBlockBaseline, kForwardBlockAvx2,
-                                kForwardBlockAvx512)),
+        run_block_(
+            loops_by_isa(isa, kForwardBlockBaseline, kForwardBlockAvx2, kForwardBlockAvx512)),
         packing_(packing_of(c, flipped, isa)) {
     const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
     block_.filters = block_.panel_filters = panel_filters_of(isa);
@@ -113,7 +119,8 @@ bool takes_forward_by_panels(const Convolution& c, GemmIsa isa) {
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> make_forward_by_panels(const Convolution& c,
-                                                                   bool flipped, GemmIsa isa) {
+                                                                           bool flipped,
+                                                                           GemmIsa isa) {
   return std::make_shared<ForwardByPanels>(c, flipped, isa);
 }
 

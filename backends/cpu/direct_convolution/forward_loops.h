@@ -26,8 +26,8 @@ struct Tile {
   const float* bias;  // or null
   float* y;
   long long row_taps, runs, run;  // run: elements of a run
-  long long x_step, y_step;       // strides from pixel to pixel
-  long long filters;              // left in the panel, from the tile's first one
+  long long x_step, y_step;  // strides from pixel to pixel
+  long long filters;  // left in the panel, from the tile's first one
 };
 
 /// The current element of each pixel of a tile. kStep: the stride from pixel to pixel, or 0 if it

@@ -11,9 +11,7 @@ constexpr int kTile = 16;
 /// Rows that are multiplied together: two rows of tiles.
 constexpr int kLhsBlockRows = 2 * kTile;
 
-inline long long whole_tile_words(long long k) {
-  return ((k + 1) / 2 + kTile - 1) / kTile * kTile;
-}
+inline long long whole_tile_words(long long k) { return ((k + 1) / 2 + kTile - 1) / kTile * kTile; }
 
 void pack_tiles(const PackArguments<BFloat16Bits, PackedWord>& a) {
   const long long words = whole_tile_words(a.k), used = (a.k + 1) / 2;

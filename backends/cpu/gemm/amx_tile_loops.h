@@ -56,9 +56,7 @@ inline void add_products() {
 /// The sums of one tile in memory, as wide as a tile.
 using TileSums = float[kTile * kTile];
 
-inline __mmask16 lanes_below(long long count) {
-  return static_cast<__mmask16>((1u << count) - 1);
-}
+inline __mmask16 lanes_below(long long count) { return static_cast<__mmask16>((1u << count) - 1); }
 
 /// Copies the sums of a tile to `to`.
 inline void copy_sums(const HalfArguments& tile, TileSums& to) {

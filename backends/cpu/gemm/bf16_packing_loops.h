@@ -86,7 +86,7 @@ inline void pack_pair_row(const PackArguments<BFloat16Bits, PackedWord>& a, long
 /// line of each row, which no prefetcher follows from page to page.
 inline void pack_pair_rows(const PackArguments<BFloat16Bits, PackedWord>& a, long long words) {
   alignas(64) static constexpr unsigned short kLow[32] = {
-      32, 0, 33, 1, 34, 2, 35, 3, 36, 4, 37, 5, 38, 6, 39, 7,
+      32, 0, 33, 1, 34, 2,  35, 3,  36, 4,  37, 5,  38, 6,  39, 7,
       40, 8, 41, 9, 42, 10, 43, 11, 44, 12, 45, 13, 46, 14, 47, 15};
   const __m512i low = _mm512_load_si512(kLow);
   const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));

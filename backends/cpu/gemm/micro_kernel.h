@@ -17,7 +17,7 @@ template <class T>
 struct MicroKernelArguments {
   const T* lhs;
   const T* rhs;
-  bool packed;    // rhs is packed in panels; else its rows are contiguous, rhs_stride apart
+  bool packed;  // rhs is packed in panels; else its rows are contiguous, rhs_stride apart
   const T* bias;  // of length n, or null
   T* result;
   long long m, n, k;
@@ -42,8 +42,8 @@ template <class T>
 struct MicroKernel {
   int panel_columns;
   int block_columns;  // columns that are packed together: one panel, or a few small ones
-  int tile_rows;      // maximum rows of a tile (MR)
-  int block_rows;     // maximum rows that are multiplied by all panels before the next ones
+  int tile_rows;  // maximum rows of a tile (MR)
+  int block_rows;  // maximum rows that are multiplied by all panels before the next ones
   void (*run)(const MicroKernelArguments<T>&);
   /// Computes dot products. REQUIRES: columns of rhs are contiguous and rhs_stride apart, lhs_k is
   /// 1, accumulate is false.
@@ -100,8 +100,8 @@ template <class Half>
 struct HalfKernel {
   int panel_columns;
   int block_columns;  // columns that are packed together
-  int tile_rows;      // maximum rows of a tile (MR)
-  int k_per_word;     // elements along k in a word; a partial word is padded
+  int tile_rows;  // maximum rows of a tile (MR)
+  int k_per_word;  // elements along k in a word; a partial word is padded
   /// Above 1: lhs is prepared in blocks of so many rows, and each block in parts of so many words
   /// along k, part after part, each row after row. Both operands are padded with words of 0 to
   /// whole parts. All rows are one block if they are fewer; the last block may lack rows.

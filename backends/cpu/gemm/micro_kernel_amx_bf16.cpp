@@ -3,16 +3,15 @@
 
 namespace kiln::cpu {
 
-const HalfKernel<BFloat16Bits> kBf16KernelAmx = {
-    .panel_columns = kPanel<unsigned>,
-    .block_columns = 8 * kPanel<unsigned>,
-    .tile_rows = kLhsBlockRows,
-    .k_per_word = 2,
-    .lhs_block_rows = kLhsBlockRows,
-    .lhs_part_words = kTile,
-    .pack = &pack_tiles,
-    .prepare_lhs = &prepare_tiles,
-    .run = &run_tiles,
-    .narrow = nullptr};
+const HalfKernel<BFloat16Bits> kBf16KernelAmx = {.panel_columns = kPanel<unsigned>,
+                                                 .block_columns = 8 * kPanel<unsigned>,
+                                                 .tile_rows = kLhsBlockRows,
+                                                 .k_per_word = 2,
+                                                 .lhs_block_rows = kLhsBlockRows,
+                                                 .lhs_part_words = kTile,
+                                                 .pack = &pack_tiles,
+                                                 .prepare_lhs = &prepare_tiles,
+                                                 .run = &run_tiles,
+                                                 .narrow = nullptr};
 
 }  // namespace kiln::cpu

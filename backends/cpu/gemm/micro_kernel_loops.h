@@ -21,7 +21,7 @@ constexpr bool kIsFloat = T(0.5) != T(0);
 /// whole cache line: other loops compute slower than memory delivers. With AVX2, these instructions
 /// cost up to a third of the speed (tools/kiln/bench/results/cpu-native-gemm.md, Zen 3).
 template <class T>
-constexpr bool kOverlapsMemory = kIsFloat<T>&& kVectorBytes == kLineBytes;
+constexpr bool kOverlapsMemory = kIsFloat<T> && kVectorBytes == kLineBytes;
 template <class T>
 constexpr int kBlock = kOverlapsMemory<T> ? kPanel<T> : 4 * kPanel<T>;
 /// Memory work that a tile does in its loop along k: prefetching the next block, a pair of cache
@@ -40,7 +40,7 @@ struct PrefetchCursor {
   unsigned long long done, step;  // in 65536ths of a pair of lines
   unsigned long long last_of_run;
   long long stride;  // from run to run, in bytes
-  int run_shift;     // log2 of the pairs of lines of a run
+  int run_shift;  // log2 of the pairs of lines of a run
 
   void advance() {
     const unsigned long long line_pair = done >> 16;
@@ -60,13 +60,13 @@ struct Tile {
   const T* bias;  // of the columns; null: none, or an earlier block along k added it
   T* result;
   long long k, lhs_m, lhs_k, rhs_k, result_m;
-  long long panel;         // elements from one panel of rhs to the next
-  int n;                   // columns
-  bool accumulate;         // add to the result of an earlier block along k
-  bool relu;               // this is the last block along k
+  long long panel;  // elements from one panel of rhs to the next
+  int n;  // columns
+  bool accumulate;  // add to the result of an earlier block along k
+  bool relu;  // this is the last block along k
   PrefetchCursor* cursor;  // or null
-  long long ahead;         // elements from a row of rhs to the row prefetched with it, or 0
-  T* pack_to;              // the first tile of rows packs the panel here; null: no packing
+  long long ahead;  // elements from a row of rhs to the row prefetched with it, or 0
+  T* pack_to;  // the first tile of rows packs the panel here; null: no packing
 };
 
 /// Loads vector v of a row of the tile; the last one may be partial.
@@ -105,7 +105,7 @@ constexpr int kMaxRowOffsets = 8;
 /// of 64 bytes, integer arithmetic competes with multiply-adds for ports 0 and 5 (by llvm-mca; not
 /// measured on such a core).
 template <class T, int kRows>
-constexpr bool kIsTall = kOverlapsMemory<T>&& kRows > kMaxRowOffsets;
+constexpr bool kIsTall = kOverlapsMemory<T> && kRows > kMaxRowOffsets;
 
 /// Whether a tile has so few rows that GCC would load each vector of rhs again for every row, as
 /// the operand in memory of a multiply-add. Loads limit these tiles.

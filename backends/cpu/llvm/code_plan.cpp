@@ -29,8 +29,7 @@ DistinctKernels distinct(const std::vector<BuiltKernel>& kernels) {
   DistinctKernels result;
   std::unordered_map<std::string, std::size_t> numbers;
   for (const BuiltKernel& built : kernels) {
-    const auto [known, is_new] =
-        numbers.try_emplace(key_of(built.kernel), result.kernels.size());
+    const auto [known, is_new] = numbers.try_emplace(key_of(built.kernel), result.kernels.size());
     result.of.push_back(known->second);
     if (!is_new) continue;
     result.kernels.push_back(&built.kernel);

@@ -166,8 +166,7 @@ void rethrow_failure(const Job& job) {
 }  // namespace
 
 NoCompileThread::NoCompileThread()
-    : Failure(KILN_CODE_RESOURCE_EXHAUSTED,
-              "compiling kernels: cannot start a thread") {}
+    : Failure(KILN_CODE_RESOURCE_EXHAUSTED, "compiling kernels: cannot start a thread") {}
 
 void on_compile_thread(const std::function<void()>& work) { on_compile_threads(1, work); }
 

@@ -52,10 +52,9 @@ Value* from_float16(const Emit& e, Value* half) {
   Value* special = e.b.CreateAdd(normal, e.integer(type, 112u << 23));
   Value* shifted = e.b.CreateAdd(normal, e.integer(type, 1u << 23));
   Value* small = e.b.CreateFSub(e.b.CreateBitCast(shifted, floats), e.real(floats, 0x1p-14));
-  Value* bits = e.b.CreateSelect(
-      e.b.CreateICmpEQ(exponent, e.integer(type, 0x0f800000)), special,
-      e.b.CreateSelect(e.b.CreateICmpEQ(exponent, e.integer(type, 0)),
-                       e.b.CreateBitCast(small, type), normal));
+  Value* bits = e.b.CreateSelect(e.b.CreateICmpEQ(exponent, e.integer(type, 0x0f800000)), special,
+                                 e.b.CreateSelect(e.b.CreateICmpEQ(exponent, e.integer(type, 0)),
+                                                  e.b.CreateBitCast(small, type), normal));
   return e.b.CreateBitCast(e.b.CreateOr(bits, sign), floats);
 }
 
@@ -115,8 +114,8 @@ Value* float_to_integer(const Emit& e, DType to, Value* x) {
 Value* to_odd_multiple(const Emit& e, bool is_signed, Value* x) {
   llvm::Type* type = x->getType();
   Value* low = e.b.CreateAnd(x, e.integer(type, 0x7ff));
-  Value* odd = e.b.CreateSelect(e.b.CreateICmpNE(low, e.integer(type, 0)),
-                                e.integer(type, 0x800), e.integer(type, 0));
+  Value* odd = e.b.CreateSelect(e.b.CreateICmpNE(low, e.integer(type, 0)), e.integer(type, 0x800),
+                                e.integer(type, 0));
   Value* multiple = e.b.CreateOr(e.b.CreateXor(x, low), odd);
   Value* shifted = is_signed ? e.b.CreateAdd(x, e.integer(type, 1ull << 53)) : x;
   Value* is_exact = e.b.CreateICmpULT(shifted, e.integer(type, 1ull << (is_signed ? 54 : 53)));
@@ -173,8 +172,8 @@ Value* Emit::per_lane(const char* symbol, llvm::ArrayRef<Value*> arguments) cons
   llvm::Type* type = arguments[0]->getType();
   llvm::Type* scalar = type->getScalarType();
   const std::vector<llvm::Type*> parameters(arguments.size(), scalar);
-  llvm::FunctionCallee callee = module.getOrInsertFunction(
-      symbol, llvm::FunctionType::get(scalar, parameters, false));
+  llvm::FunctionCallee callee =
+      module.getOrInsertFunction(symbol, llvm::FunctionType::get(scalar, parameters, false));
   // Otherwise LLVM calls another function for some arguments, such as exp2 for pow with base 2.
   llvm::cast<llvm::Function>(callee.getCallee())->addFnAttr(llvm::Attribute::NoBuiltin);
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
@@ -220,8 +219,8 @@ Value* converted(const Emit& e, DType from, DType to, Value* x) {
                           : e.b.CreateICmpNE(x, e.integer(x->getType(), 0));
   }
   if (is_float(from) && is_float(to)) {
-    if (to == DType::Float64) return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(),
-                                                                        x->getType()));
+    if (to == DType::Float64)
+      return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(), x->getType()));
     const bool narrows = from == DType::Float32 && to == DType::BFloat16;
     if (from != DType::Float64) return rounded(e, to, narrows ? without_subnormals(e, x) : x);
     if (to == DType::Float32) {

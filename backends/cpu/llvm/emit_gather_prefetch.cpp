@@ -69,8 +69,8 @@ void KernelEmitter::prefetch_row_ahead(const codegen::Access& access, int axis,
   const std::vector<Value*> values = values_, indices = index_;
   Value* last = axis == 0 && kernel_.outer > 0 ? end_ : size(kernel_.axes[at(axis)]);
   Value* next = b_.CreateAdd(index_[at(axis)], b_.getInt64(at(kRowsAhead)));
-  index_[at(axis)] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next,
-                                              b_.CreateSub(last, b_.getInt64(1)));
+  index_[at(axis)] =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, b_.CreateSub(last, b_.getInt64(1)));
   for (std::size_t inner = at(axis) + 1; inner < index_.size(); ++inner) {
     index_[inner] = b_.getInt64(0);
   }
@@ -78,8 +78,8 @@ void KernelEmitter::prefetch_row_ahead(const codegen::Access& access, int axis,
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   Value* chosen = values_[at(access.dynamic)];
   chosen = converted(e_, dtype_of(access.dynamic), DType::Int64, chosen);
-  Value* offset = b_.CreateAdd(scalar_offset(access),
-                               b_.CreateMul(chosen, size(access.dynamic_stride)));
+  Value* offset =
+      b_.CreateAdd(scalar_offset(access), b_.CreateMul(chosen, size(access.dynamic_stride)));
   Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[at(access.operand)], offset);
   const ir::Dim& extent = kernel_.axes[at(kernel_.vector_axis)];
   const auto element = static_cast<std::int64_t>(dtype_bytes(dtype));

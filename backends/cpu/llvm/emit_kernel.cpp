@@ -91,9 +91,8 @@ void KernelEmitter::run() {
 }
 
 int KernelEmitter::widest() const {
-  const bool wide = std::any_of(
-      kernel_.expressions.begin(), kernel_.expressions.end(),
-      [](const Expression& x) { return x.dtype == DType::Float64; });
+  const bool wide = std::any_of(kernel_.expressions.begin(), kernel_.expressions.end(),
+                                [](const Expression& x) { return x.dtype == DType::Float64; });
   return wide ? 8 : 4;
 }
 
@@ -101,8 +100,8 @@ void KernelEmitter::begin_function() {
   llvm::LLVMContext& context = e_.module.getContext();
   Type* pointer = b_.getPtrTy();
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.name,
-                                     e_.module);
+  function_ =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.name, e_.module);
   function_->addFnAttr("prefer-vector-width", std::to_string(8 * e_.target.vector_bytes));
   function_->addFnAttr("min-legal-vector-width", std::to_string(8 * e_.target.vector_bytes));
   function_->addFnAttr("target-cpu", e_.target.cpu);
@@ -133,9 +132,8 @@ void KernelEmitter::begin_function() {
 }
 
 void KernelEmitter::find_points() {
-  const bool checks_indices =
-      std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(),
-                  [](const Access& access) { return access.dynamic >= 0; });
+  const bool checks_indices = std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(),
+                                          [](const Access& access) { return access.dynamic >= 0; });
   if (!checks_indices) return;
   for (const ir::Dim& extent : kernel_.axes) {
     if (extent.is_static() && extent.value() != 0) continue;

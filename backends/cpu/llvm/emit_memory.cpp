@@ -162,8 +162,8 @@ Value* KernelEmitter::checked_index(int number, const Access& access, Value* ind
   Value* inside = b_.CreateICmpULT(index, same_shape(limit, index));
   Value* bad = b_.CreateNot(inside);
   if (when) {
-    const bool vector = in_vector() && (when->getType()->isVectorTy() ||
-                                        inside->getType()->isVectorTy());
+    const bool vector =
+        in_vector() && (when->getType()->isVectorTy() || inside->getType()->isVectorTy());
     const auto shaped = [&](Value* x) { return vector ? splat(x) : x; };
     bad = b_.CreateAnd(shaped(bad), shaped(when));
     inside = b_.CreateAnd(shaped(inside), shaped(when));
@@ -264,8 +264,8 @@ Value* KernelEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value*
     Value* all = piece >= lanes_ ? allowed : b_.CreateShuffleVector(allowed, numbers);
     Value* mask = opaque(all, dtype);
     Value* from = b_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(first));
-    Value* loaded = b_.CreateMaskedLoad(part, from, alignment(dtype), mask,
-                                        llvm::Constant::getNullValue(part));
+    Value* loaded =
+        b_.CreateMaskedLoad(part, from, alignment(dtype), mask, llvm::Constant::getNullValue(part));
     if (piece >= lanes_) return loaded;
     std::vector<int> widened(at(lanes_), -1);
     std::vector<int> joined(at(lanes_));
@@ -361,8 +361,8 @@ Value* KernelEmitter::load_at(const Address& from, bool vector, Value* allowed, 
   Value* pointer = from.pointer;
   if (!from.contiguous) {
     llvm::Constant* none = llvm::Constant::getNullValue(type);
-    return from_memory(
-        e_, dtype, b_.CreateMaskedGather(type, pointer, alignment(dtype), allowed, none));
+    return from_memory(e_, dtype,
+                       b_.CreateMaskedGather(type, pointer, alignment(dtype), allowed, none));
   }
   if (from.guard) pointer = b_.CreateSelect(from.guard, pointer, zeros(type));
   return from_memory(e_, dtype, load_contiguous(pointer, type, allowed, dtype));
@@ -380,12 +380,13 @@ Value* KernelEmitter::random(const Expression& x) {
   const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
   const auto shaped = [&](Value* v) { return vector ? splat(v) : v; };
   Value* seed = b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed)));
-  return emit_uniform(e_, x.dtype, {.seed = shaped(seed),
-                                    .call_counter = shaped(counter_),
-                                    .position = shaped(position),
-                                    .element = shaped(element),
-                                    .element_is_narrow = levels_.is_narrow(x.arguments[1]),
-                                    .stream = static_cast<std::uint64_t>(x.stream)});
+  return emit_uniform(e_, x.dtype,
+                      {.seed = shaped(seed),
+                       .call_counter = shaped(counter_),
+                       .position = shaped(position),
+                       .element = shaped(element),
+                       .element_is_narrow = levels_.is_narrow(x.arguments[1]),
+                       .stream = static_cast<std::uint64_t>(x.stream)});
 }
 
 }  // namespace kiln::cpu

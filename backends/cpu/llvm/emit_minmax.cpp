@@ -37,8 +37,8 @@ void KernelEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {
   const DType dtype = dtype_of(stage.value);
   Value* x = in_lanes(stage.value);
   if (mask_) {  // lanes beyond the end change nothing
-    x = b_.CreateSelect(mask_, x, splat_constant(dtype, identity_bits(stage.combiner, dtype),
-                                                 x->getType()));
+    x = b_.CreateSelect(mask_, x,
+                        splat_constant(dtype, identity_bits(stage.combiner, dtype), x->getType()));
   }
   Value* best = b_.CreateLoad(x->getType(), so_far.best);
   Value* stays = is_max ? b_.CreateFCmpOGT(best, x) : b_.CreateFCmpOLT(best, x);
@@ -62,8 +62,8 @@ Value* KernelEmitter::end_minmax(std::size_t s, const MinMax& so_far) {
   Type* type = e_.register_type(dtype);
   Value* best = folded(s, dtype, b_.CreateLoad(accumulator_type(type), so_far.best));
   Value* signs = b_.CreateLoad(so_far.all, so_far.sign);
-  Value* sign = stage.combiner == Combiner::Max ? b_.CreateAndReduce(signs)
-                                                : b_.CreateOrReduce(signs);
+  Value* sign =
+      stage.combiner == Combiner::Max ? b_.CreateAndReduce(signs) : b_.CreateOrReduce(signs);
   Value* one_bit = llvm::ConstantInt::get(
       sign->getType(), llvm::APInt::getSignMask(sign->getType()->getScalarSizeInBits()));
   Value* zero = b_.CreateBitCast(b_.CreateAnd(sign, one_bit), type);

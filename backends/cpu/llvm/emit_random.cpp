@@ -15,10 +15,9 @@ constexpr int kRounds = 10;
 Value* to_unit(const Emit& e, DType dtype, Value* r0, Value* r1) {
   if (dtype == DType::Float64) {
     llvm::Type* wide = e.with_lanes_of(e.b.getInt64Ty(), r0->getType());
-    Value* bits = e.b.CreateOr(e.b.CreateShl(e.b.CreateZExt(r0, wide), 32),
-                               e.b.CreateZExt(r1, wide));
-    Value* y = e.b.CreateUIToFP(e.b.CreateLShr(bits, 11),
-                                e.with_lanes_of(e.b.getDoubleTy(), wide));
+    Value* bits =
+        e.b.CreateOr(e.b.CreateShl(e.b.CreateZExt(r0, wide), 32), e.b.CreateZExt(r1, wide));
+    Value* y = e.b.CreateUIToFP(e.b.CreateLShr(bits, 11), e.with_lanes_of(e.b.getDoubleTy(), wide));
     return e.b.CreateFMul(y, e.real(y->getType(), 0x1p-53));
   }
   const unsigned kept = dtype == DType::Float16 ? 11 : dtype == DType::BFloat16 ? 8 : 24;

@@ -108,8 +108,8 @@ Value* truncated_remainder(const Emit& e, Value* x, Value* divisor, bool is_sign
 }
 Value* signed_quotient(const Emit& e, Values x) {
   Value* quotient = truncated_quotient(e, x[0], safe_divisor(e, x[1], true), true);
-  quotient = e.b.CreateSelect(e.b.CreateICmpEQ(x[1], ones_like(x[1])), e.b.CreateNeg(x[0]),
-                              quotient);
+  quotient =
+      e.b.CreateSelect(e.b.CreateICmpEQ(x[1], ones_like(x[1])), e.b.CreateNeg(x[0]), quotient);
   return e.b.CreateSelect(e.b.CreateICmpEQ(x[1], zero_like(x[1])), zero_like(x[1]), quotient);
 }
 Value* unsigned_quotient(const Emit& e, Values x) {
@@ -131,8 +131,8 @@ std::uint64_t unsigned_power_of(std::uint64_t x, std::uint64_t y) {
 }
 Value* emit_signed_power(const Emit& e, Values x) {
   llvm::Type* wide = e.with_lanes_of(e.b.getInt64Ty(), x[0]->getType());
-  Value* y = e.per_lane("kiln_signed_power", {e.b.CreateSExt(x[0], wide),
-                                              e.b.CreateSExt(x[1], wide)});
+  Value* y =
+      e.per_lane("kiln_signed_power", {e.b.CreateSExt(x[0], wide), e.b.CreateSExt(x[1], wide)});
   return e.b.CreateTrunc(y, x[0]->getType());
 }
 Value* emit_unsigned_power(const Emit& e, Values x) {

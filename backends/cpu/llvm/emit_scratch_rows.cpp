@@ -97,14 +97,14 @@ KernelEmitter::Address KernelEmitter::address_in_scratch(const Access& access) {
 
 void KernelEmitter::loop_from_line(const std::function<void()>& body) {
   const int axis = kernel_.vector_axis;
-  const auto access = std::find_if(
-      kernel_.accesses.begin(), kernel_.accesses.end(),
-      [&](const Access& each) { return each.operand == scratch_operand_; });
+  const auto access =
+      std::find_if(kernel_.accesses.begin(), kernel_.accesses.end(),
+                   [&](const Access& each) { return each.operand == scratch_operand_; });
   const DType dtype = kernel_.operands[at(scratch_operand_)].dtype;
   Value* last = size(kernel_.axes[at(axis)]);
   index_[at(axis)] = b_.getInt64(0);
-  Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[at(scratch_operand_)],
-                            scalar_offset(*access));
+  Value* row =
+      b_.CreateGEP(e_.memory_type(dtype), buffers_[at(scratch_operand_)], scalar_offset(*access));
   Value* address = b_.CreatePtrToInt(row, b_.getInt64Ty());
   Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(at(kLine - 1)));
   Value* elements = b_.CreateUDiv(bytes, b_.getInt64(dtype_bytes(dtype)));

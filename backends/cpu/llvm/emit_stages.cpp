@@ -163,8 +163,8 @@ Value* KernelEmitter::total(std::size_t s, Value* sum) {
 Value* KernelEmitter::combined(std::size_t s, DType dtype, Value* old) {
   const Stage& stage = kernel_.stages[s];
   const Expression& x = kernel_.expressions[at(stage.value)];
-  const bool product = x.kind == ExpressionKind::Apply && x.op == ir::Op::Mul &&
-                       is_float(dtype) && stage.combiner == Combiner::Sum;
+  const bool product = x.kind == ExpressionKind::Apply && x.op == ir::Op::Mul && is_float(dtype) &&
+                       stage.combiner == Combiner::Sum;
   if (product && e_.target.has_fma) {
     return e_.multiply_add(in_lanes(x.arguments[0]), in_lanes(x.arguments[1]), old);
   }

@@ -131,8 +131,8 @@ void KernelEmitter::read_tile(int number, Value* rows) {
     Value* end = size(kernel_.axes[at(kernel_.vector_axis)]);
     columns = b_.CreateSub(end, index_[at(kernel_.vector_axis)]);
   }
-  Value* from = b_.CreateGEP(vector->getElementType(), buffers_[at(access.operand)],
-                             scalar_offset(access));
+  Value* from =
+      b_.CreateGEP(vector->getElementType(), buffers_[at(access.operand)], scalar_offset(access));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
   transpose_tile(e_, vector,
                  {.from = from,

@@ -39,9 +39,8 @@ bool is_long_chain(const Expression& x) {
 int KernelEmitter::register_lanes() const { return e_.target.vector_bytes / widest(); }
 
 int KernelEmitter::vectors() const {
-  const bool runs = std::any_of(kernel_.stages.begin(), kernel_.stages.end(), [](const Stage& s) {
-    return s.kind == StageKind::Running;
-  });
+  const bool runs = std::any_of(kernel_.stages.begin(), kernel_.stages.end(),
+                                [](const Stage& s) { return s.kind == StageKind::Running; });
   if (runs) return 1;
   std::ptrdiff_t together = 0;  // accumulators of one loop
   for (const StageGroup group : groups_) {
@@ -70,8 +69,7 @@ int KernelEmitter::vectors() const {
 
 int KernelEmitter::vectors_of_map(int lanes) const {
   const auto& expressions = kernel_.expressions;
-  if (!e_.target.has_fma || !has_many_points(kernel_) ||
-      expressions.size() > kManyExpressions ||
+  if (!e_.target.has_fma || !has_many_points(kernel_) || expressions.size() > kManyExpressions ||
       std::none_of(expressions.begin(), expressions.end(), is_long_chain)) {
     return 1;
   }

@@ -12,7 +12,9 @@ struct FloatLanes {
 
   /// `lanes`: float, double or a vector of them; it gives the format and the number of lanes.
   FloatLanes(const Emit& emit, llvm::Type* lanes)
-      : e(emit), type(lanes), format{lanes->getScalarType()->isDoubleTy()},
+      : e(emit),
+        type(lanes),
+        format{lanes->getScalarType()->isDoubleTy()},
         integers(e.with_lanes_of(e.b.getIntNTy(format.sign_bit() + 1), lanes)) {}
 
   const Emit& e;

@@ -41,8 +41,8 @@ namespace {
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 [[noreturn]] void fail(const std::string& what, std::uint32_t code = KILN_CODE_INTERNAL) {
-  throw sdk::Failure(code, "compiling kernels: " +
-                               (what.empty() ? "LLVM: an error without a description" : what));
+  throw sdk::Failure(
+      code, "compiling kernels: " + (what.empty() ? "LLVM: an error without a description" : what));
 }
 
 /// An LLVM error as text and KILN_CODE.
@@ -132,13 +132,13 @@ class Passes {
 /// code generation, the others together 7% (MobileNetV2's first step). Without loop strength
 /// reduction no benchmark's kernels with few points are slower; with many points, bn_relu_train
 /// takes 4% more time. The machine scheduler takes 6%; lstm_step takes 3% more time without it.
-constexpr std::array<std::string_view, 8> kLeftOut{
-    "loop-reduce", "canon-freeze",
-    // Copies and live ranges.
-    "machine-cp", "lrshrink",
-    // Choices between equivalent instructions.
-    "x86-execution-domain-fix", "break-false-deps", "x86-fixup-inst-tuning",
-    "x86-fixup-vector-constants"};
+constexpr std::array<std::string_view, 8> kLeftOut{"loop-reduce", "canon-freeze",
+                                                   // Copies and live ranges.
+                                                   "machine-cp", "lrshrink",
+                                                   // Choices between equivalent instructions.
+                                                   "x86-execution-domain-fix", "break-false-deps",
+                                                   "x86-fixup-inst-tuning",
+                                                   "x86-fixup-vector-constants"};
 
 /// A pass manager that drops passes_left_out() unless it takes all.
 class CodeGenerationPasses final : public llvm::legacy::PassManagerBase {
@@ -299,8 +299,7 @@ struct ModuleCompiler::Parts {
   Passes passes;
 };
 
-ModuleCompiler::ModuleCompiler(const IsaTarget& target)
-    : parts_(std::make_unique<Parts>(target)) {}
+ModuleCompiler::ModuleCompiler(const IsaTarget& target) : parts_(std::make_unique<Parts>(target)) {}
 ModuleCompiler::~ModuleCompiler() = default;
 
 void ModuleCompiler::set_target(llvm::Module& module) const {

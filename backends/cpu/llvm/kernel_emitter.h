@@ -72,8 +72,8 @@ class KernelEmitter {
   llvm::Value* lane_numbers(llvm::Type* type);
   /// Loops over an axis, by lanes if it is the vector axis; sets index_ for the body.
   void axis_loop(int axis, const std::function<void()>& body);
-  void axis_loop(int axis, llvm::Value* first, llvm::Value* last,
-                 std::optional<std::int64_t> count, const std::function<void()>& body);
+  void axis_loop(int axis, llvm::Value* first, llvm::Value* last, std::optional<std::int64_t> count,
+                 const std::function<void()>& body);
   void outer_loops(int axis);
   /// Loops over an inner axis by parts of sums; see Parts.
   void loop_in_parts(const std::vector<int>& needed, int axis, const std::function<void()>& point);
@@ -84,12 +84,12 @@ class KernelEmitter {
   /// Operands whose elements along the vector axis are not contiguous but along an outer axis are:
   /// they are read in square tiles that are transposed in registers.
   struct Tiles {
-    int axis = -1;            // the outer axis along which elements are contiguous; -1: no tiles
-    int rows = 0;             // indices of that axis in a block, which has several tiles
+    int axis = -1;  // the outer axis along which elements are contiguous; -1: no tiles
+    int rows = 0;  // indices of that axis in a block, which has several tiles
     std::vector<bool> tiled;  // for each access: whether it is read in tiles
     std::vector<llvm::Value*> memory;  // for each access: its transposed tile
-    std::vector<llvm::Value*> ahead;   // for each access: TileOperands::ahead
-    llvm::Value* row = nullptr;        // index of the row, within the loop over a tile's rows
+    std::vector<llvm::Value*> ahead;  // for each access: TileOperands::ahead
+    llvm::Value* row = nullptr;  // index of the row, within the loop over a tile's rows
   };
   /// Sets tiles_ where the kernel has such operands.
   void plan_tiles();
@@ -132,7 +132,8 @@ class KernelEmitter {
   /// The type of an accumulator: lanes of outer points, or parts of one point.
   llvm::Type* accumulator_type(llvm::Type* scalar) const;
   DType dtype_of(int expression) const {
-    return kernel_.expressions[static_cast<std::size_t>(expression)].dtype; }
+    return kernel_.expressions[static_cast<std::size_t>(expression)].dtype;
+  }
   /// Allocates and initialises the accumulator of a stage; null for a Map.
   llvm::Value* accumulator(const codegen::Stage& stage);
   void combine(std::size_t s, llvm::Value* sum);
@@ -153,7 +154,7 @@ class KernelEmitter {
   // Maximum and minimum reductions along lanes (emit_minmax.cpp).
   struct MinMax {
     llvm::Value *best = nullptr, *sign = nullptr, *nan = nullptr;  // variables
-    llvm::Type *all = nullptr, *half = nullptr;                    // types of sign and nan
+    llvm::Type *all = nullptr, *half = nullptr;  // types of sign and nan
   };
   /// Whether emit_minmax.cpp emits the stage.
   bool keeps_signs(std::size_t s) const;
@@ -190,9 +191,9 @@ class KernelEmitter {
   // ---- memory ----
   struct Address {
     llvm::Value* pointer = nullptr;  // to the first lane's element, or one per lane
-    bool contiguous = false;         // lanes are neighbours
+    bool contiguous = false;  // lanes are neighbours
     llvm::Value* allowed = nullptr;  // mask of lanes (or the scalar) to access; null: all
-    llvm::Value* guard = nullptr;    // if contiguous: whether to access any lane; null: yes
+    llvm::Value* guard = nullptr;  // if contiguous: whether to access any lane; null: yes
   };
   /// The element offset of the first lane, without a dynamic index.
   llvm::Value* scalar_offset(const codegen::Access& access);
@@ -328,7 +329,7 @@ class KernelEmitter {
   std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;
   std::vector<bool> never_positive_;  // of each expression
-  std::vector<bool> drops_nan_;       // of each stage: need_not_propagate_nan
+  std::vector<bool> drops_nan_;  // of each stage: need_not_propagate_nan
   std::vector<StageGroup> groups_;
   // The state at the insertion point: computed values, and the loops around.
   std::vector<llvm::Value*> values_, index_, results_;
@@ -336,12 +337,12 @@ class KernelEmitter {
   std::vector<CheckedRow> checked_rows_;  // of each access; no base: checked at every point
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
-  std::vector<bool> streamed_;            // for each operand; empty: none
-  int scratch_operand_ = -1;              // also streamed_; -1: none
+  std::vector<bool> streamed_;  // for each operand; empty: none
+  int scratch_operand_ = -1;  // also streamed_; -1: none
   llvm::Value* scratch_row_ = nullptr;
-  bool streams_alone_ = false;            // only in calls on the whole domain, by one thread
-  bool is_streaming_ = false;             // in the current loops
-  std::size_t group_ = 0;                 // the first stage of the current loops
+  bool streams_alone_ = false;  // only in calls on the whole domain, by one thread
+  bool is_streaming_ = false;  // in the current loops
+  std::size_t group_ = 0;  // the first stage of the current loops
   std::vector<PrefetchSite> prefetched_;  // for each operand: where its next row is prefetched
   Tiles tiles_;
   std::vector<MinMax> minmax_;  // of each stage; empty where emit_minmax does not combine it

@@ -104,8 +104,7 @@ std::vector<StageGroup> KernelLevels::groups() const {
 
 bool KernelLevels::fits(StageGroup group) const {
   const auto plain = [](const Stage& stage) {
-    return stage.inner && stage.kind != StageKind::Running &&
-           stage.combiner != Combiner::ArgMax;
+    return stage.inner && stage.kind != StageKind::Running && stage.combiner != Combiner::ArgMax;
   };
   if (!plain(kernel_.stages[group.first]) || !plain(kernel_.stages[group.last])) return false;
   const std::vector<int> list = needed_by({group.last, group.last + 1});

@@ -121,8 +121,8 @@ void PooledMemory::deallocate(std::vector<FinalizedAlloc> allocations,
   llvm::Error errors = llvm::Error::success();
   for (auto allocation = allocations.rbegin(); allocation != allocations.rend(); ++allocation) {
     const std::unique_ptr<Module> module(allocation->release().toPtr<Module*>());
-    errors = llvm::joinErrors(std::move(errors),
-                              llvm::orc::shared::runDeallocActions(module->at_end));
+    errors =
+        llvm::joinErrors(std::move(errors), llvm::orc::shared::runDeallocActions(module->at_end));
   }
   on_deallocated(std::move(errors));
 }

@@ -159,8 +159,7 @@ void transpose_tile(const Emit& e, llvm::FixedVectorType* vector, const TileOper
     llvm::IRBuilder<> b(BasicBlock::Create(e.b.getContext(), "entry", function));
     emit_function(Emit{b, e.module, e.target}, vector, function);
   }
-  e.b.CreateCall(function,
-                 {tile.from, tile.stride, tile.to, tile.rows, tile.columns, tile.ahead});
+  e.b.CreateCall(function, {tile.from, tile.stride, tile.to, tile.rows, tile.columns, tile.ahead});
 }
 
 }  // namespace kiln::cpu

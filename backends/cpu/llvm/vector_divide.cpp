@@ -21,8 +21,8 @@ Value* emit_divide(const Emit& e, Value* x, Value* y) {
   Value* size = e.intrinsic(llvm::Intrinsic::fabs, {y});
   Value* scale = e.b.CreateSelect(e.b.CreateFCmpOGT(size, e.real(type, 0x1p96)),
                                   e.real(type, 0x1p-64), e.real(type, 1));
-  scale = e.b.CreateSelect(e.b.CreateFCmpOLT(size, e.real(type, 0x1p-96)), e.real(type, 0x1p64),
-                           scale);
+  scale =
+      e.b.CreateSelect(e.b.CreateFCmpOLT(size, e.real(type, 0x1p-96)), e.real(type, 0x1p64), scale);
   Value* divisor = e.b.CreateFMul(y, scale);
   Value* reciprocal = e.b.CreateFDiv(e.real(type, 1), divisor);
   Value* dividend = e.b.CreateFMul(x, scale);

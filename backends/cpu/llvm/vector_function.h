@@ -13,8 +13,9 @@ llvm::Function* add_function(const Emit& e, const std::string& name, llvm::Funct
 
 /// Calls the function of that name for the types of the arguments and adds it first if it is not
 /// there. All arguments and the result have one type; emit_body returns from the function.
-llvm::Value* call_vector_function(
-    const Emit& e, const char* name, llvm::ArrayRef<llvm::Value*> arguments,
-    void (*emit_body)(const Emit& inside, llvm::ArrayRef<llvm::Value*> arguments));
+llvm::Value* call_vector_function(const Emit& e, const char* name,
+                                  llvm::ArrayRef<llvm::Value*> arguments,
+                                  void (*emit_body)(const Emit& inside,
+                                                    llvm::ArrayRef<llvm::Value*> arguments));
 
 }  // namespace kiln::cpu

@@ -49,9 +49,8 @@ Value* emit_lookup(const Emit& e, Value* index, const LookupTable& table) {
   Value* entries = register_of(e, table, width);
   std::vector<Value*> found;
   for (int first = 0; first < lanes; first += width) {
-    Value* part = lanes == width
-                      ? index
-                      : e.b.CreateShuffleVector(index, numbers(first, width, lanes));
+    Value* part =
+        lanes == width ? index : e.b.CreateShuffleVector(index, numbers(first, width, lanes));
     found.push_back(e.b.CreateIntrinsic(permute, {}, {entries, part}));
   }
   Value* all = llvm::concatenateVectors(e.b, found);

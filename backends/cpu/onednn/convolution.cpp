@@ -268,8 +268,8 @@ class OneDnnConvolution final : public PreparedConvolution {
     std::vector<RunnerArgument> arguments;
     arguments.push_back({DNNL_ARG_FROM, Layout::copy(from.view())});
     arguments.push_back({DNNL_ARG_TO, Layout::copy(to.view())});
-    reorder_ = std::make_unique<Runner>(describe_reorder(from.view(), to.view()),
-                                        std::move(arguments));
+    reorder_ =
+        std::make_unique<Runner>(describe_reorder(from.view(), to.view()), std::move(arguments));
   }
 
   /// Whether the filter is an operand.

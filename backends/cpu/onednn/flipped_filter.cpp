@@ -74,9 +74,7 @@ class FlippedFilterConvolution final : public PreparedConvolution {
            flipped->forward_->packed_bytes() == forward_->packed_bytes() &&
            (forward_->packed_bytes() == 0 || flipped->forward_->packs_like(*forward_));
   }
-  std::size_t retained_bytes() const override {
-    return sizeof(*this) + forward_->retained_bytes();
-  }
+  std::size_t retained_bytes() const override { return sizeof(*this) + forward_->retained_bytes(); }
 
   void pack(const void* plain, void* packed) const override {
     const auto* filter = static_cast<const float*>(plain);

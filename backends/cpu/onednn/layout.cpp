@@ -34,8 +34,7 @@ std::string stride_rejection(const char* name, const MatrixStrides& operand) {
 bool too_large(std::int64_t rows, std::int64_t columns, const DenseOperand& operand) {
   const std::int64_t lines = operand.transposed ? columns : rows;
   std::int64_t total = 0;
-  return __builtin_mul_overflow(lines, operand.leading, &total) ||
-         total > (std::int64_t{1} << 48);
+  return __builtin_mul_overflow(lines, operand.leading, &total) || total > (std::int64_t{1} << 48);
 }
 
 DenseForm rejected(std::string reason) { return {std::nullopt, std::move(reason)}; }
@@ -60,13 +59,11 @@ DenseForm dense_form(const OneDnnMatmulShape& shape) {
       too_large(shape.m, shape.n, result)) {
     return rejected("an operand spans more than 2^48 elements");
   }
-  return {.matmul = DenseMatmul{.m = shape.m,
-                                .n = shape.n,
-                                .k = shape.k,
-                                .lhs = *lhs,
-                                .rhs = *rhs,
-                                .result = result},
-          .rejection = ""};
+  return {
+      .matmul =
+          DenseMatmul{
+              .m = shape.m, .n = shape.n, .k = shape.k, .lhs = *lhs, .rhs = *rhs, .result = result},
+      .rejection = ""};
 }
 
 std::optional<std::string> rejection_of(const OneDnnMatmulShape& shape) {

@@ -25,18 +25,16 @@ Layout::Layout(const std::vector<std::int64_t>& dims, const std::vector<std::int
   const int rank = static_cast<int>(dims.size());
 #if DNNL_VERSION_MAJOR >= 3
   dnnl_memory_desc_t raw = nullptr;
-  check(strides.empty()
-            ? dnnl_memory_desc_create_with_tag(&raw, rank, dims.data(), dnnl_f32,
-                                               dnnl_format_tag_any)
-            : dnnl_memory_desc_create_with_strides(&raw, rank, dims.data(), dnnl_f32,
-                                                   strides.data()),
-        "memory_desc_create");
+  check(
+      strides.empty()
+          ? dnnl_memory_desc_create_with_tag(&raw, rank, dims.data(), dnnl_f32, dnnl_format_tag_any)
+          : dnnl_memory_desc_create_with_strides(&raw, rank, dims.data(), dnnl_f32, strides.data()),
+      "memory_desc_create");
   desc_.reset(raw);
 #else
-  check(strides.empty() ? dnnl_memory_desc_init_by_tag(&desc_, rank, dims.data(), dnnl_f32,
-                                                       dnnl_format_tag_any)
-                        : dnnl_memory_desc_init_by_strides(&desc_, rank, dims.data(), dnnl_f32,
-                                                           strides.data()),
+  check(strides.empty()
+            ? dnnl_memory_desc_init_by_tag(&desc_, rank, dims.data(), dnnl_f32, dnnl_format_tag_any)
+            : dnnl_memory_desc_init_by_strides(&desc_, rank, dims.data(), dnnl_f32, strides.data()),
         "memory_desc_init");
 #endif
 }
@@ -80,10 +78,10 @@ Handle<dnnl_primitive_desc_t> describe_matmul(const MatmulLayouts& layouts) {
   const LayoutView bias = layouts.bias ? layouts.bias->view() : nullptr;
   dnnl_primitive_desc_t raw = nullptr;
 #if DNNL_VERSION_MAJOR >= 3
-  check(dnnl_matmul_primitive_desc_create(&raw, cpu_engine(), layouts.lhs.view(),
-                                          layouts.rhs.view(), bias, layouts.result.view(),
-                                          attr.get()),
-        "matmul_primitive_desc_create");
+  check(
+      dnnl_matmul_primitive_desc_create(&raw, cpu_engine(), layouts.lhs.view(), layouts.rhs.view(),
+                                        bias, layouts.result.view(), attr.get()),
+      "matmul_primitive_desc_create");
 #else
   dnnl_matmul_desc_t operation;
   check(dnnl_matmul_desc_init(&operation, layouts.lhs.view(), layouts.rhs.view(), bias,
@@ -237,7 +235,11 @@ Blocks blocks_of(LayoutView layout) {
 #else
   if (layout->format_kind != dnnl_blocked) return b;
   const dnnl_blocking_desc_t& blocking = layout->format_desc.blocking;
-  b = {true, blocking.inner_nblks, layout->padded_dims, blocking.strides, blocking.inner_blks,
+  b = {true,
+       blocking.inner_nblks,
+       layout->padded_dims,
+       blocking.strides,
+       blocking.inner_blks,
        blocking.inner_idxs};
 #endif
   return b;

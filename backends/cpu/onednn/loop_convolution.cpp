@@ -52,8 +52,8 @@ class LoopConvolution final : public PreparedConvolution {
   std::int64_t input_pixel(std::int64_t p, std::int64_t w) const {
     std::int64_t element = 0, stride = 1;
     for (std::size_t i = c_.sizes.size(); i-- > 0;) {
-      const std::int64_t at = p % c_.output_sizes[i] * c_.strides[i] +
-                              w % c_.windows[i] * c_.dilations[i] - c_.low[i];
+      const std::int64_t at =
+          p % c_.output_sizes[i] * c_.strides[i] + w % c_.windows[i] * c_.dilations[i] - c_.low[i];
       if (at < 0 || at >= c_.sizes[i]) return -1;
       element += at * stride;
       stride *= c_.sizes[i];

@@ -113,8 +113,8 @@ std::vector<int> read_architectures(const NvrtcFunctions& functions) {
   NvrtcStatus status = functions.get_supported_arch_count(&count);
   std::vector<int> architectures;
   if (status == NvrtcStatus::Success) {
-    checked_number(
-        count, {"NVRTC", "nvrtcGetNumSupportedArchs", "the number of architectures"}, 1, 4096);
+    checked_number(count, {"NVRTC", "nvrtcGetNumSupportedArchs", "the number of architectures"}, 1,
+                   4096);
     architectures.resize(static_cast<std::size_t>(count));
     status = functions.get_supported_archs(architectures.data());
   }

@@ -130,7 +130,7 @@ struct CublasLtFunctions {
 #define KILN_CUBLASLT_MEMBER(member, symbol, ...) CublasStatus (*member)(__VA_ARGS__) = nullptr;
   KILN_CUBLASLT_FUNCTIONS(KILN_CUBLASLT_MEMBER)
 #undef KILN_CUBLASLT_MEMBER
-  std::size_t (*get_version)() = nullptr;                  // cublasLtGetVersion
+  std::size_t (*get_version)() = nullptr;  // cublasLtGetVersion
   const char* (*get_status_name)(CublasStatus) = nullptr;  // cublasLtGetStatusName
 };
 

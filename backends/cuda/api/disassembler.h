@@ -12,7 +12,7 @@ struct ToolSearchPath {
   /// As LibrarySearchPath::configured: a toolkit, its bin or its lib64, or a Python environment's
   /// site-packages.
   std::vector<std::string> configured;
-  std::string library;      // path of a toolkit's library: its bin is searched; may be empty
+  std::string library;  // path of a toolkit's library: its bin is searched; may be empty
   bool path_search = true;  // absolute folders of PATH
   std::vector<std::string> known_folders{"/usr/local/cuda/bin", "/usr/local/cuda-*/bin",
                                          "/opt/cuda/bin"};

@@ -29,7 +29,7 @@ struct DamagedLibrary : sdk::Failure {
 
 struct LibraryFile {
   void* handle = nullptr;  // null: not found; else open until the process ends
-  std::string path;        // absolute, without symbolic links
+  std::string path;  // absolute, without symbolic links
   /// Each candidate that failed, with the reason: "PATH: no such file".
   std::vector<std::string> attempts;
   /// The last attempt found a file in a configured folder that cannot be loaded, so that the search

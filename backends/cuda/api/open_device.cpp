@@ -67,8 +67,7 @@ void require_memory(const Driver& driver, const DeviceIdentity& device, const st
               {DeviceAttribute::VirtualMemorySupported, "virtual memory management"}};
   for (const auto& row : rows) {
     if (attribute(driver, row.attribute, device.handle) != 0) continue;
-    throw sdk::Failure(KILN_CODE_UNAVAILABLE,
-                       title + " has no " + row.name + ", which Kiln needs");
+    throw sdk::Failure(KILN_CODE_UNAVAILABLE, title + " has no " + row.name + ", which Kiln needs");
   }
 }
 

@@ -41,9 +41,9 @@ LibraryFile open_library_of(const DriverSettings& settings, Messages& messages) 
   if (file.handle == nullptr) {
     const std::vector<std::string> stubs = all_matches(settings.stubs);
     const std::string stub =
-        stubs.empty() ? ""
-                      : "; " + stubs.front() +
-                            " is a linker stub of the toolkit, which holds no driver";
+        stubs.empty()
+            ? ""
+            : "; " + stubs.front() + " is a linker stub of the toolkit, which holds no driver";
     throw_not_opened(file, "the NVIDIA driver", "is not installed", stub);
   }
   messages.push_back("driver library: " + file.path);

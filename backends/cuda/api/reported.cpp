@@ -36,9 +36,8 @@ sdk::Failure wrong_number(const std::string& value, const ReportedNumber& of, st
 }
 
 int checked_attribute(int value, DeviceAttribute attribute, int min, int max) {
-  return checked_number(value,
-                        {"the NVIDIA driver", "cuDeviceGetAttribute", name_of(attribute)}, min,
-                        max);
+  return checked_number(value, {"the NVIDIA driver", "cuDeviceGetAttribute", name_of(attribute)},
+                        min, max);
 }
 
 bool is_valid_address(DeviceAddress address, std::int64_t bytes) {

@@ -146,8 +146,8 @@ void MemoryPool::free(api::DeviceAddress address, std::int64_t bytes) {
 /// reports more bytes than a device has.
 std::int64_t MemoryPool::held_bytes() const {
   std::uint64_t reserved = 0;
-  const api::Status status = device_->driver().mem_pool_get_attribute(
-      pool_, api::PoolAttribute::ReservedBytes, &reserved);
+  const api::Status status =
+      device_->driver().mem_pool_get_attribute(pool_, api::PoolAttribute::ReservedBytes, &reserved);
   const bool is_plausible = std::cmp_less_equal(reserved, api::kMaxReportedBytes);
   if (status != api::Status::Success || !is_plausible) return used_.load();
   return used_.load() - allocated_.load() + static_cast<std::int64_t>(reserved);

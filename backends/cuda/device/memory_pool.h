@@ -67,9 +67,9 @@ class MemoryPool final : public CachedMemory, public std::enable_shared_from_thi
 
   /// An allocation that counts against the limit; a StreamArena, not the pool, may own it.
   struct Request {
-    std::int64_t bytes = 0;         // new memory of the device, which is counted
+    std::int64_t bytes = 0;  // new memory of the device, which is counted
     std::int64_t needed_bytes = 0;  // the program's total, in part mapped already; for the error
-    std::int64_t unit = 1;          // allocation granularity: `bytes` is a multiple of it
+    std::int64_t unit = 1;  // allocation granularity: `bytes` is a multiple of it
     const std::string& purpose;
   };
   /// Counts the bytes against the limit and calls `attempt`, which allocates them. Makes space in
@@ -101,7 +101,7 @@ class MemoryPool final : public CachedMemory, public std::enable_shared_from_thi
   Stream stream_;  // orders allocations and frees
   api::PoolHandle pool_ = nullptr;
   std::int64_t limit_;
-  std::atomic<std::int64_t> used_{0};       // bytes that count against limit_
+  std::atomic<std::int64_t> used_{0};  // bytes that count against limit_
   std::atomic<std::int64_t> allocated_{0};  // the part of used_ that is in the driver's pool
   std::mutex idle_mutex_;  // guards idle_ and its use
   IdleMemory* idle_ = nullptr;

@@ -42,7 +42,7 @@ class Staging {
 
   const Stream& stream_;
   std::byte* block_ = nullptr;  // page-locked, kBlockBytes; null before the first copy
-  std::int64_t used_ = 0;       // bytes of the block that queued copies use
+  std::int64_t used_ = 0;  // bytes of the block that queued copies use
   std::vector<Download> downloads_;
 };
 

@@ -4,9 +4,8 @@
 namespace kiln::cuda {
 
 Stream::Stream(std::shared_ptr<const Device> device) : device_(std::move(device)) {
-  const api::Status status = device_->allocate([&] {
-    return device_->driver().stream_create(&handle_, api::StreamFlags::NonBlocking);
-  });
+  const api::Status status = device_->allocate(
+      [&] { return device_->driver().stream_create(&handle_, api::StreamFlags::NonBlocking); });
   device_->check(status, "create a stream");
 }
 

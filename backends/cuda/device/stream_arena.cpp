@@ -47,9 +47,9 @@ void StreamArena::reserve() {
   const api::Driver& driver = device.driver();
   const api::AllocationProperties properties = properties_of(device);
   std::size_t unit = 0, total = 0;
-  device.check(driver.mem_get_allocation_granularity(&unit, &properties,
-                                                     api::Granularity::Recommended),
-               "read the granularity of memory");
+  device.check(
+      driver.mem_get_allocation_granularity(&unit, &properties, api::Granularity::Recommended),
+      "read the granularity of memory");
   device.check(driver.device_total_mem(&total, device.identity().handle),
                "read the size of the device's memory");
   granularity_ = api::checked_bytes(

@@ -45,11 +45,11 @@ class StreamArena {
 
   std::shared_ptr<MemoryPool> pool_;
   std::mutex mutex_;  // guards the members below
-  api::DeviceAddress address_ = 0;    // set once, by grow(); 0: nothing is reserved yet
-  std::int64_t reserved_bytes_ = 0;   // of the address range
-  std::int64_t granularity_ = 0;      // of physical allocations
-  std::int64_t mapped_bytes_ = 0;     // from the beginning of the range
-  std::int64_t needed_bytes_ = 0;     // by grow(); more than mapped_bytes_ while the arena grows
+  api::DeviceAddress address_ = 0;  // set once, by grow(); 0: nothing is reserved yet
+  std::int64_t reserved_bytes_ = 0;  // of the address range
+  std::int64_t granularity_ = 0;  // of physical allocations
+  std::int64_t mapped_bytes_ = 0;  // from the beginning of the range
+  std::int64_t needed_bytes_ = 0;  // by grow(); more than mapped_bytes_ while the arena grows
   std::vector<std::int64_t> chunks_;  // bytes of each mapping, in order
   std::atomic<std::uint64_t> generation_{0};
 };

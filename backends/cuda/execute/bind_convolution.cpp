@@ -20,12 +20,12 @@ void add_transposition(DeviceConvolution& bound, const ConvolutionDescription& c
   const std::int64_t elements_per_filter = elements / filters;
   if (filters == 1 || elements_per_filter == 1) return;
   const bool is_result = convolution.role == ir::ConvRole::Filter;
-  bound.transposition =
-      is_result ? transpositions.bind(convolution.dtype, filters, elements_per_filter)
-                : transpositions.bind(convolution.dtype, elements_per_filter, filters);
+  bound.transposition = is_result
+                            ? transpositions.bind(convolution.dtype, filters, elements_per_filter)
+                            : transpositions.bind(convolution.dtype, elements_per_filter, filters);
   bound.filter_offset = bound.workspace_bytes;
-  bound.workspace_bytes += elements * static_cast<std::int64_t>(dtype_bytes(convolution.dtype)) +
-                           kTensorAlignment - 1;
+  bound.workspace_bytes +=
+      elements * static_cast<std::int64_t>(dtype_bytes(convolution.dtype)) + kTensorAlignment - 1;
 }
 
 }  // namespace

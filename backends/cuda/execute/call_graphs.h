@@ -113,7 +113,7 @@ class GraphCache {
   };
 
   std::vector<Entry> entries_;  // most recently used first
-  bool is_enabled_;             // until the driver rejects a graph
+  bool is_enabled_;  // until the driver rejects a graph
 };
 
 }  // namespace kiln::cuda

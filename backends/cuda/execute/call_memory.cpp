@@ -139,8 +139,7 @@ void CallMemory::grow(StreamArena& arena) const {
     arena.grow(layout_.bytes, "inputs, outputs and temporary tensors");
   } catch (const sdk::Failure& failure) {
     if (failure.code() != KILN_CODE_RESOURCE_EXHAUSTED) throw;
-    throw sdk::Failure(failure.code(),
-                       failure.what() + largest_tensors(memory_of(plan_)));
+    throw sdk::Failure(failure.code(), failure.what() + largest_tensors(memory_of(plan_)));
   }
 }
 
@@ -208,8 +207,8 @@ void CallMemory::upload_call_block(const LoadedProgram& program, const CallTenso
 }
 
 /// Queues the steps as graphs, or one by one if they are timed.
-void CallMemory::issue(const LoadedProgram& program, const StreamArena& arena,
-                       SlotAddresses& slots, CallContext& call) {
+void CallMemory::issue(const LoadedProgram& program, const StreamArena& arena, SlotAddresses& slots,
+                       CallContext& call) {
   const api::DeviceAddress temporaries = address(layout_.temporaries);
   if (call.timer != nullptr) return issue_plan(temporaries, slots, call);
   graphs_.issue(temporaries, slots, call, program.resources.device, key_of(slots, arena));

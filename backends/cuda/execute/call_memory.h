@@ -10,7 +10,7 @@ namespace kiln::cuda {
 /// The parts of codegen::CallBlock that a program's kernels use. A call copies no others: a copy of
 /// a few bytes takes longer than a small kernel.
 struct CallBlockUse {
-  bool reads_seed = false;       // draws random numbers
+  bool reads_seed = false;  // draws random numbers
   bool records_indices = false;  // has indices that may be out of range
 };
 CallBlockUse call_block_use(const std::vector<codegen::BuiltKernel>& kernels);
@@ -35,7 +35,7 @@ struct CallTensor {
 /// The arguments of one call; `seed` and `call_counter` as in kiln_execute_args.
 struct CallTensors {
   std::vector<CallTensor> arguments;  // inputs, then states: read
-  std::vector<CallTensor> results;    // outputs, then updates: written
+  std::vector<CallTensor> results;  // outputs, then updates: written
   std::uint64_t seed = 0, call_counter = 0;
   void* host_call_context = nullptr;
 };
@@ -81,9 +81,9 @@ class CallMemory {
 
   const DevicePlan& plan_;
   Layout layout_;
-  DeviceMemory call_block_;         // a codegen::CallBlock
+  DeviceMemory call_block_;  // a codegen::CallBlock
   bool index_record_is_clear_ = false;  // the block records no index that is out of range
-  DeviceMemory arrivals_;           // arrival counters (GridLaunch::arrivals), 0 between launches
+  DeviceMemory arrivals_;  // arrival counters (GridLaunch::arrivals), 0 between launches
   DeviceMemory iteration_numbers_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;
   const StagedStream* stream_ = nullptr;  // of the last call; never dereferenced

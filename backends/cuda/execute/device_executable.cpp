@@ -83,8 +83,12 @@ class DeviceExecutable final : public sdk::Executable {
         resources_(resources),
         host_(host),
         dumps_(host_, lowered_.label),
-        loaded_{lowered_,   call_block_use(lowered_.program.kernels),
-                constant_addresses_, host_, resources_, call_times_},
+        loaded_{lowered_,
+                call_block_use(lowered_.program.kernels),
+                constant_addresses_,
+                host_,
+                resources_,
+                call_times_},
         facts_(lowered_.program, {}),
         call_sizes_(lowered_.module.graph.inputs, lowered_.guards) {
     const ir::Graph& graph = lowered_.module.graph;

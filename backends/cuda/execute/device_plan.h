@@ -57,9 +57,9 @@ struct DevicePlan {
   std::vector<DeviceStep> steps;  // one per step of the plan
   codegen::Arena arena;
   std::int64_t longest_loop = 0;  // maximum trip count, bodies included
-  std::int64_t operations = 0;    // steps that queue work, loops unrolled; saturates
-  std::int64_t arrivals = 0;      // maximum GridLaunch::arrivals of a launch, bodies included
-  bool waits_for_host = false;    // has a branch, a host call, or a step that throws
+  std::int64_t operations = 0;  // steps that queue work, loops unrolled; saturates
+  std::int64_t arrivals = 0;  // maximum GridLaunch::arrivals of a launch, bodies included
+  bool waits_for_host = false;  // has a branch, a host call, or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
   /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
   /// bodies of branches counted. Their count, which saturates, and the first number of each step.
@@ -70,10 +70,10 @@ struct DevicePlan {
 /// All members but `evaluate` outlive the bound plan.
 struct DeviceBindInputs {
   const codegen::Program& program;
-  const codegen::ProgramFacts& facts;        // of the program
+  const codegen::ProgramFacts& facts;  // of the program
   const std::vector<LoadedKernel>& kernels;  // of the program
   const codegen::GridDescription& grid;
-  const MatmulLibrary* matmuls;            // null: the program has none
+  const MatmulLibrary* matmuls;  // null: the program has none
   const ConvolutionLibrary* convolutions;  // likewise
   const FilterTranspositions& transpositions;
   const codegen::EvaluateDim& evaluate;

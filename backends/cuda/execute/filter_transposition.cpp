@@ -27,7 +27,7 @@ void require_one_kernel(const codegen::Program& program) {
 FilterTranspositions::Transposer FilterTranspositions::compile(DType dtype) const {
   Transposer transposer;
   transposer.rows = ir::Dim::fresh("rows");
-    const ir::Type type{dtype, {transposer.rows, ir::Dim::fresh("columns")}};
+  const ir::Type type{dtype, {transposer.rows, ir::Dim::fresh("columns")}};
   const ir::Value filter =
       ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{module::fresh_id(), "filter", type}, {});
   codegen::Compilation lowering;
@@ -55,8 +55,7 @@ const FilterTranspositions::Transposer& FilterTranspositions::transposer_of(DTyp
   return transposers_.emplace(dtype, compile(dtype)).first->second;
 }
 
-BoundKernel FilterTranspositions::bind(DType dtype, std::int64_t rows,
-                                       std::int64_t columns) const {
+BoundKernel FilterTranspositions::bind(DType dtype, std::int64_t rows, std::int64_t columns) const {
   const Transposer& one = transposer_of(dtype);
   const ir::Symbol rows_symbol = *one.rows.as_symbol();
   const codegen::EvaluateDim evaluate = [&](const ir::Dim& dim) {

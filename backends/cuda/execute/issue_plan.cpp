@@ -297,8 +297,8 @@ class PlanIssuer {
   DeviceAddress arena_;
   SlotAddresses& slots_;
   CallContext& call_;
-  std::int64_t first_launch_;          // the first launch of the plan
-  std::int64_t launch_ = 0;            // the first launch of the step being queued
+  std::int64_t first_launch_;  // the first launch of the plan
+  std::int64_t launch_ = 0;  // the first launch of the step being queued
   std::vector<DeviceAddress> operands_;  // of a launch
   LaunchMemory launch_memory_;
 };

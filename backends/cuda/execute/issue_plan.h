@@ -45,14 +45,14 @@ struct CallContext {
   Staging& staging;
   api::DeviceAddress call_block = 0;  // a codegen::CallBlock
   bool records_indices = false;  // kernels may record an index that is out of range in it
-  api::DeviceAddress arrivals = 0;    // DevicePlan::arrivals counters of blocks, 0 between launches
+  api::DeviceAddress arrivals = 0;  // DevicePlan::arrivals counters of blocks, 0 between launches
   api::DeviceAddress iteration_numbers = 0;  // int64 0, 1, ...; loop bodies read one as t
   /// Null: all steps are queued one by one. Always null in loop bodies, where addresses change in
   /// every iteration.
   SegmentIssuer* segments = nullptr;
-  StepTimer* timer = nullptr;    // null: steps are not timed
+  StepTimer* timer = nullptr;  // null: steps are not timed
   std::size_t queued_steps = 0;  // the number of leading steps of `plan` that were queued
-  std::int64_t operations = 0;   // queued so far
+  std::int64_t operations = 0;  // queued so far
   /// Called before each step with `operations`, to split captures; may be empty.
   std::function<void(std::int64_t)> between_steps = {};
 

@@ -60,8 +60,8 @@ KernelLibrary::KernelLibrary(const std::vector<codegen::BuiltKernel>& kernels,
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const api::FunctionHandle function = code_->function(kernels[i].kernel.name);
     const int threads = compiled.schedules[i].threads;
-    kernels_.push_back({std::move(compiled.schedules[i]), function,
-                        resident_blocks(*device, function, threads)});
+    kernels_.push_back(
+        {std::move(compiled.schedules[i]), function, resident_blocks(*device, function, threads)});
   }
 }
 

@@ -21,8 +21,8 @@ BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loade
   return bound;
 }
 
-void launch_kernel(const Stream& stream, const BoundKernel& bound,
-                   const LaunchArguments& arguments, LaunchMemory& memory) {
+void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchArguments& arguments,
+                   LaunchMemory& memory) {
   auto& [values, parameters] = memory;
   const codegen::GridLaunch& grid = bound.grid;
   values.assign(arguments.operands.begin(), arguments.operands.end());
@@ -41,10 +41,10 @@ void launch_kernel(const Stream& stream, const BoundKernel& bound,
   parameters.push_back(&call_block);
   stream.submit(
       [&] {
-        return stream.device().driver().launch_kernel(
-            bound.kernel->function, static_cast<unsigned>(grid.blocks), 1, 1,
-            static_cast<unsigned>(grid.threads), 1, 1, 0, stream.handle(), parameters.data(),
-            nullptr);
+        return stream.device().driver().launch_kernel(bound.kernel->function,
+                                                      static_cast<unsigned>(grid.blocks), 1, 1,
+                                                      static_cast<unsigned>(grid.threads), 1, 1, 0,
+                                                      stream.handle(), parameters.data(), nullptr);
       },
       "launch a kernel");
 }

@@ -38,7 +38,7 @@ struct LaunchMemory {
 };
 
 /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread; bound.grid.points != 0.
-void launch_kernel(const Stream& stream, const BoundKernel& bound,
-                   const LaunchArguments& arguments, LaunchMemory& memory);
+void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchArguments& arguments,
+                   LaunchMemory& memory);
 
 }  // namespace kiln::cuda

@@ -170,8 +170,7 @@ class ConvolutionPlan::Search {
 
   std::vector<BackendDescriptor> results_of(const BackendDescriptor& heuristic) const {
     constexpr std::size_t kMaxEngines = 4096;
-    const auto count =
-        heuristic.count<api::DescriptorHandle>(A::HeuristicResults, kMaxEngines);
+    const auto count = heuristic.count<api::DescriptorHandle>(A::HeuristicResults, kMaxEngines);
     std::vector<BackendDescriptor> configs;
     std::vector<api::DescriptorHandle> handles;
     configs.reserve(count);
@@ -200,9 +199,9 @@ class ConvolutionPlan::Search {
     if (device_.properties != nullptr) plan.set(A::PlanDevice, *device_.properties);
     plan.set(A::PlanConfig, config);
     if (is_rejected(plan.try_finalize(), "does not support it")) return false;
-    const std::int64_t workspace = api::checked_bytes(
-        plan.get<std::int64_t>(A::PlanWorkspace),
-        {"cuDNN", "cudnnBackendGetAttribute", "the bytes of a workspace"});
+    const std::int64_t workspace =
+        api::checked_bytes(plan.get<std::int64_t>(A::PlanWorkspace),
+                           {"cuDNN", "cudnnBackendGetAttribute", "the bytes of a workspace"});
     if (best_ == nullptr || workspace < best_->workspace_bytes) {
       best_ = std::make_unique<const Choice>(
           Choice{std::move(config), std::move(engine), std::move(plan), workspace});

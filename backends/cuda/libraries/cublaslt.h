@@ -39,7 +39,7 @@ inline constexpr api::DeviceAddress kBiasAlignment = 16;
 /// Addresses of the first elements of the operands and the result in device memory.
 struct MatmulAddresses {
   api::DeviceAddress lhs = 0, rhs = 0, result = 0;
-  api::DeviceAddress bias = 0;       // 0: none; else a multiple of kBiasAlignment
+  api::DeviceAddress bias = 0;  // 0: none; else a multiple of kBiasAlignment
   api::DeviceAddress workspace = 0;  // of workspace_bytes()
 };
 

@@ -68,10 +68,8 @@ class Describer {
     out.dtype = step_.dtype;
     out.bias = step_.bias >= 0;
     out.k = k;
-    out.a = layout_of({n, evaluate_(form_.n.rhs)}, {k, evaluate_(form_.k.rhs)},
-                      out.transposes_a);
-    out.b = layout_of({k, evaluate_(form_.k.lhs)}, {m, evaluate_(form_.m.lhs)},
-                      out.transposes_b);
+    out.a = layout_of({n, evaluate_(form_.n.rhs)}, {k, evaluate_(form_.k.rhs)}, out.transposes_a);
+    out.b = layout_of({k, evaluate_(form_.k.lhs)}, {m, evaluate_(form_.m.lhs)}, out.transposes_b);
     bool transposes_d = false;  // never: batched_matmul gives columns without gaps
     out.d = layout_of({n, evaluate_(form_.n.result)}, {m, evaluate_(form_.m.result)}, transposes_d);
     add_batches(out);

@@ -4,8 +4,8 @@
 namespace kiln::cuda {
 
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
-                     const std::shared_ptr<const Device>& device, bool tf32,
-                     const sdk::Host& host, api::Messages& messages) {
+                     const std::shared_ptr<const Device>& device, bool tf32, const sdk::Host& host,
+                     api::Messages& messages) {
   std::shared_ptr<const api::CublasLt> library;
   try {
     library = api::open_cublaslt(settings, messages);

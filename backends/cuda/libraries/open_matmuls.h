@@ -16,7 +16,7 @@ struct Matmuls {
 /// sdk::Failure if the library opens but cannot use the device. REQUIRES: a ScopedContext of the
 /// thread.
 Matmuls open_matmuls(const api::CublasLtSettings& settings,
-                     const std::shared_ptr<const Device>& device, bool tf32,
-                     const sdk::Host& host, api::Messages& messages);
+                     const std::shared_ptr<const Device>& device, bool tf32, const sdk::Host& host,
+                     api::Messages& messages);
 
 }  // namespace kiln::cuda

@@ -63,7 +63,7 @@ Where outermost_line(Where where) {
 
 /// The value of `member`. If it is unset, reads keras.json and sets all members that are unset.
 template <class T>
-T configured(std::optional<T> State::*member, Where where) {
+T configured(std::optional<T> State::* member, Where where) {
   State& s = state();
   {
     const std::lock_guard lock(state_mutex);
@@ -79,7 +79,7 @@ T configured(std::optional<T> State::*member, Where where) {
 }
 
 template <class T>
-void configure(std::optional<T> State::*member, const T& value) {
+void configure(std::optional<T> State::* member, const T& value) {
   const std::lock_guard lock(state_mutex);
   state().*member = value;
 }
@@ -215,9 +215,7 @@ std::uint64_t next_seed() {
   return (*state().generator)();
 }
 
-std::uint64_t next_call_counter() {
-  return state().calls.fetch_add(1, std::memory_order_relaxed);
-}
+std::uint64_t next_call_counter() { return state().calls.fetch_add(1, std::memory_order_relaxed); }
 
 std::string scoped_name(const std::string& name) {
   return name.empty() ? name : current_scope() + name;

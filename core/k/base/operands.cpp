@@ -45,9 +45,9 @@ void require_representable(const Operand& operand, DType dtype, const char* argu
   if (is_float(dtype)) return;
   if (operand.kind() == Operand::Kind::Float) {
     const std::string cast = *tensor == '\0' ? "" : text("cast(", tensor, ", \"float32\") or ");
-    Call::type_error(argument, text(argument, " ", operand.floating(),
-                                    " is floating point but the dtype is ", dtype, ": write ", cast,
-                                    "an integer"));
+    Call::type_error(argument,
+                     text(argument, " ", operand.floating(), " is floating point but the dtype is ",
+                          dtype, ": write ", cast, "an integer"));
   }
   const double number = operand.floating();
   if (dtype == DType::Bool) {
@@ -56,8 +56,8 @@ void require_representable(const Operand& operand, DType dtype, const char* argu
                                     " is not 0 or 1, as dtype bool requires"));
   }
   if (fits_integer(operand, dtype)) return;
-  Call::value_error(argument, text(argument, " ", number_text(operand),
-                                   " is outside the range of ", dtype));
+  Call::value_error(argument,
+                    text(argument, " ", number_text(operand), " is outside the range of ", dtype));
 }
 
 /// The line of the call that made x; unknown for an empty or a sparse tensor.
@@ -96,15 +96,15 @@ Value input_of(const Operand& operand, const char* argument) {
 Value float_of(const Operand& operand, const char* argument) {
   const Value value = input_of(operand, argument);
   if (is_float(value.dtype())) return value;
-  Call::type_error(argument, text(argument, " is not floating point (", argument, " ",
-                                  value.type(), ")"));
+  Call::type_error(argument,
+                   text(argument, " is not floating point (", argument, " ", value.type(), ")"));
 }
 
 Value number_of(const Operand& operand, const char* argument) {
   const Value value = input_of(operand, argument);
   if (value.dtype() != DType::Bool) return value;
-  Call::type_error(argument, text(argument, " is bool, not a number (", argument, " ",
-                                  value.type(), ")"));
+  Call::type_error(argument,
+                   text(argument, " is bool, not a number (", argument, " ", value.type(), ")"));
 }
 
 Dims broadcast_dims(const ir::Type& x, const ir::Type& y, const PairNames& names) {
@@ -122,9 +122,9 @@ Dims broadcast_dims(const ir::Type& x, const ir::Type& y, const PairNames& names
     }
     if (equal(dim, other) == ir::Ternary::No) {
       const auto axis = static_cast<std::int64_t>(i) - shorter.rank();
-      Call::value_error(names.y, text("shapes do not broadcast: sizes ", x_is_longer ? dim : other,
-                                      " and ", x_is_longer ? other : dim, " of axis ", axis, " ",
-                                      both(x, y, names)));
+      Call::value_error(names.y,
+                        text("shapes do not broadcast: sizes ", x_is_longer ? dim : other, " and ",
+                             x_is_longer ? other : dim, " of axis ", axis, " ", both(x, y, names)));
     }
     if (other.is_static()) dim = other;  // the static one of the two
   }

@@ -41,12 +41,11 @@ Tensor sparse_placeholder(const ir::Type& type, const std::string& name) {
   const std::string full = scoped_name(name);
   const Dim count = Dim::fresh((name.empty() ? std::string("sparse") : name) + ".count");
   const ir::Type extent{DType::Bool, {type.dims[0], type.dims[1], 0}};
-  return wrap_sparse(
-      {.indices = fresh_placeholder({DType::Int64, {count, 2}}, full + ".indices"),
-       .values = fresh_placeholder({type.dtype, {count}}, full + ".values"),
-       .dims = type.dims,
-       .extent = fresh_placeholder(extent, full + ".extent")},
-      name);
+  return wrap_sparse({.indices = fresh_placeholder({DType::Int64, {count, 2}}, full + ".indices"),
+                      .values = fresh_placeholder({type.dtype, {count}}, full + ".values"),
+                      .dims = type.dims,
+                      .extent = fresh_placeholder(extent, full + ".extent")},
+                     name);
 }
 
 Value sparse_dot(const SparseParts& x, const Value& y) {

@@ -87,8 +87,8 @@ ir::Type type_of(const Tensor& x) {
 }
 
 Tensor wrap(const ir::Value& value, std::string name) {
-  return Tensor(std::make_shared<const TensorImpl>(
-      TensorImpl{.content = value, .name = scoped_name(name)}));
+  return Tensor(
+      std::make_shared<const TensorImpl>(TensorImpl{.content = value, .name = scoped_name(name)}));
 }
 
 std::string Call::function() { return ir::current_origin().function; }
@@ -133,9 +133,7 @@ ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char
   return value_of(tensors[i], text(argument, "[", i, "]").c_str());
 }
 
-DType floatx_dtype() {
-  return *dtype_of_name(floatx());
-}
+DType floatx_dtype() { return *dtype_of_name(floatx()); }
 
 DType dtype_of(const DTypeArgument& argument, DType fallback) {
   if (!argument.is_set()) return fallback;

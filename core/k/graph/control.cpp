@@ -30,8 +30,7 @@ struct BranchNames {
 constexpr BranchNames kPhaseNames{"x", "alt"}, kTestPhaseNames{"alt", "x"};
 
 /// The value of a branch; numbers become constants of `dtype`.
-Value value_of_branch(const Branch& branch, DType dtype, const char* argument,
-                      const char* other) {
+Value value_of_branch(const Branch& branch, DType dtype, const char* argument, const char* other) {
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument, other);
   if (branch.is_empty()) Call::value_error(argument, text(argument, " is an empty function"));
   const Tensor result = [&] {
@@ -92,7 +91,7 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch, const Br
 Tensor make_cond(const Value& condition, const Branches& both) {
   const auto& [then_branch, else_branch] = both;
   const ir::BranchClosures closures = ir::close_branches({then_branch.value}, then_branch.trace,
-                                                       {else_branch.value}, else_branch.trace);
+                                                         {else_branch.value}, else_branch.trace);
   std::vector<Value> operands{condition};
   operands.insert(operands.end(), closures.captures.begin(), closures.captures.end());
   const ir::CondAttrs attrs{.then_branch = {closures.then_branch},
@@ -145,8 +144,7 @@ Tensor by_phase(const Branch& then_branch, const Branch& else_branch,
                 const OptionalOperand& training, Where where, const BranchNames& names) {
   const Operand phase = training.is_none() ? Operand(learning_phase(), where) : training.value();
   if (const auto fixed = static_value(phase)) {
-    return *fixed ? selected(then_branch, names.then_name)
-                  : selected(else_branch, names.else_name);
+    return *fixed ? selected(then_branch, names.then_name) : selected(else_branch, names.else_name);
   }
   return choose(phase, then_branch, else_branch, names, "training");
 }

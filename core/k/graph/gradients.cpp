@@ -66,8 +66,8 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
   }
   const ir::Value dy = ir::like(y, 1.0);
   const autodiff::Vjp result = autodiff::vjp({&y, 1}, {&dy, 1}, x);
-  const bool all_found = std::all_of(result.dx.begin(), result.dx.end(),
-                                     [](const ir::Value& dx) { return bool(dx); });
+  const bool all_found =
+      std::all_of(result.dx.begin(), result.dx.end(), [](const ir::Value& dx) { return bool(dx); });
   const auto order = all_found ? std::vector<const ir::Node*>() : ir::topological_order({&y, 1});
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < x.size(); ++i) {

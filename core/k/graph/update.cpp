@@ -62,9 +62,7 @@ UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
   const Call call("update", where);
   const ir::Value variable = variable_of(x, "x");
   const ir::Value value = value_of(new_x, variable.dtype(), "new_x", "");
-  const auto both = [&] {
-    return text("(x ", variable.type(), ", new_x ", value.type(), ")");
-  };
+  const auto both = [&] { return text("(x ", variable.type(), ", new_x ", value.type(), ")"); };
   if (new_x.is_tensor() && value.rank() != variable.rank()) {
     Call::value_error("new_x", text("new_x has rank ", value.rank(), " but the variable has rank ",
                                     variable.rank(), " ", both()));

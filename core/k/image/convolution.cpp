@@ -44,9 +44,9 @@ ConvArguments check_arguments(const Operand& x, const Operand& kernel, const Con
   require_rank(weights, static_cast<int>(spatial) + 2, kernel_name);
   for (std::size_t i = 0; i < spatial; ++i) {
     if (weights.dims()[i] != Dim(0)) continue;
-    Call::value_error(kernel_name, text("spatial axis ", i, " of ", kernel_name,
-                                        " has no elements (", kernel_name, " ", weights.type(),
-                                        ")"));
+    Call::value_error(kernel_name,
+                      text("spatial axis ", i, " of ", kernel_name, " has no elements (",
+                           kernel_name, " ", weights.type(), ")"));
   }
   args.x = channels_to_end(input, args.format);
   Dims smallest(weights.dims().size(), 0);
@@ -105,9 +105,8 @@ Value depthwise(ConvArguments args) {
   return forward(args, ir::reshape(kernel, dims), max(channels, 1));
 }
 
-Tensor separable(const Operand& x, const Operand& depthwise_kernel,
-                 const Operand& pointwise_kernel, const ConvOptions& options,
-                 std::size_t spatial) {
+Tensor separable(const Operand& x, const Operand& depthwise_kernel, const Operand& pointwise_kernel,
+                 const ConvOptions& options, std::size_t spatial) {
   ConvArguments args = check_arguments(x, depthwise_kernel, options, spatial, "depthwise_kernel");
   const auto [first, pointwise] =
       number_pair(depthwise_kernel, pointwise_kernel, {"depthwise_kernel", "pointwise_kernel"});
@@ -115,16 +114,15 @@ Tensor separable(const Operand& x, const Operand& depthwise_kernel,
   const Value middle = depthwise(args);
   for (std::size_t i = 0; i < spatial; ++i) {
     if (equal(pointwise.dims()[i], 1) != Ternary::No) continue;
-    Call::value_error("pointwise_kernel", text("spatial axis ", i, " of pointwise_kernel has ",
-                                               pointwise.dims()[i], " elements, not 1 (",
-                                               "pointwise_kernel ", pointwise.type(), ")"));
+    Call::value_error("pointwise_kernel",
+                      text("spatial axis ", i, " of pointwise_kernel has ", pointwise.dims()[i],
+                           " elements, not 1 (", "pointwise_kernel ", pointwise.type(), ")"));
   }
   const Dim& taken = pointwise.dims()[spatial];
   if (equal(middle.dims().back(), taken) == Ternary::No) {
-    Call::value_error("pointwise_kernel",
-                      text("the depthwise stage gives ", middle.dims().back(),
-                           " channels but pointwise_kernel takes ", taken,
-                           " (pointwise_kernel ", pointwise.type(), ")"));
+    Call::value_error("pointwise_kernel", text("the depthwise stage gives ", middle.dims().back(),
+                                               " channels but pointwise_kernel takes ", taken,
+                                               " (pointwise_kernel ", pointwise.type(), ")"));
   }
   args.x = middle;
   args.strides.assign(spatial, 1);
@@ -153,8 +151,8 @@ Dims output_dims(const Shape& shape, const ConvArguments& args, const Dim& filte
     if (none[1]) dims[channels] = filters;
   }
   if (dims.size() != rank) {
-    Call::value_error("output_shape", text("output_shape has ", dims.size(), " entries, not ",
-                                           rank, " (x ", args.x.type(), ")"));
+    Call::value_error("output_shape", text("output_shape has ", dims.size(), " entries, not ", rank,
+                                           " (x ", args.x.type(), ")"));
   }
   const Dim given = dims[channels];
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(channels));
@@ -170,10 +168,9 @@ Dims require_source(const ConvArguments& args, const Dims& dims, const Sliding& 
   expected.push_back(args.x.dims().back());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (equal(expected[i], args.x.dims()[i]) != Ternary::No) continue;
-    Call::value_error("output_shape",
-                      text("output_shape ", to_string(dims), " convolves to ",
-                           to_string(expected), ", not to the dims of x ",
-                           to_string(args.x.dims()), " (channels last)"));
+    Call::value_error("output_shape", text("output_shape ", to_string(dims), " convolves to ",
+                                           to_string(expected), ", not to the dims of x ",
+                                           to_string(args.x.dims()), " (channels last)"));
   }
   return expected;
 }
@@ -185,17 +182,17 @@ Tensor transposed(const Operand& x, const Operand& kernel, const Shape& output_s
   require_channels(args.x, channels, args.kernel, "kernel");
   const Dims dims = output_dims(output_shape, args, filters);
   if (equal(dims.back(), filters) == Ternary::No) {
-    Call::value_error("output_shape", text("output_shape has ", dims.back(),
-                                           " channels but kernel gives ", filters, " (kernel ",
-                                           args.kernel.type(), ")"));
+    Call::value_error("output_shape",
+                      text("output_shape has ", dims.back(), " channels but kernel gives ", filters,
+                           " (kernel ", args.kernel.type(), ")"));
   }
   const Value result = ir::full(args.x.dtype(), dims, 0);  // only its dims are used
   const Sliding sliding = sliding_of(result, first_dims(args.kernel, spatial), args.strides,
                                      args.dilations, args.padding, "output_shape");
   const Value source = ir::with_dims(args.x, require_source(args, dims, sliding));
   Dims sizes(dims.begin() + 1, dims.end() - 1);
-  const Value y = ir::make(Op::Conv, attrs_of(args, ConvRole::Input, sliding, sizes, 1),
-                           {args.kernel, source});
+  const Value y =
+      ir::make(Op::Conv, attrs_of(args, ConvRole::Input, sliding, sizes, 1), {args.kernel, source});
   return wrap(channels_from_end(ir::with_dims(y, dims), args.format));
 }
 
@@ -319,11 +316,10 @@ Tensor conv2d_transpose(const Operand& x, const Operand& kernel, const Shape& ou
 Tensor conv3d_transpose(const Operand& x, const Operand& kernel, const Shape& output_shape,
                         const Conv3dTransposeOptions& options) try {
   const Call call("conv3d_transpose", where_of(x, kernel));
-  return transposed(x, kernel, output_shape,
-                    {.strides = options.strides,
-                     .padding = options.padding,
-                     .data_format = options.data_format},
-                    3);
+  return transposed(
+      x, kernel, output_shape,
+      {.strides = options.strides, .padding = options.padding, .data_format = options.data_format},
+      3);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("conv3d_transpose", where_of(x, kernel));
 }

@@ -41,12 +41,11 @@ Value windows_of(const Pool& pool, const Value& padding) {
   Dims low(n + 2, 0), high = low;
   std::copy(pool.sliding.low.begin(), pool.sliding.low.end(), low.begin() + 1);
   std::copy(pool.sliding.high.begin(), pool.sliding.high.end(), high.begin() + 1);
-  return ir::window(ir::pad(pool.x, padding, low, high),
-                    {.axes = counting(1, n),
-                     .counts = pool.sliding.positions,
-                     .sizes = pool.windows,
-                     .strides = pool.strides,
-                     .dilations = Ints(n, 1)});
+  return ir::window(ir::pad(pool.x, padding, low, high), {.axes = counting(1, n),
+                                                          .counts = pool.sliding.positions,
+                                                          .sizes = pool.windows,
+                                                          .strides = pool.strides,
+                                                          .dilations = Ints(n, 1)});
 }
 
 /// The number of elements of x, without padding, in each window along spatial axis i, with `dims`.
@@ -95,8 +94,8 @@ Value average(const Pool& pool) {
 Value maximum(const Pool& pool) {
   const std::size_t n = pool.windows.size();
   const Value low = lowest(pool.x.dtype());
-  const Value y = ir::reduce_max(windows_of(pool, low),
-                                 counting(static_cast<std::int64_t>(n) + 2, n));
+  const Value y =
+      ir::reduce_max(windows_of(pool, low), counting(static_cast<std::int64_t>(n) + 2, n));
   const ElementCounts counts = element_counts(pool, y.dims());
   if (!counts.padded || !is_float(y.dtype())) return y;
   double size = 1;
@@ -111,8 +110,8 @@ Tensor pooled(const Operand& operand, const Steps& pool_size, const PoolOptions&
   const DataFormat format = data_format_of(options.data_format);
   const Padding padding = padding_of(options.padding);
   if (options.pool_mode != "max" && options.pool_mode != "avg") {
-    Call::value_error("pool_mode", text("pool_mode '", options.pool_mode,
-                                        "' is neither 'max' nor 'avg'"));
+    Call::value_error("pool_mode",
+                      text("pool_mode '", options.pool_mode, "' is neither 'max' nor 'avg'"));
   }
   const bool is_max = options.pool_mode == "max";
   const Ints sizes = steps_of(pool_size, spatial, "pool_size");
@@ -165,9 +164,9 @@ Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& opt
   }
   const bool is_full = added.rank() == value.rank() - 1;
   if (!is_full && added.rank() != 1) {
-    Call::value_error("bias", text("bias has rank ", added.rank(), ", neither 1 nor ",
-                                   value.rank() - 1, " (x ", value.type(), ", bias ",
-                                   added.type(), ")"));
+    Call::value_error(
+        "bias", text("bias has rank ", added.rank(), ", neither 1 nor ", value.rank() - 1, " (x ",
+                     value.type(), ", bias ", added.type(), ")"));
   }
   Dims dims(value.dims().size(), 1);
   const std::size_t channels = format == DataFormat::ChannelsFirst ? 1 : dims.size() - 1;
@@ -179,9 +178,9 @@ Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& opt
   for (std::size_t i = 1; i < dims.size(); ++i) {
     const bool stretched = !is_full && i != channels;
     if (stretched || equal(dims[i], value.dims()[i]) != ir::Ternary::No) continue;
-    Call::value_error("bias", text("axis ", i, " of x has size ", value.dims()[i],
-                                   " but the bias gives ", dims[i], " (x ", value.type(),
-                                   ", bias ", added.type(), ")"));
+    Call::value_error("bias",
+                      text("axis ", i, " of x has size ", value.dims()[i], " but the bias gives ",
+                           dims[i], " (x ", value.type(), ", bias ", added.type(), ")"));
   }
   // Each dim is the static one of the two, if there is one: x itself is never stretched.
   Dims sum = value.dims(), bias_dims = dims;

@@ -46,8 +46,8 @@ Tensor relu(const Operand& x, const ReluOptions& options) try {
   const Value value = number_of(x);
   const Value threshold = option(options.threshold, value, "threshold");
   // At a threshold of 0 both parts agree, and the gradient is that of the lower one.
-  const Value below = options.threshold == 0 ? ir::less_equal_to(value, threshold)
-                                             : ir::less(value, threshold);
+  const Value below =
+      options.threshold == 0 ? ir::less_equal_to(value, threshold) : ir::less(value, threshold);
   return wrap(ir::select(below, sloped(value, options), bounded(value, options)));
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("relu", x.where());

@@ -44,9 +44,9 @@ Tensor minmax(const char* function, Op op, const Operand& x, const Operand& y) t
 Value bool_of(const Operand& operand, const char* argument) {
   const Value value = value_of(operand, DType::Bool, argument);
   if (value.dtype() == DType::Bool) return value;
-  Call::type_error(argument, text(argument, " is not bool; not_equal(", argument,
-                                  ", 0) tells where it is not 0 (", argument, " ", value.type(),
-                                  ")"));
+  Call::type_error(argument,
+                   text(argument, " is not bool; not_equal(", argument,
+                        ", 0) tells where it is not 0 (", argument, " ", value.type(), ")"));
 }
 
 std::pair<Value, Value> broadcast_bools(const Operand& x, const Operand& y) {

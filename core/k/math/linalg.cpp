@@ -21,8 +21,7 @@ std::string both(const Value& x, const Value& y) {
 
 /// Throws ValueError if the sizes of two axes are known to differ.
 void require_equal_sizes(const Value& x, int x_axis, const Value& y, int y_axis) {
-  const Dim &a = x.dims()[at(x_axis)],
-            &b = y.dims()[at(y_axis)];
+  const Dim &a = x.dims()[at(x_axis)], &b = y.dims()[at(y_axis)];
   if (equal(a, b) != ir::Ternary::No) return;
   Call::value_error("y", text("axis ", x_axis, " of x has size ", a, " but axis ", y_axis,
                               " of y has size ", b, " ", both(x, y)));
@@ -63,20 +62,20 @@ AxisPair contracted_axes(const Value& x, const Value& y, const Axes& axes) {
   const AxisPair pair{axis_of(given.front(), x.rank(), "axes"),
                       axis_of(given.back(), y.rank(), "axes")};
   if (pair.x != 0 && pair.y != 0) return pair;
-  Call::value_error("axes", text("axes (", join_text(given), ") name the batch axis 0 ",
-                                 both(x, y)));
+  Call::value_error("axes",
+                    text("axes (", join_text(given), ") name the batch axis 0 ", both(x, y)));
 }
 
 Value dot_of_sparse(const SparseParts& x, const Operand& y) {
   const Value right = value_of(y, x.type().dtype, "y");
   const std::string types = text("(x sparse ", x.type(), ", y ", right.type(), ")");
   if (right.dtype() != x.type().dtype) {
-    Call::type_error("y", text("x has dtype ", x.type().dtype, " but y has dtype ", right.dtype(),
-                               " ", types));
+    Call::type_error(
+        "y", text("x has dtype ", x.type().dtype, " but y has dtype ", right.dtype(), " ", types));
   }
   if (right.rank() != 1 && right.rank() != 2) {
-    Call::value_error("y", text("y has rank ", right.rank(),
-                                ", not 1 or 2, as a sparse x requires ", types));
+    Call::value_error(
+        "y", text("y has rank ", right.rank(), ", not 1 or 2, as a sparse x requires ", types));
   }
   if (equal(x.dims[1], right.dims()[0]) == ir::Ternary::No) {
     Call::value_error("y", text("axis 1 of x has size ", x.dims[1], " but axis 0 of y has size ",
@@ -114,8 +113,8 @@ Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& opti
   const Call call("batch_dot", where_of(x, y));
   const auto [a, b] = number_pair(x, y);
   if (a.rank() < 2 || b.rank() < 2) {
-    Call::value_error(a.rank() < 2 ? "x" : "y", text("operands need a rank of 2 or more ",
-                                                     both(a, b)));
+    Call::value_error(a.rank() < 2 ? "x" : "y",
+                      text("operands need a rank of 2 or more ", both(a, b)));
   }
   const AxisPair axes = contracted_axes(a, b, options.axes);
   require_equal_sizes(a, 0, b, 0);
@@ -144,10 +143,10 @@ Tensor transpose(const Operand& x) try {
 Tensor gather(const Operand& reference, const Operand& indices) try {
   const Call call("gather", where_of(reference, indices));
   const Value entries = input_of(reference, "reference");
-  const bool is_number = indices.kind() == Operand::Kind::Integer ||
-                         indices.kind() == Operand::Kind::Unsigned;
-  const Value index = is_number ? value_of(indices, DType::Int64, "indices", "")
-                                : input_of(indices, "indices");
+  const bool is_number =
+      indices.kind() == Operand::Kind::Integer || indices.kind() == Operand::Kind::Unsigned;
+  const Value index =
+      is_number ? value_of(indices, DType::Int64, "indices", "") : input_of(indices, "indices");
   if (entries.rank() == 0) {
     Call::value_error("reference", text("reference is a scalar (reference ", entries.type(), ")"));
   }

@@ -42,8 +42,8 @@ Value without_unweighted_infinities(const Value& x, const Value& weight) {
 
 void require_equal_shapes(const Value& target, const Value& output) {
   if (equal(target.dims(), output.dims()) != ir::Ternary::No) return;
-  Call::value_error("target", text("target and output have different shapes ",
-                                   both(target, output)));
+  Call::value_error("target",
+                    text("target and output have different shapes ", both(target, output)));
 }
 
 /// Moves an axis to the end.

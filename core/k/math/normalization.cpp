@@ -38,9 +38,8 @@ Value part_of(const Operand& operand, const Value& x, const char* argument) {
 Value along(const Value& vector, const Value& x, int axis, const char* argument) {
   const ir::Dim& size = x.dims()[static_cast<std::size_t>(axis)];
   if (equal(vector.dims()[0], size) == ir::Ternary::No && !vector.dims()[0].is_one()) {
-    Call::value_error(argument, text(argument, " has ", vector.dims()[0],
-                                     " elements but axis ", axis, " of x has ", size, " ",
-                                     both(x, vector, argument)));
+    Call::value_error(argument, text(argument, " has ", vector.dims()[0], " elements but axis ",
+                                     axis, " of x has ", size, " ", both(x, vector, argument)));
   }
   Dims dims(x.dims().size(), 1);
   dims[static_cast<std::size_t>(axis)] = vector.dims()[0];
@@ -53,8 +52,8 @@ Value broadcastable(const Operand& operand, const Value& x, int axis, const char
   if (part.rank() == 1 && x.rank() > 0) return along(part, x, axis, argument);
   const Dims dims = broadcast_dims(x.type(), part.type(), {"x", argument});
   if (equal(dims, x.dims()) == ir::Ternary::No) {
-    Call::value_error(argument, text(argument, " does not broadcast to x ",
-                                     both(x, part, argument)));
+    Call::value_error(argument,
+                      text(argument, " does not broadcast to x ", both(x, part, argument)));
   }
   return part;
 }
@@ -91,15 +90,17 @@ Value normalized(const Value& x, const Parts& parts, double epsilon) {
 }
 
 /// gamma or beta, reshaped to broadcast along the axes of x that are not reduced.
-Value over_kept(const OptionalOperand& operand, const Value& x, const Value& mean,
-                const Dims& kept, const char* argument) {
+Value over_kept(const OptionalOperand& operand, const Value& x, const Value& mean, const Dims& kept,
+                const char* argument) {
   if (operand.is_none()) return {};
   const Value part = part_of(operand.value(), x, argument);
   if (!operand.value().is_tensor()) return part;
   const ir::Dim have = product(part.dims()), need = product(mean.dims());
   if (equal(have, need) == ir::Ternary::No) {
-    Call::value_error(argument, text(argument, " has ", have, " elements but the axes that are "
-                                     "kept have ", need, " ", both(x, part, argument)));
+    Call::value_error(argument, text(argument, " has ", have,
+                                     " elements but the axes that are "
+                                     "kept have ",
+                                     need, " ", both(x, part, argument)));
   }
   return ir::reshape(part, kept);
 }
@@ -126,8 +127,7 @@ Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand&
 }
 
 NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOperand& gamma,
-                                            const OptionalOperand& beta,
-                                            const Axes& reduction_axes,
+                                            const OptionalOperand& beta, const Axes& reduction_axes,
                                             const NormalizeBatchOptions& options) try {
   const Call call("normalize_batch_in_training", x.where());
   require_epsilon(options.epsilon);
@@ -141,9 +141,7 @@ NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOper
                     .beta = over_kept(beta, original, mean, kept, "beta"),
                     .gamma = over_kept(gamma, original, mean, kept, "gamma")};
   const Value normed = normalized(value, parts, options.epsilon);
-  const auto narrow = [&](const Value& result) {
-    return wrap(ir::cast(result, original.dtype()));
-  };
+  const auto narrow = [&](const Value& result) { return wrap(ir::cast(result, original.dtype())); };
   return {narrow(normed), narrow(mean), narrow(var)};
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("normalize_batch_in_training", x.where());

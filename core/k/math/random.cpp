@@ -50,8 +50,8 @@ void require_finite(const char* argument, double value) {
 void require_normal(const RandomNormalOptions& options) {
   require_finite("mean", options.mean);
   if (!std::isfinite(options.stddev) || options.stddev < 0) {
-    Call::value_error("stddev", text("stddev ", options.stddev,
-                                     " is not a finite number of at least 0"));
+    Call::value_error("stddev",
+                      text("stddev ", options.stddev, " is not a finite number of at least 0"));
   }
 }
 
@@ -67,8 +67,8 @@ void require_interval(double minval, double maxval, DType dtype) {
     Call::value_error(argument, text(argument, " ", bound, " is not finite in ", dtype));
   }
   if (!ir::is_finite_in(wide(dtype), maxval - minval)) {
-    Call::value_error("maxval", text("maxval ", maxval, " - minval ", minval,
-                                     " is not finite in ", wide(dtype)));
+    Call::value_error(
+        "maxval", text("maxval ", maxval, " - minval ", minval, " is not finite in ", wide(dtype)));
   }
   if (minval > maxval) {
     Call::value_error("minval", text("minval ", minval, " is greater than maxval ", maxval));
@@ -137,8 +137,7 @@ Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, W
   const Value u = Draws(options.seed).uniform(dtype, dims);
   if (options.minval == 0 && options.maxval == 1) return wrap(u);
   const double length = options.maxval - options.minval;
-  const Value scaled =
-      ir::cast(ir::cast(u, wide(dtype)) * length + options.minval, dtype);
+  const Value scaled = ir::cast(ir::cast(u, wide(dtype)) * length + options.minval, dtype);
   if (!(options.minval < options.maxval)) return wrap(scaled);
   // Rounding can give maxval: such a draw becomes minval, so that the interval is half open.
   const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));

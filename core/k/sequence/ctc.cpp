@@ -65,8 +65,8 @@ Value integers_of(const Operand& operand, int rank, const char* argument) {
 Value lengths_of(const Operand& operand, const char* argument) {
   const Value x = value_of(operand, DType::Int64, argument);
   if (x.dtype() == DType::Bool) {
-    Call::type_error(argument, text(argument, " is bool, not a number (", argument, " ", x.type(),
-                                    ")"));
+    Call::type_error(argument,
+                     text(argument, " is bool, not a number (", argument, " ", x.type(), ")"));
   }
   return x;
 }
@@ -91,8 +91,8 @@ namespace {
 Value length_vector(const Operand& operand, const char* argument) {
   const Value x = lengths_of(operand, argument);
   if (x.rank() == 1) return x;
-  Call::value_error(argument, text(argument, " has rank ", x.rank(), ", not 1 (", argument, " ",
-                                   x.type(), ")"));
+  Call::value_error(
+      argument, text(argument, " has rank ", x.rank(), ", not 1 (", argument, " ", x.type(), ")"));
 }
 
 Value exp(const Value& x) { return ir::unary(Op::Exp, x); }
@@ -234,10 +234,10 @@ void require_existing_paths(std::int64_t paths, const Value& y_pred) {
   const std::int64_t count =
       count_sequences(steps.is_static() ? steps.value() : 1, classes.value() - 1);
   if (paths <= count) return;
-  Call::value_error("top_paths", text("top_paths ", paths, " exceeds the ",
-                                      counted(static_cast<std::size_t>(count),
-                                              "possible label sequence"),
-                                      " (y_pred ", y_pred.type(), ")"));
+  Call::value_error("top_paths",
+                    text("top_paths ", paths, " exceeds the ",
+                         counted(static_cast<std::size_t>(count), "possible label sequence"),
+                         " (y_pred ", y_pred.type(), ")"));
 }
 
 void require_paths(const CtcDecodeOptions& options) {
@@ -309,11 +309,10 @@ Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_len
   const Dim own = Dim::fresh("ctc_label_dense_to_sparse.count");
   const Dims row{dense.dims()[0]};
   SparseParts parts;
-  parts.indices =
-      data_dependent_call(
-          "ctc_label_indices", "", {{DType::Int64, {own, 2}}},
-          {ir::dim_size(dense.dims()[1]), ir::with_dims(truncated_lengths(lengths), row)})
-          .front();
+  parts.indices = data_dependent_call("ctc_label_indices", "", {{DType::Int64, {own, 2}}},
+                                      {ir::dim_size(dense.dims()[1]),
+                                       ir::with_dims(truncated_lengths(lengths), row)})
+                      .front();
   const Dim count = parts.indices.dims()[0];
   parts.dims = dense.dims();
   const Value i = ir::reshape(ir::slice_axis(parts.indices, 1, 0, 1), {count});

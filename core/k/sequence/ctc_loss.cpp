@@ -103,8 +103,8 @@ class BatchCost {
   void read_labels(const Value& labels) {
     const Dims dims = labels.dims();
     const Value known = ir::less(positions(dims, 1), ir::broadcast_over(count_, dims, {1}));
-    const Value checked = within(ir::select(known, labels, zeros(dims)), classes_ - 1,
-                                 "ctc_batch_cost.y_true");
+    const Value checked =
+        within(ir::select(known, labels, zeros(dims)), classes_ - 1, "ctc_batch_cost.y_true");
     const Value blank = ir::broadcast_to(ir::dim_size(classes_ - 1), {samples_, longest_, 1});
     const Value pairs = ir::concat({blank, ir::reshape(checked, {samples_, longest_, 1})}, 2);
     const Value last = ir::broadcast_to(ir::dim_size(classes_ - 1), {samples_, 1});

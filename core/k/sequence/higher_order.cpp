@@ -43,8 +43,8 @@ Value called(const F& fn, ir::Trace& trace, const Value& step, const Arguments&.
 Value fitted(const Value& result, const ir::Type& type) {
   const bool fits = equal(result.dims(), type.dims) != ir::Ternary::No;
   if (fits && result.dtype() == type.dtype) return ir::with_dims(result, type.dims);
-  Call::value_error("fn", text("fn returns ", result.type(), " but got ", type,
-                               " as the accumulated value"));
+  Call::value_error(
+      "fn", text("fn returns ", result.type(), " but got ", type, " as the accumulated value"));
 }
 
 /// The initial value of a fold, and the elements to accumulate.
@@ -58,16 +58,16 @@ FoldStart fold_start(const Value& x, const OptionalOperand& initializer, bool fr
   }
   const Dim& size = x.dims()[0];
   if (less_equal(1, size) == ir::Ternary::No) {
-    Call::value_error("elems", text("elems is empty and no initializer is given (elems ",
-                                    x.type(), ")"));
+    Call::value_error("elems",
+                      text("elems is empty and no initializer is given (elems ", x.type(), ")"));
   }
   const Dim start = from_right ? size - 1 : Dim(0);
   Dims smallest(x.dims().size(), Dim(0));
   smallest[0] = 1;
   const Value nonempty = ir::fits(x, smallest);  // guarded if the size is symbolic
   const Value first = ir::slice_axis(nonempty, 0, start, start + 1);
-  const Value rest = from_right ? ir::slice_axis(nonempty, 0, 0, start)
-                                : ir::slice_axis(nonempty, 0, 1, size);
+  const Value rest =
+      from_right ? ir::slice_axis(nonempty, 0, 0, start) : ir::slice_axis(nonempty, 0, 1, size);
   return {ir::reshape(first, element_type(x).dims), rest};
 }
 
@@ -78,8 +78,8 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
   const ir::LambdaBuilder builder({{DType::Int64, {}}, initial.type(), element_type(x)});
   const auto& parameters = builder.parameters();
   ir::Trace trace;
-  const Value result = fitted(
-      called(fn, trace, parameters[0], parameters[1], parameters[2]), initial.type());
+  const Value result =
+      fitted(called(fn, trace, parameters[0], parameters[1], parameters[2]), initial.type());
   const std::vector<Value> results{result};
   const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
   const ir::NodeRef scan = ir::make_scan(traced, {initial}, {rest}, rest.dims()[0], from_right);

@@ -37,9 +37,8 @@ MaskedSteps::MaskedSteps(const Value& mask, bool go_backwards) : mask_(mask) {
   // The number of a step is position * samples + sample; positions count in iteration order.
   const ir::Type type{DType::Int64, mask.dims()};
   const Value time_of_step = ir::iota(type, 0);
-  const Value position = go_backwards
-                             ? filled(ir::dim_size(time - 1), mask.dims()) - time_of_step
-                             : time_of_step;
+  const Value position =
+      go_backwards ? filled(ir::dim_size(time - 1), mask.dims()) - time_of_step : time_of_step;
   const Value numbers = position * filled(ir::dim_size(samples), mask.dims()) + ir::iota(type, 1);
   const Value unmasked = ir::select(mask, numbers, filled(end, mask.dims()));
   const Value own = ir::reduce(ir::Op::Min, unmasked, {0});
@@ -62,11 +61,10 @@ Value MaskedSteps::inputs(const Value& x) const {
   Dims flat(x.dims().begin() + 1, x.dims().end()), picked = x.dims();
   flat[0] = time * samples;
   picked[0] = one;
-  const Value rows =
-      ir::gather(ir::reshape(x, flat), ir::slice_axis(row_, 0, 0, one * samples));
+  const Value rows = ir::gather(ir::reshape(x, flat), ir::slice_axis(row_, 0, 0, one * samples));
   const Value row = ir::reduce_max(ir::reshape(rows, picked), {0});
-  const Value stand_in = ir::select(filled(exists_, x.dims()), ir::broadcast_to(row, x.dims()),
-                                    float_or_zero(x));
+  const Value stand_in =
+      ir::select(filled(exists_, x.dims()), ir::broadcast_to(row, x.dims()), float_or_zero(x));
   return ir::select(ir::broadcast(mask_, x.dims(), {0, 1}), x, ir::stop_gradient(stand_in));
 }
 

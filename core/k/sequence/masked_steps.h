@@ -31,11 +31,11 @@ class MaskedSteps {
   /// Row b becomes row sample_[b].
   ir::Value chosen_rows(const ir::Value& x) const;
 
-  ir::Value mask_;     // (time, samples)
-  ir::Value row_;      // (samples): time * samples + sample of each stand-in
-  ir::Value sample_;   // (samples): the sample of each stand-in
+  ir::Value mask_;  // (time, samples)
+  ir::Value row_;  // (samples): time * samples + sample of each stand-in
+  ir::Value sample_;  // (samples): the sample of each stand-in
   ir::Value has_own_;  // bool (samples): whether the sample has an unmasked step
-  ir::Value exists_;   // bool: whether any sample has one
+  ir::Value exists_;  // bool: whether any sample has one
 };
 
 }  // namespace kiln

@@ -70,8 +70,8 @@ class Rnn {
     const Dims expected{x.dims()[0], x.dims()[1]};
     for (int axis = 0; axis < 2; ++axis) {
       if (equal(mask.dims()[axis], expected[axis]) == ir::Ternary::No) {
-        Call::value_error("mask", text("mask does not fit inputs (mask ", mask.type(),
-                                       ", inputs ", x.type(), ")"));
+        Call::value_error("mask", text("mask does not fit inputs (mask ", mask.type(), ", inputs ",
+                                       x.type(), ")"));
       }
     }
     // Guards require symbolic dims to equal those of inputs.
@@ -113,8 +113,8 @@ class Rnn {
     std::vector<Tensor> arguments;
     for (std::size_t i = 0; i < states.size(); ++i) {
       const Value& state = states[i];
-      arguments.push_back(wrap(
-          mask ? ir::select(broadcast_mask(mask, state), state, substitutes_[i]) : state));
+      arguments.push_back(
+          wrap(mask ? ir::select(broadcast_mask(mask, state), state, substitutes_[i]) : state));
     }
     arguments.insert(arguments.end(), constants_.begin(), constants_.end());
     return arguments;
@@ -178,17 +178,17 @@ class Rnn {
 
   void require_samples(const Value& x, const std::string& what) const {
     if (x.rank() > 0 && equal(x.dims()[0], samples_) != ir::Ternary::No) return;
-    Call::value_error("mask", text(what, " has no axis 0 of ", samples_,
-                                   " samples for the mask (", what, " ", x.type(), ", mask ",
-                                   value_of(options_.mask, "mask").type(), ")"));
+    Call::value_error(
+        "mask", text(what, " has no axis 0 of ", samples_, " samples for the mask (", what, " ",
+                     x.type(), ", mask ", value_of(options_.mask, "mask").type(), ")"));
   }
 
   /// Throws ValueError unless an unrolled step's output has the type of the one before.
   static void require_same_output(const Value& now, const Value& before) {
     const bool fits = equal(now.dims(), before.dims()) != ir::Ternary::No;
     if (fits && now.dtype() == before.dtype()) return;
-    Call::value_error("step_function", text("the step returns output ", now.type(),
-                                            " but gave ", before.type(), " the step before"));
+    Call::value_error("step_function", text("the step returns output ", now.type(), " but gave ",
+                                            before.type(), " the step before"));
   }
 
   static Value fitted_state(const Value& state, const Value& old, std::size_t i) {
@@ -218,7 +218,8 @@ class Rnn {
   RnnResult unrolled() {
     if (!length_.is_static()) {
       Call::value_error("unroll", text("unrolling needs a known number of steps; give "
-                                       "input_length (inputs has ", length_, " steps)"));
+                                       "input_length (inputs has ",
+                                       length_, " steps)"));
     }
     const std::int64_t length = length_.value();
     if (length == 0) return scanned();
@@ -303,8 +304,7 @@ class Rnn {
     carry.push_back(ir::zeros_like(step.output));
     if (mask_) xs.push_back(mask_);
     const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace_};
-    const ir::NodeRef scan =
-        ir::make_scan(traced, carry, xs, length_, options_.go_backwards);
+    const ir::NodeRef scan = ir::make_scan(traced, carry, xs, length_, options_.go_backwards);
     std::vector<Value> states;
     for (std::uint32_t i = 0; i < initial_.size(); ++i) states.push_back({scan, i});
     const auto last = static_cast<std::uint32_t>(initial_.size());
@@ -324,7 +324,7 @@ class Rnn {
   Dim samples_, length_;
   Value x_, mask_;  // time-major
   std::vector<Value> initial_, substitutes_;  // states; those of masked samples, (samples, ..)
-  std::optional<MaskedSteps> masked_steps_;   // with a mask
+  std::optional<MaskedSteps> masked_steps_;  // with a mask
   std::vector<Tensor> constants_;
   ir::Trace trace_;  // of the step function
 };
@@ -333,7 +333,7 @@ class Rnn {
 
 RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
               const std::vector<Tensor>& initial_states, const RnnOptions& options,
-               Where where) try {
+              Where where) try {
   const Call call("rnn", where);
   return Rnn(step_function, inputs, initial_states, options).run();
 } catch (const std::bad_alloc&) {

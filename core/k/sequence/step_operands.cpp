@@ -55,47 +55,39 @@ int axis_of_operand(const Node& node, std::size_t operand, int axis) {
     case Op::Identity:
     case Op::StopGradient:
     case Op::ScaleGradient:
-    case Op::Require:
-      return axis;
+    case Op::Require: return axis;
     case Op::Sum:
     case Op::Prod:
     case Op::Max:
     case Op::Min:
-    case Op::Variance:
-      return axis_before_reduction(node.as<ir::AxesAttrs>().axes, axis);
-    case Op::ArgMax:
-      return axis_before_reduction({node.as<ir::AxisAttrs>().axis}, axis);
+    case Op::Variance: return axis_before_reduction(node.as<ir::AxesAttrs>().axes, axis);
+    case Op::ArgMax: return axis_before_reduction({node.as<ir::AxisAttrs>().axis}, axis);
     case Op::CumSum:
     case Op::CumProd:
     case Op::Concat:
     case Op::Softmax:
-    case Op::LogSoftmax:
-      return node.as<ir::AxisAttrs>().axis == axis ? kNoAxis : axis;
+    case Op::LogSoftmax: return node.as<ir::AxisAttrs>().axis == axis ? kNoAxis : axis;
     case Op::Reverse:
       return position_in(node.as<ir::AxesAttrs>().axes, axis) == kNoAxis ? axis : kNoAxis;
-    case Op::Permute:
-      return static_cast<int>(node.as<ir::AxesAttrs>().axes[at]);
+    case Op::Permute: return static_cast<int>(node.as<ir::AxesAttrs>().axes[at]);
     case Op::Reshape: {
       const bool keeps_rows = axis == 0 && x.rank() > 0 &&
                               equal(x.dims()[0], node.types[0].dims[0]) == ir::Ternary::Yes;
       return keeps_rows ? 0 : kNoAxis;
     }
-    case Op::Broadcast:
-      return axis_of_broadcast(node, axis);
+    case Op::Broadcast: return axis_of_broadcast(node, axis);
     case Op::Slice: {
       const auto& attrs = node.as<ir::SliceAttrs>();
-      const bool is_whole = attrs.start[at] == ir::Dim(0) && attrs.limit[at] == x.dims()[at] &&
-                            attrs.step[at] == 1;
+      const bool is_whole =
+          attrs.start[at] == ir::Dim(0) && attrs.limit[at] == x.dims()[at] && attrs.step[at] == 1;
       return is_whole ? axis : kNoAxis;
     }
-    case Op::Gather:
-      return axis_of_gathered(node, operand, axis);
+    case Op::Gather: return axis_of_gathered(node, operand, axis);
     case Op::Dot: {
       const auto& attrs = node.as<ir::DotAttrs>();
       return position_in(operand == 0 ? attrs.lhs : attrs.rhs, attrs.result[at]);
     }
-    default:
-      return ir::def(node).lowering == ir::Lowering::Elementwise ? axis : kNoAxis;
+    default: return ir::def(node).lowering == ir::Lowering::Elementwise ? axis : kNoAxis;
   }
 }
 

@@ -71,8 +71,8 @@ void require_integral(const Range& range, const std::string& reason) {
 /// max(ceil((stop - start) / step), 0). REQUIRES: all bounds are dims.
 Dim integral_length(const Range& range) {
   const std::int64_t step = range.step.dim()->value();
-  const Dim span = step > 0 ? *range.stop.dim() - *range.start.dim()
-                            : *range.start.dim() - *range.stop.dim();
+  const Dim span =
+      step > 0 ? *range.stop.dim() - *range.start.dim() : *range.start.dim() - *range.stop.dim();
   return max(ceil_div(span, step > 0 ? Dim(step) : -Dim(step)), 0);
 }
 
@@ -80,9 +80,9 @@ Dim fractional_length(const Range& range) {
   const double length =
       std::ceil((range.stop.number() - range.start.number()) / range.step.number());
   if (!(length < 0x1p63)) {
-    Call::value_error("stop", text(range.start.number(), " to ", range.stop.number(),
-                                   " in steps of ", range.step.number(),
-                                   " are 2^63 elements or more"));
+    Call::value_error("stop",
+                      text(range.start.number(), " to ", range.stop.number(), " in steps of ",
+                           range.step.number(), " are 2^63 elements or more"));
   }
   return static_cast<std::int64_t>(std::max(0.0, length));
 }
@@ -94,7 +94,8 @@ void require_in_range(const Range& range, const Dim& length, DType dtype) {
   const Dim first = *range.start.dim(), last = first + (length - 1) * *range.step.dim();
   for (const Dim& element : {first, last}) {
     if (less_equal(INT32_MIN, element) == ir::Ternary::Yes &&
-        less_equal(element, INT32_MAX) == ir::Ternary::Yes) continue;
+        less_equal(element, INT32_MAX) == ir::Ternary::Yes)
+      continue;
     Call::value_error("dtype", text("element ", element, " is outside the range of int32"));
   }
 }
@@ -128,8 +129,8 @@ Tensor make_arange(const Operand& start, const Operand& stop, double step,
   const DType dtype = dtype_of(options.dtype, DType::Int32);
   if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
       dtype != DType::Float64) {
-    Call::type_error("dtype", text("dtype ", dtype,
-                                   " is not one of int32, int64, float32, float64"));
+    Call::type_error("dtype",
+                     text("dtype ", dtype, " is not one of int32, int64, float32, float64"));
   }
   const Range range{bound_of(start, "start", dtype), bound_of(stop, "stop", dtype),
                     bound_of(step, "step", dtype)};

@@ -51,22 +51,21 @@ Dims target_dims(const Value& x, const Shape& shape) {
   *inferred = 1;
   const Dim count = product(x.dims()), rest = product(dims);
   if (rest.is_static() && rest.value() == 0) {
-    Call::value_error("shape", text("a size of -1 is ambiguous if another size is 0 (x ", x.type(),
-                                    ")"));
+    Call::value_error("shape",
+                      text("a size of -1 is ambiguous if another size is 0 (x ", x.type(), ")"));
   }
   if (equal(mod(count, rest), 0) == ir::Ternary::No) {
-    Call::value_error("shape", text("cannot reshape to ", to_string(given), ": ", count,
-                                    " elements are not a multiple of ", rest, " (x ", x.type(),
-                                    ")"));
+    Call::value_error("shape",
+                      text("cannot reshape to ", to_string(given), ": ", count,
+                           " elements are not a multiple of ", rest, " (x ", x.type(), ")"));
   }
   *inferred = floor_div(count, rest);
   return dims;
 }
 
 bool may_be_equal(const Dims& x, const Dims& y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Dim& a, const Dim& b) {
-    return equal(a, b) != ir::Ternary::No;
-  });
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Dim& a, const Dim& b) { return equal(a, b) != ir::Ternary::No; });
 }
 
 Value tiled(const Value& x, int axis, const Dim& count) {
@@ -287,16 +286,16 @@ Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastabl
   const Call call("pattern_broadcast", x.where());
   const Value value = input_of(x);
   if (broadcastable.size() != value.dims().size()) {
-    Call::value_error("broadcastable", text("broadcastable has ", broadcastable.size(),
-                                            " entries for the ", value.rank(), " axes of x (x ",
-                                            value.type(), ")"));
+    Call::value_error("broadcastable",
+                      text("broadcastable has ", broadcastable.size(), " entries for the ",
+                           value.rank(), " axes of x (x ", value.type(), ")"));
   }
   Dims dims = value.dims();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (!broadcastable[i]) continue;
     if (equal(dims[i], 1) == ir::Ternary::No) {
-      Call::value_error("broadcastable", text("axis ", i, " has size ", dims[i],
-                                              ", not 1 (x ", value.type(), ")"));
+      Call::value_error("broadcastable",
+                        text("axis ", i, " has size ", dims[i], ", not 1 (x ", value.type(), ")"));
     }
     dims[i] = 1;
   }

@@ -54,8 +54,8 @@ Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
                           less_equal(*from, limit) == ir::Ternary::No ||
                           less_equal(limit, extent) == ir::Ternary::No;
   if (is_outside) {
-    Call::value_error("start", text("start ", *from, " and size ", *count,
-                                    " are outside of axis ", axis, " (x ", x.type(), ")"));
+    Call::value_error("start", text("start ", *from, " and size ", *count, " are outside of axis ",
+                                    axis, " (x ", x.type(), ")"));
   }
   return ir::slice_axis(x, axis, *from, limit);
 }

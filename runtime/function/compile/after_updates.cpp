@@ -79,9 +79,8 @@ class AfterUpdates {
     ir::Attrs attrs = node.attrs;
     bool changed = operands != node.operands;
     if (!symbols_.empty()) {
-      ir::for_each_field(attrs, [&](const char*, auto& member) {
-        changed = resize(member) || changed;
-      });
+      ir::for_each_field(attrs,
+                         [&](const char*, auto& member) { changed = resize(member) || changed; });
     }
     if (!changed) return node.result(0).node;
     const ir::OriginScope scope(node.origin, /*replace=*/true);
@@ -152,7 +151,7 @@ class AfterUpdates {
     return false;
   }
 
-  ir::Replacements values_;                        // of variables, and of results of calls
+  ir::Replacements values_;  // of variables, and of results of calls
   std::unordered_map<std::int64_t, Dim> symbols_;  // of calls that were rebuilt
   std::unordered_map<const Node*, NodeRef> nodes_;
 };

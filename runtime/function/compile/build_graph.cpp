@@ -51,8 +51,8 @@ ir::Update checked_update(const UpdateOp& update, std::size_t i) {
   const Value variable = value_of(update.variable, "updates");
   const Value value = value_of(update.value, "updates");
   if (variable.node->op != ir::Op::Variable) {
-    Call::type_error("updates", text("updates[", i, "] does not update a variable (",
-                                     update.variable, ")"));
+    Call::type_error("updates",
+                     text("updates[", i, "] does not update a variable (", update.variable, ")"));
   }
   if (value.dtype() != variable.dtype()) {
     Call::type_error("updates", text("updates[", i, "] gives ", value.type(), " to the variable ",
@@ -64,8 +64,8 @@ ir::Update checked_update(const UpdateOp& update, std::size_t i) {
     fits = equal(value.dims()[axis], variable.dims()[axis]) != ir::Ternary::No;
   }
   if (!fits) {
-    Call::value_error("updates", text("updates[", i, "] gives ", value.type(),
-                                      " to the variable ", label(variable)));
+    Call::value_error("updates", text("updates[", i, "] gives ", value.type(), " to the variable ",
+                                      label(variable)));
   }
   // Dims whose equality is unknown until the call become the variable's, with a guard.
   return {variable, ir::with_dims(value, variable.dims())};
@@ -79,10 +79,10 @@ std::vector<ir::Update> checked_updates(const std::vector<UpdateOp>& updates) {
     const auto [first, is_new] = seen.emplace(checked.back().variable, updates[i].where);
     if (is_new) continue;
     const Where where = first->second;
-    Call::value_error("updates",
-                      text("updates[", i, "] updates a variable that has an update already (",
-                           label(checked.back().variable), ", first at ", where.file, ":",
-                           where.line, ")"));
+    Call::value_error(
+        "updates",
+        text("updates[", i, "] updates a variable that has an update already (",
+             label(checked.back().variable), ", first at ", where.file, ":", where.line, ")"));
   }
   return checked;
 }

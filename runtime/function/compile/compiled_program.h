@@ -26,7 +26,7 @@ struct UpdateTarget {
 struct PassRun {
   const passes::Pass* pass = nullptr;
   std::size_t position = 0;  // in the pipeline
-  ir::Graph graph;           // after the pass
+  ir::Graph graph;  // after the pass
   bool changed = false;
   double seconds = 0;
 };
@@ -37,22 +37,22 @@ struct CompiledProgram {
   CompiledProgram& operator=(const CompiledProgram&) = delete;
 
   std::string name;
-  ir::Graph user_graph;                          // before the passes
-  std::vector<bool> sparse;                      // as for InputBinding
-  bool optimize = true;                          // false: no pass runs, `graph` is `user_graph`
-  bool has_lines = true;                         // false: the module has no source lines
-  std::uint64_t seed = 0;                        // of every call, xored with the seed of each draw
-  ir::Graph graph;                               // after the passes
-  InputBinding binding;                          // checks and guards of a call's inputs
-  std::vector<ir::Value> states;                 // Variable nodes in the module's state order
+  ir::Graph user_graph;  // before the passes
+  std::vector<bool> sparse;  // as for InputBinding
+  bool optimize = true;  // false: no pass runs, `graph` is `user_graph`
+  bool has_lines = true;  // false: the module has no source lines
+  std::uint64_t seed = 0;  // of every call, xored with the seed of each draw
+  ir::Graph graph;  // after the passes
+  InputBinding binding;  // checks and guards of a call's inputs
+  std::vector<ir::Value> states;  // Variable nodes in the module's state order
   std::vector<VariableStorage*> state_storages;  // of `states`
-  std::vector<UpdateTarget> updated;             // one per update of the module
-  std::vector<VariableStorage*> writers;         // of `updated`, in id (locking) order
+  std::vector<UpdateTarget> updated;  // one per update of the module
+  std::vector<VariableStorage*> writers;  // of `updated`, in id (locking) order
   std::vector<std::vector<ir::DimEvaluator>> output_sizes;  // per output, over binding.symbols()
   bool has_inferred_sizes = false;  // the inputs' sizes determine all output sizes
-  bool draws = false;               // consumes a number of the call counter
+  bool draws = false;  // consumes a number of the call counter
   bool calls_host = false;
-  bool overwrites = false;              // some updates may overwrite their states in place
+  bool overwrites = false;  // some updates may overwrite their states in place
   std::vector<Overwrite> overwritable;  // then one request per update, over state_storages
   InstancePtr instance;
   ExecutablePtr executable;

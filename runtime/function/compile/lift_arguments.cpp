@@ -70,8 +70,8 @@ class Lift {
       return add({dtype, {}}, Array::copy_of(bytes.data(), {}, dtype));
     }
     const std::int64_t count = ir::product(node->types[0].dims).value();
-    return add({dtype, {count_}}, count == 0 ? Array::zeros({0}, dtype)
-                                             : Array::view(bytes.data(), {count}, dtype));
+    return add({dtype, {count_}},
+               count == 0 ? Array::zeros({0}, dtype) : Array::view(bytes.data(), {count}, dtype));
   }
 
   Value draw(const Node& node) {

@@ -33,8 +33,8 @@ std::vector<std::vector<std::byte>> corners(DType dtype) {
   }
   numbers.push_back(1e300);
   if (is_float(dtype)) {
-    for (double x : {kNan, kInfinity, -kInfinity, -0.0, 0.5, -0.5, 1.5, 2.5, 0.1, -0.1, 88.5,
-                     254.9, 65519.0, 3e9, -3e9, 1e19}) {
+    for (double x : {kNan, kInfinity, -kInfinity, -0.0, 0.5, -0.5, 1.5, 2.5, 0.1, -0.1, 88.5, 254.9,
+                     65519.0, 3e9, -3e9, 1e19}) {
       numbers.push_back(x);
     }
   }
@@ -72,13 +72,15 @@ std::vector<double> wide(DType dtype, const Memory& memory) {
 
 /// The largest relative difference of the machine's math functions from those of float64, rounded.
 double tolerance(Op op, DType dtype) {
-  constexpr Op kNear[] = {Op::Exp, Op::Expm1, Op::Log, Op::Log1p, Op::Sin,
-                          Op::Cos, Op::Tanh, Op::Sigmoid, Op::Pow};
+  constexpr Op kNear[] = {Op::Exp, Op::Expm1, Op::Log,     Op::Log1p, Op::Sin,
+                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Pow};
   if (!is_float(dtype) || std::find(std::begin(kNear), std::end(kNear), op) == std::end(kNear)) {
     return 0;
   }
-  return dtype == DType::Float64 ? 1e-15 : dtype == DType::Float32 ? 2.5e-7
-       : dtype == DType::Float16 ? 0x1p-10 : 0x1p-7;
+  return dtype == DType::Float64   ? 1e-15
+         : dtype == DType::Float32 ? 2.5e-7
+         : dtype == DType::Float16 ? 0x1p-10
+                                   : 0x1p-7;
 }
 
 /// The first element that differs; empty when none does.
@@ -255,8 +257,8 @@ TEST_CASE("scalar text: every half survives a cast to float32 and back") {
     const Halves back = elements<std::uint16_t>(written.operands[1]);
     int wrong = 0;
     for (std::size_t i = 0; i < halves.size(); ++i) {
-      const float value = dtype == DType::Float16 ? float16_to_float(halves[i])
-                                                  : bfloat16_to_float(halves[i]);
+      const float value =
+          dtype == DType::Float16 ? float16_to_float(halves[i]) : bfloat16_to_float(halves[i]);
       const bool subnormal = value != 0 && std::fabs(value) < std::numeric_limits<float>::min();
       // A subnormal bfloat16 counts as zero; a subnormal float16 is a normal float32.
       const auto expected = static_cast<std::uint16_t>(subnormal ? halves[i] & 0x8000 : halves[i]);

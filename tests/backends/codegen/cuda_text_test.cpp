@@ -162,8 +162,7 @@ Kernel by_tiles(DType dtype) {
   const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
   KernelMaker k(text("tiles_of_", dtype_name(dtype)), {columns, rows}, 2);
   const int x = k.load(k.access(k.input(dtype), {1, columns}));
-  k.map({{k.access(k.output(dtype), {rows, 1}), x},
-         {k.access(k.output(dtype), {1, columns}), x}});
+  k.map({{k.access(k.output(dtype), {rows, 1}), x}, {k.access(k.output(dtype), {1, columns}), x}});
   return k.kernel;
 }
 

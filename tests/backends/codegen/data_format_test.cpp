@@ -41,8 +41,7 @@ Value input(const Dims& dims) {
 /// A 3x3 convolution that keeps the spatial sizes; channels first.
 Value conv(const Value& x, const Value& kernel) {
   const Value last = ir::permute(x, {0, 2, 3, 1});
-  const ir::ConvAttrs attrs{ConvRole::Output, {1, 1}, {1, 1}, {1, 1},
-                            {1, 1}, {8, 8}, 1};
+  const ir::ConvAttrs attrs{ConvRole::Output, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {8, 8}, 1};
   return ir::permute(ir::make(Op::Conv, attrs, {last, kernel}), {0, 3, 1, 2});
 }
 
@@ -108,8 +107,8 @@ TEST_CASE("data formats: a batch normalisation between convolutions keeps no per
 
 TEST_CASE("data formats: a mask in the program's format is read with permuted strides") {
   const Value x = input({2, 3, 8, 8}), y = conv(x, input({3, 3, 3, 4}));
-  const Value mask = ir::make(
-      Op::Placeholder, ir::PlaceholderAttrs{890, "mask", {DType::Bool, {2, 4, 8, 8}}}, {});
+  const Value mask =
+      ir::make(Op::Placeholder, ir::PlaceholderAttrs{890, "mask", {DType::Bool, {2, 4, 8, 8}}}, {});
   const Value kept = ir::make(Op::Select, {}, {mask, y, ir::zeros_like(y)});
   const std::vector<Value> results = passed({conv(kept, input({3, 3, 4, 5}))});
   const auto nodes = ir::topological_order(results);
@@ -130,8 +129,7 @@ TEST_CASE("data formats: without convolutions permutations stay") {
 
 TEST_CASE("data formats: a convolution that the library takes is one step, others become windows") {
   const Value x = input({2, 8, 8, 3}), kernel = input({3, 3, 3, 4});
-  const ir::ConvAttrs attrs{ConvRole::Output, {1, 1}, {1, 1}, {0, 0},
-                            {0, 0}, {6, 6}, 1};
+  const ir::ConvAttrs attrs{ConvRole::Output, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {6, 6}, 1};
   const Value y = ir::make(Op::Conv, attrs, {x, kernel});
   const Convolutions library;
   const Program program = lowered({x, kernel}, {y}, &library);

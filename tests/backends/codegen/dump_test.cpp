@@ -32,12 +32,11 @@ std::string row_of(const std::string& table, const std::string& end) {
 TEST_CASE("dumps: a stage of the target is the text of the kernels that run") {
   const Scratch scratch;
   const Tensor x = K::placeholder({.shape = {K::None}, .name = "x"});
-  const K::Function f =
-      K::function({x}, {K::tanh(x) * 2.0f},
-                  {.name = "f",
-                   .backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so",
-                   .dump = scratch.path("dump"),
-                   .dump_stages = K::Stage::Kernels | K::Stage::Other});
+  const K::Function f = K::function({x}, {K::tanh(x) * 2.0f},
+                                    {.name = "f",
+                                     .backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so",
+                                     .dump = scratch.path("dump"),
+                                     .dump_stages = K::Stage::Kernels | K::Stage::Other});
   const std::string text = contents_of(scratch.path("dump/60-c__.txt"));
   CHECK(has(text, "_tanh_line"));
   const std::string kernels = contents_of(scratch.path("dump/51-kernels.txt"));
@@ -51,9 +50,9 @@ TEST_CASE("dumps: the graph after each step, also of a function compiled before 
   const Tensor x = K::placeholder({.shape = {K::None, 4}, .name = "x"});
   const K::Function f =
       K::function({x}, {K::softmax(x)},
-               {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
-                .dump = scratch.path("dump"),
-                .dump_stages = K::Stage::Passes});
+                  {.backend = KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so",
+                   .dump = scratch.path("dump"),
+                   .dump_stages = K::Stage::Passes});
   f.dump(scratch.path("later"), K::Stage::Passes);
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(scratch.path("dump"))) {

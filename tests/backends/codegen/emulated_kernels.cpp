@@ -26,10 +26,9 @@ ThreadProgress progress() {
 }
 
 bool note_global(const void* address, std::int64_t bytes, bool is_store) {
-  return g_watch->check_global(static_cast<const std::byte*>(address),
-                               static_cast<std::size_t>(bytes),
-                               is_store ? MemoryWatch::Access::Store : MemoryWatch::Access::Load,
-                               progress());
+  return g_watch->check_global(
+      static_cast<const std::byte*>(address), static_cast<std::size_t>(bytes),
+      is_store ? MemoryWatch::Access::Store : MemoryWatch::Access::Load, progress());
 }
 
 void note_shared(const void* address, std::int64_t bytes, bool is_store) {
@@ -67,10 +66,13 @@ EmulatedKernels::EmulatedKernels(const std::string& library) { open(open_library
 
 void EmulatedKernels::open(std::shared_ptr<void> library) {
   library_ = std::move(library);
-  variable<EmulatedFunctions>(library_, "emulation") = {
-      BlockFibres::wait_for_block, BlockFibres::wait_for_warp, BlockFibres::exchange,
-      BlockFibres::ballot,         note_global,                note_shared,
-      note_atomic};
+  variable<EmulatedFunctions>(library_, "emulation") = {BlockFibres::wait_for_block,
+                                                        BlockFibres::wait_for_warp,
+                                                        BlockFibres::exchange,
+                                                        BlockFibres::ballot,
+                                                        note_global,
+                                                        note_shared,
+                                                        note_atomic};
 }
 
 bool EmulatedKernels::has(const std::string& kernel) const {

@@ -134,8 +134,8 @@ std::pair<std::string, std::size_t> read_indices(const std::string& text) {
 std::string rewrite_declaration(const std::string& line, std::vector<SharedArray>& arrays) {
   const std::size_t bracket = std::min(line.find('['), line.find(';'));
   const std::size_t name = line.rfind(' ', bracket) + 1;
-  arrays.push_back({line.substr(kShared.size(), name - 1 - kShared.size()),
-                    line.substr(name, bracket - name)});
+  arrays.push_back(
+      {line.substr(kShared.size(), name - 1 - kShared.size()), line.substr(name, bracket - name)});
   const SharedArray& one = arrays.back();
   if (line[bracket] == ';') return text("static ", one.type, " ", one.name, ";\n");
   return text("Shared<", one.type, ", ", read_indices(line.substr(bracket)).first, "> ", one.name,

@@ -13,8 +13,8 @@ namespace kiln::test {
 std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
 
 using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
-                                std::int64_t points, std::int64_t part_points,
-                                std::byte* partials, std::uint32_t* arrivals, std::int32_t step,
+                                std::int64_t points, std::int64_t part_points, std::byte* partials,
+                                std::uint32_t* arrivals, std::int32_t step,
                                 codegen::CallBlock* call);
 
 struct EmulatedFunctions {

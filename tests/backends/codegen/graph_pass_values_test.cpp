@@ -103,8 +103,7 @@ void check_pass(const std::string& name, const Sample& sample, bool specials) {
 
 Value convolution(const Value& x, const Value& filter) {
   const std::int64_t rows = x.dims()[1].value(), columns = x.dims()[2].value();
-  const ir::ConvAttrs attrs{ConvRole::Output, {1, 1}, {1, 1}, {1, 1},
-                            {1, 1}, {rows, columns}, 1};
+  const ir::ConvAttrs attrs{ConvRole::Output, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {rows, columns}, 1};
   return ir::make(Op::Conv, attrs, {x, filter});
 }
 
@@ -161,9 +160,8 @@ TEST_CASE("sink_permutes keeps the values of every elementwise op and dtype") {
       // A broadcast and a mask are permuted in the other direction.
       const Value row = ir::broadcast(sample.input(dtype, {sunk[1], sunk[3]}), sunk, {1, 3});
       const Value mask = sample.input(DType::Bool, sunk);
-      for (const std::vector<Value>& operands : {std::vector<Value>{px, py},
-                                                 std::vector<Value>{px, row},
-                                                 std::vector<Value>{row, py}}) {
+      for (const std::vector<Value>& operands :
+           {std::vector<Value>{px, py}, std::vector<Value>{px, row}, std::vector<Value>{row, py}}) {
         const auto nodes = nodes_of(op, operands, mask);
         sample.results.insert(sample.results.end(), nodes.begin(), nodes.end());
       }
@@ -251,8 +249,8 @@ TEST_CASE("expand_composites keeps the values of every composite") {
       sample.results.push_back(ir::log_softmax(x, axis));
       sample.results.push_back(ir::variance(x, {axis}));
     }
-    sample.results.push_back(ir::make(
-        Op::Require, ir::RequireAttrs{ir::Guard::Kind::LessEqual, 2, 4, "two"}, {x}));
+    sample.results.push_back(
+        ir::make(Op::Require, ir::RequireAttrs{ir::Guard::Kind::LessEqual, 2, 4, "two"}, {x}));
     sample.results.push_back(ir::scale_gradient(x, x));
     if (dtype == DType::Float16 || dtype == DType::BFloat16) {
       const Value rows = ir::constant({DType::Int32, {4}}, std::vector<std::byte>(16));

@@ -74,10 +74,9 @@ void GridKernel::run(const GridCall& call) const {
     note(run.outer_number());
   };
   if (schedule.form == GridForm::Points || schedule.form == GridForm::Tile) {
-    return visit_points(schedule, {call.points, call.blocks, run.extents(), call.order},
-                        [&](std::int64_t number) {
-                          run.visit_outer(schedule.axes, number, run_point);
-                        });
+    return visit_points(
+        schedule, {call.points, call.blocks, run.extents(), call.order},
+        [&](std::int64_t number) { run.visit_outer(schedule.axes, number, run_point); });
   }
   const std::int64_t stride =
       call.blocks * (has_teams(schedule) ? schedule.teams : schedule.threads);

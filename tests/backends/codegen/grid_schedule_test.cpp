@@ -129,8 +129,7 @@ TEST_CASE("grid schedule: the form follows from inner axes and additions") {
       // Row lengths or pitches that are no multiples of the vector length.
       {narrowed(n, 1001, 2000), "points: blocks of 256 threads over i0 i1, unroll 4"},
       {narrowed(n, 1000, 1001), "points: blocks of 256 threads over i0 i1, unroll 4"},
-      {narrowed(n, 1000, 1002),
-       "points: blocks of 256 threads over i0 i1, vectors of 2, unroll 4"},
+      {narrowed(n, 1000, 1002), "points: blocks of 256 threads over i0 i1, vectors of 2, unroll 4"},
       {narrowed(n, n, n + 1), "points: blocks of 256 threads over i0 i1, vectors of 4, unroll 2"},
       {narrowed(n, n, n + 1, DType::BFloat16),
        "points: blocks of 256 threads over i0 i1, vectors of 8, unroll 2"},
@@ -286,9 +285,9 @@ TEST_CASE("grid schedule: the verifier names the kernel and the broken rule") {
     INFO(row.kernel.name << ", " << print(row.schedule));
     GridDescription device;
     device.shared_bytes = 1024;
-    CHECK_THROWS_WITH(verify(row.kernel, row.schedule, device),
-                      ContainsSubstring("kernel " + row.kernel.name) &&
-                          ContainsSubstring(row.message));
+    CHECK_THROWS_WITH(
+        verify(row.kernel, row.schedule, device),
+        ContainsSubstring("kernel " + row.kernel.name) && ContainsSubstring(row.message));
   }
 }
 

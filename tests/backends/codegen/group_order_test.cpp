@@ -48,8 +48,8 @@ Deep layers(int depth) {
   Deep deep{input({4, 8}), {}};
   for (int i = 0; i < depth; ++i) {
     deep.wanted.push_back(input({8, 8}));
-    deep.result = ir::unary(ir::Op::Tanh,
-                            ir::dot(deep.result, {0, 1}, deep.wanted.back(), {1, 2}, {0, 2}));
+    deep.result =
+        ir::unary(ir::Op::Tanh, ir::dot(deep.result, {0, 1}, deep.wanted.back(), {1, 2}, {0, 2}));
   }
   return deep;
 }

@@ -16,9 +16,7 @@
 namespace kiln::test {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  throw InternalError("compile_text", "", what);
-}
+[[noreturn]] void fail(const std::string& what) { throw InternalError("compile_text", "", what); }
 
 /// Runs a command. Throws its output as the error when it fails.
 void run(const std::string& command) {
@@ -45,7 +43,8 @@ void compile_to_file(const std::string& source, const std::string& library) {
   if (scratch.folder().empty()) fail("no scratch folder");
   const std::string from = scratch.write("kernels.cpp", source);
   run(text("'" KILN_HOST_COMPILER "' -std=c++20 -O1 -w -shared -fPIC -ffp-contract=off "
-           "-fno-exceptions -fno-rtti", fma_option(), " -o '", library, "' '", from, "' -lm"));
+           "-fno-exceptions -fno-rtti",
+           fma_option(), " -o '", library, "' '", from, "' -lm"));
 }
 
 // Libraries stay loaded: the rows of a test compile the same texts again and again.

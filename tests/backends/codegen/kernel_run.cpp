@@ -46,8 +46,8 @@ std::vector<int> needed(const Kernel& kernel, const std::vector<int>& roots) {
 }
 
 ir::Op op_of(Combiner combiner) {
-  static constexpr ir::Op kOps[] = {ir::Op::Identity, ir::Op::Add, ir::Op::Mul, ir::Op::Maximum,
-                                    ir::Op::Minimum, ir::Op::ArgMax};
+  static constexpr ir::Op kOps[] = {ir::Op::Identity, ir::Op::Add,     ir::Op::Mul,
+                                    ir::Op::Maximum,  ir::Op::Minimum, ir::Op::ArgMax};
   return kOps[static_cast<int>(combiner)];
 }
 
@@ -106,8 +106,8 @@ KernelRun::KernelRun(const PreparedKernel& prepared, const KernelArguments& argu
   values_.resize(kernel_.expressions.size());
   results_.resize(kernel_.stages.size());
   for (const Access& access : kernel_.accesses) {
-    Strides strides{size(access.offset), {}, size(access.dynamic_stride),
-                    size(access.dynamic_limit)};
+    Strides strides{
+        size(access.offset), {}, size(access.dynamic_stride), size(access.dynamic_limit)};
     for (const ir::Dim& stride : access.strides) strides.axes.push_back(size(stride));
     strides_.push_back(std::move(strides));
   }
@@ -222,8 +222,8 @@ void KernelRun::combine_stage(std::size_t s) {
   const bool is_arg_max = stage.combiner == Combiner::ArgMax;
   Bits best = identity_bits(is_arg_max ? Combiner::Max : stage.combiner, dtype);
   // The order of a float sum is each backend's choice. In double the order does not matter.
-  const bool is_wide = !rounds_partial_sums_ && stage.combiner == Combiner::Sum &&
-                       dtype == DType::Float32;
+  const bool is_wide =
+      !rounds_partial_sums_ && stage.combiner == Combiner::Sum && dtype == DType::Float32;
   double wide = 0;
   bool first = true;
   results_[s] = is_arg_max ? 0 : best;
@@ -310,8 +310,8 @@ std::byte* KernelRun::element(int access_number) {
     }
     offset += index * strides.dynamic;
   }
-  const auto width = static_cast<std::int64_t>(
-      dtype_bytes(kernel_.operands[at(access.operand)].dtype));
+  const auto width =
+      static_cast<std::int64_t>(dtype_bytes(kernel_.operands[at(access.operand)].dtype));
   return arguments_.buffers[access.operand] + offset * width;
 }
 

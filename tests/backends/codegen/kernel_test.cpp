@@ -52,8 +52,8 @@ TEST_CASE("fusion: axes merge into one where random numbers are read in memory o
   const ir::Dim batch = ir::Dim::fresh("batch");
   const ir::Dims dims{batch, 5, 3};
   const Value position = test::placeholder({DType::Int64, {}}), x = input(dims), y = input({3});
-  const Value drawn = ir::make(ir::Op::RandomUniform,
-                               ir::RandomAttrs{{DType::Float32, dims}, 1, 0}, {position});
+  const Value drawn =
+      ir::make(ir::Op::RandomUniform, ir::RandomAttrs{{DType::Float32, dims}, 1, 0}, {position});
   const auto axes = [&](const Value& result) {
     const Program program = lowered({position, x, y}, {result});
     REQUIRE(program.kernels.size() == 1);
@@ -158,8 +158,7 @@ TEST_CASE("fold: one gather computes windows that overlap or leave gaps") {
   }
   // Windows without overlap are written in place by their producer.
   const Value x = input({4, 7, 3});
-  const Program tiles =
-      lowered({x}, {ir::fold(ir::unary(ir::Op::Exp, x), {{1}, {21}, {3}, {1}})});
+  const Program tiles = lowered({x}, {ir::fold(ir::unary(ir::Op::Exp, x), {{1}, {21}, {3}, {1}})});
   REQUIRE(tiles.kernels.size() == 1);
   CHECK(guarded_accesses(tiles).loads == 0);
 }
@@ -175,8 +174,8 @@ TEST_CASE("loop rows: independent where the body pads rows, dependent where it m
                                   : ir::slice(inside, {0, 1}, {64, 3}, {1, 1});
     const Value next = moves_rows ? ir::pad(part, zero, {0, 0}, {1, 0}, {0, 0})
                                   : ir::pad(part, zero, {0, 2}, {0, 0}, {0, 0});
-    const Value last = ir::make_scan(builder.close({inside * 0.5 + next}, 1), {h}, {}, 3, false)
-                           ->result();
+    const Value last =
+        ir::make_scan(builder.close({inside * 0.5 + next}, 1), {h}, {}, 3, false)->result();
     const Program program = lowered({h}, {last});
     CHECK(guarded_accesses(program).loads == 1);
     const bool apart = print(program).find("64 independent rows") != std::string::npos;
@@ -243,8 +242,8 @@ TEST_CASE("reductions: column sums are computed by the row-wise kernel, in block
   const Value x = input({64, 20}), w = input({64, 20});
   const Value mean = ir::reduce_sum(x, {1}) * (1.0 / 20);
   const Value centred = x - ir::broadcast_over(mean, x.dims(), {1});
-  const Program program = lowered(
-      {x, w}, {centred, ir::reduce_sum(centred * w, {0}), ir::reduce_sum(w, {0})});
+  const Program program =
+      lowered({x, w}, {centred, ir::reduce_sum(centred * w, {0}), ir::reduce_sum(w, {0})});
   // The zeros of the blocks, the rows, the sums of the blocks: 64 rows are read only once.
   std::size_t over_rows = 0;
   for (const BuiltKernel& built : program.kernels) {

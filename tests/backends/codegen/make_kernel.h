@@ -93,8 +93,7 @@ void check_close(const codegen::Kernel& kernel, const KernelOutcome& found,
 void run_as_grids(const codegen::Kernel& kernel, const KernelCall& call,
                   const KernelOutcome& interpreted);
 /// The same of several kernels, which are compiled together. REQUIRES: names differ.
-void run_as_grids(const std::vector<codegen::Kernel>& kernels,
-                  const std::vector<KernelCall>& calls,
+void run_as_grids(const std::vector<codegen::Kernel>& kernels, const std::vector<KernelCall>& calls,
                   const std::vector<KernelOutcome>& interpreted);
 /// Kernels that run_as_grids compiles together, with their calls.
 class GridCases {

@@ -41,13 +41,12 @@ void emulate(const Kernel& kernel, const GridSchedule& schedule, std::size_t ope
   };
   CallBlock call;
   const ScheduledKernel scheduled[] = {{kernel, schedule}};
-  EmulatedKernels(scheduled).run(
-      kernel.name,
-      {.operands = addresses.data(),
-       .grid = launch_of(kernel, schedule, kTwoWarps,
-                         [](const ir::Dim& dim) { return dim.value(); }),
-       .call = &call,
-       .is_in_bounds = is_in_bounds});
+  EmulatedKernels(scheduled).run(kernel.name,
+                                 {.operands = addresses.data(),
+                                  .grid = launch_of(kernel, schedule, kTwoWarps,
+                                                    [](const ir::Dim& dim) { return dim.value(); }),
+                                  .call = &call,
+                                  .is_in_bounds = is_in_bounds});
 }
 
 }  // namespace
@@ -63,13 +62,16 @@ TEST_CASE("memory watch: two threads race without a barrier of both between stor
       {"another lane", {.block = 0, .thread = 2}, true},
       {"another warp", {.block = 0, .thread = 40, .warp = 1}, true},
       {"another block", {.block = 1, .thread = 1}, true},
-      {"another lane, a barrier of the block", {.block = 0, .thread = 2, .block_barriers = 1},
+      {"another lane, a barrier of the block",
+       {.block = 0, .thread = 2, .block_barriers = 1},
        false},
       {"another lane, a barrier of the warp", {.block = 0, .thread = 2, .warp_barriers = 1}, false},
       {"another warp, a barrier of its own",
-       {.block = 0, .thread = 40, .warp = 1, .warp_barriers = 1}, true},
+       {.block = 0, .thread = 40, .warp = 1, .warp_barriers = 1},
+       true},
       {"another warp, a barrier of the block",
-       {.block = 0, .thread = 40, .warp = 1, .block_barriers = 1}, false},
+       {.block = 0, .thread = 40, .warp = 1, .block_barriers = 1},
+       false},
       {"another block, a barrier of its own", {.block = 1, .thread = 1, .block_barriers = 1}, true},
   };
   const std::byte memory[4] = {};
@@ -95,8 +97,7 @@ TEST_CASE("memory watch: a store races with each of the loads before it") {
     MemoryWatch watch(is_anywhere);
     const ThreadProgress writer{.block = 0, .thread = 1};
     for (const std::int64_t thread : {reader, std::int64_t{1}}) {
-      watch.check_global(memory, 4, kLoad,
-                         {.block = 0, .thread = thread, .warp = thread / 32});
+      watch.check_global(memory, 4, kLoad, {.block = 0, .thread = thread, .warp = thread / 32});
     }
     watch.check_global(memory, 4, kStore, writer);
     CHECK(watch.error().empty() == (reader == 1));
@@ -116,10 +117,18 @@ TEST_CASE("memory watch: atomic operations between barriers order the accesses o
     bool is_reversed, races;
   } rows[] = {
       {"both", writer, reader, counter, false, false},
-      {"no barrier before the release", {.block = 0, .thread = 5, .block_barriers = 1}, reader,
-       counter, false, true},
-      {"no barrier after the acquisition", writer, {.block = 1, .thread = 5, .block_barriers = 1},
-       counter, false, true},
+      {"no barrier before the release",
+       {.block = 0, .thread = 5, .block_barriers = 1},
+       reader,
+       counter,
+       false,
+       true},
+      {"no barrier after the acquisition",
+       writer,
+       {.block = 1, .thread = 5, .block_barriers = 1},
+       counter,
+       false,
+       true},
       {"another address", writer, reader, other, false, true},
       {"in the other order", writer, reader, counter, true, true},
   };

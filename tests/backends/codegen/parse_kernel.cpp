@@ -330,8 +330,8 @@ std::vector<int> numbers(LineScanner& line, std::string_view prefix) {
 }
 
 GridSchedule schedule_of(LineScanner line) {
-  static constexpr std::string_view kForms[] = {"points", "serial", "rows", "columns",
-                                                 "owners", "tile"};
+  static constexpr std::string_view kForms[] = {"points",  "serial", "rows",
+                                                "columns", "owners", "tile"};
   GridSchedule schedule;
   schedule.form = static_cast<GridForm>(index_of(line.name(), kForms, line));
   line.expect(": blocks of ");

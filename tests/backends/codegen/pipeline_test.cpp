@@ -43,8 +43,7 @@ TEST_CASE("pipeline: a pass that leaves an invalid state is named") {
   Compilation compilation;
   compilation.results = {ir::full(DType::Float32, {2, 3}, 1.0)};
   compilation.program.kernels.emplace_back();  // has no stage
-  const std::string error =
-      testing::error_text<InternalError>([&] { run_pipeline(compilation); });
+  const std::string error = testing::error_text<InternalError>([&] { run_pipeline(compilation); });
   CHECK(error.starts_with("function: after build_kernels: "));
 }
 

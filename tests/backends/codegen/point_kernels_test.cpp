@@ -82,7 +82,10 @@ TEST_CASE("point groups: rows are vectors where their length and their strides a
   const auto call = [](std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
     const std::int64_t points = rows * columns;
     return KernelCall{{numbers(kF32, rows * pitch + 8), numbers(kF32, rows, 3),
-                       numbers(kF32, columns, 5), numbers(kF32, points)}, {}, 0, rows};
+                       numbers(kF32, columns, 5), numbers(kF32, points)},
+                      {},
+                      0,
+                      rows};
   };
   const struct {
     std::int64_t rows, columns, pitch, offset;
@@ -134,8 +137,12 @@ TEST_CASE("point groups: gathers of rows are vectors, and record their first bad
            {{0, 1, 2, 3, 4, 3, 2, 1, 0}, {0, 1, 2, 0, 1, 2, 0, 1, 2}},
            {{0, 1, 2, 3, 5, 3, 6, 1, 0}, {0, 1, 2, 0, 7, 2, 0, 1, 2}},
            {{0, 1, 2, 3, 5, 3, -6, 1, 0}, {0, 1, 9, 0, 7, 2, 0, 1, 2}}}) {
-    runs.push_back({k.kernel, {{memory(first), numbers(kF32, 40), memory(second),
-                                numbers(kF32, 3), numbers(kF32, 72)}, {}, 0, 9}});
+    runs.push_back(
+        {k.kernel,
+         {{memory(first), numbers(kF32, 40), memory(second), numbers(kF32, 3), numbers(kF32, 72)},
+          {},
+          0,
+          9}});
   }
   check_runs(runs, kSmallDevice, {{0}, {1}});
 }
@@ -151,8 +158,12 @@ TEST_CASE("point groups: a vector is not loaded before an index that differs in 
   CHECK_THAT(schedule_of(k.kernel), !ContainsSubstring("vectors"));
   std::vector<std::int32_t> indices(32, 1), rows{0, 1, 7, 2};
   indices[16] = 5;
-  const Run run{k.kernel, {{memory(indices), numbers(kF32, 3), memory(rows), numbers(kF32, 40),
-                            numbers(kF32, 32)}, {}, 0, 4}};
+  const Run run{
+      k.kernel,
+      {{memory(indices), numbers(kF32, 3), memory(rows), numbers(kF32, 40), numbers(kF32, 32)},
+       {},
+       0,
+       4}};
   CHECK(run_interpreted(run.kernel, run.call).out_of_range.index == 5);
   check_runs({run}, kSmallDevice);
 }
@@ -167,8 +178,7 @@ TEST_CASE("point groups: indices that differ in a group are looked up one by one
   std::vector<Run> runs;
   for (const int bad : {-1, 63, 17}) {
     if (bad >= 0) indices[static_cast<std::size_t>(bad)] = bad;
-    runs.push_back(
-        {k.kernel, {{memory(indices), numbers(kF32, 3), numbers(kF32, 64)}, {}, 0, 64}});
+    runs.push_back({k.kernel, {{memory(indices), numbers(kF32, 3), numbers(kF32, 64)}, {}, 0, 64}});
   }
   check_runs(runs, kSmallDevice, {{0}, {1}});
 }

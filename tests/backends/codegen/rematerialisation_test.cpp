@@ -45,7 +45,8 @@ TEST_CASE("rematerialisation: after a split reduction, if recomputing reads no m
       {"three tensors for the value, one of them read anyway", {many + a * total(many)}, true},
       {"an exponential", {costly * total(costly)}, true},
       {"a value that a view reads, too",
-       {scaled * total(scaled), ir::permute(scaled, {1, 0}) * b}, true},
+       {scaled * total(scaled), ir::permute(scaled, {1, 0}) * b},
+       true},
       {"an operand that is a view", {transposed * total(transposed)}, false},
   };
   for (const auto& row : rows) {

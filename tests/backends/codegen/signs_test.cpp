@@ -60,10 +60,10 @@ TEST_CASE("signs: magnitudes, products and constants") {
   const int minus_two = k.number(DType::Float32, -2), half = k.number(DType::Float32, 0.5);
   const int zero = k.number(DType::Float32, 0);
   const int is_below = k.apply(Op::LessEqual, {rows.x, zero});
-  for (const int never : {k.apply(Op::Neg, {square}), k.apply(Op::Neg, {size}), minus_two, zero,
-                          k.apply(Op::Mul, {minus_two, square}),
-                          k.apply(Op::Mul, {k.apply(Op::Neg, {size}), half}),
-                          k.apply(Op::Select, {is_below, rows.x, negated})}) {
+  for (const int never :
+       {k.apply(Op::Neg, {square}), k.apply(Op::Neg, {size}), minus_two, zero,
+        k.apply(Op::Mul, {minus_two, square}), k.apply(Op::Mul, {k.apply(Op::Neg, {size}), half}),
+        k.apply(Op::Select, {is_below, rows.x, negated})}) {
     CHECK(rows.is_never_positive(never));
   }
   const int is_small = k.apply(Op::LessEqual, {rows.x, half});

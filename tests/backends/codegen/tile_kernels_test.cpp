@@ -66,8 +66,11 @@ TEST_CASE("tiles: batches with other operands and guards") {
   k.map({{y, value}, {k.guard(k.access(k.output(kF32), {740, 37, 1}), below), value}});
   CHECK(schedule_of(k.kernel, kTwoWarps) ==
         "tile: blocks of 64 threads over i0 i1 i2, rows along i1");
-  check_runs({{k.kernel, {{numbers(kF32, 2220), numbers(kF32, 20), numbers(kF32, 2220),
-                           numbers(kF32, 2220)}, {}, 0, 3}}},
+  check_runs({{k.kernel,
+               {{numbers(kF32, 2220), numbers(kF32, 20), numbers(kF32, 2220), numbers(kF32, 2220)},
+                {},
+                0,
+                3}}},
              kTwoWarps, {{0}, {1}});
 }
 

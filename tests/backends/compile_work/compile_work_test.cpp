@@ -42,9 +42,8 @@ class Compiler {
     record("make", [&] { program = repeating.make(count); });
     if (!program.weights.empty()) train(program);
     ir::Graph graph;
-    record("build_graph", [&] {
-      graph = runtime::build_graph(program.inputs, program.outputs, program.updates);
-    });
+    record("build_graph",
+           [&] { graph = runtime::build_graph(program.inputs, program.outputs, program.updates); });
     int position = 0;
     for (const passes::Pass& pass : passes::pipeline()) {
       const std::string number = std::to_string(position++);
@@ -126,11 +125,11 @@ void check_growth(const RepeatingProgram& repeating, const std::vector<int>& cou
         return growth * static_cast<double>(work) * counts[i] / counts[0];
       };
       const Work &few = first[stage].work, &many = stages[stage].work;
-      INFO(repeating.name << ", " << counts[0] << " and " << counts[i] << ": "
-                          << stages[stage].name << ": " << few.allocations << " and "
-                          << many.allocations << " allocations of " << few.bytes << " and "
-                          << many.bytes << " bytes, " << first[stage].seconds << " and "
-                          << stages[stage].seconds << " seconds");
+      INFO(repeating.name << ", " << counts[0] << " and " << counts[i] << ": " << stages[stage].name
+                          << ": " << few.allocations << " and " << many.allocations
+                          << " allocations of " << few.bytes << " and " << many.bytes << " bytes, "
+                          << first[stage].seconds << " and " << stages[stage].seconds
+                          << " seconds");
       CHECK(static_cast<double>(many.allocations) <=
             allowed(kMaxAllocationGrowth, few.allocations + kFewAllocations));
       CHECK(static_cast<double>(many.bytes) <= allowed(kMaxByteGrowth, few.bytes + kFewBytes));

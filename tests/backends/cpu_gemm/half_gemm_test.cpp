@@ -114,8 +114,8 @@ std::vector<float> tile_matmul(const GemmShape& s, const std::vector<float>& lhs
         float parts[2] = {};
         for (std::int64_t d = group; d < std::min(group + 32, s.k); ++d) {
           float& part = parts[d % 2];
-          part = std::fma(lhs[at(i * s.lhs_m + d * s.lhs_k)],
-                          rhs[at(d * s.rhs_k + j * s.rhs_n)], part);
+          part = std::fma(lhs[at(i * s.lhs_m + d * s.lhs_k)], rhs[at(d * s.rhs_k + j * s.rhs_n)],
+                          part);
         }
         sum += parts[0] + parts[1];
       }
@@ -196,9 +196,9 @@ void agrees(const GemmShape& s, const Operands<Half>& operands, GemmIsa isa) {
 
 TEMPLATE_TEST_CASE("half GEMM: float32 sums, rounded once, in every ISA and layout", "",
                    Float16Bits, BFloat16Bits) {
-  const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 5},     {5, 7, 1},      {3, 17, 19},
-                                   {8, 16, 32},  {13, 33, 31},  {25, 64, 513},  {97, 65, 40},
-                                   {61, 31, 1030}, {3, 515, 520}, {1030, 33, 20}, {9, 66, 21},
+  const std::int64_t sizes[][3] = {{1, 1, 1},       {1, 7, 5},       {5, 7, 1},      {3, 17, 19},
+                                   {8, 16, 32},     {13, 33, 31},    {25, 64, 513},  {97, 65, 40},
+                                   {61, 31, 1030},  {3, 515, 520},   {1030, 33, 20}, {9, 66, 21},
                                    {57, 20, 20000}, {300, 70, 1100}, {30, 40, 2048}};
   for (const auto& [m, n, k] : sizes) {
     const Operands<TestType> operands(m, n, k);
@@ -278,8 +278,8 @@ TEMPLATE_TEST_CASE("half GEMM: every number but NaN times 1 is itself", "", Floa
   }
 }
 
-TEMPLATE_TEST_CASE("half GEMM: NaN propagates, and sums out of range are infinite", "",
-                   Float16Bits, BFloat16Bits) {
+TEMPLATE_TEST_CASE("half GEMM: NaN propagates, and sums out of range are infinite", "", Float16Bits,
+                   BFloat16Bits) {
   const std::uint16_t infinity = infinity_of(TestType{});
   const TestType one{rounded<TestType>(1.0f)};
   const TestType last{static_cast<std::uint16_t>(infinity - 1)};

@@ -19,8 +19,7 @@ namespace {
 using namespace kiln;
 using namespace kiln::codegen;
 
-void run(const KernelFunction& function, const std::vector<std::byte*>& buffers,
-         FloatState state) {
+void run(const KernelFunction& function, const std::vector<std::byte*>& buffers, FloatState state) {
   IndexOutOfRange out_of_range;
   KernelArguments arguments;
   arguments.buffers = buffers.data();
@@ -33,9 +32,7 @@ void run(const KernelFunction& function, const std::vector<std::byte*>& buffers,
   _mm_setcsr(saved);
 }
 
-std::byte* bytes(const void* x) {
-  return const_cast<std::byte*>(static_cast<const std::byte*>(x));
-}
+std::byte* bytes(const void* x) { return const_cast<std::byte*>(static_cast<const std::byte*>(x)); }
 
 std::uint64_t element(DType dtype, const void* from, std::size_t i) {
   std::uint64_t bits = 0;
@@ -95,8 +92,8 @@ ComparedOps::ComparedOps(DType dtype, std::vector<ir::Op> ops) : dtype_(dtype) {
   k.map(stores);
   k.kernel.vector_axis = 0;
   cpu::CompileTexts texts;
-  code_ = cpu::compile_kernels({{k.kernel, {}, {}, {}}}, {targets_here().back()},
-                               code_holder_, texts)[0];
+  code_ = cpu::compile_kernels({{k.kernel, {}, {}, {}}}, {targets_here().back()}, code_holder_,
+                               texts)[0];
   text_ = test::compile_text({&k.kernel, 1}, text_holder_)[0];
 }
 

@@ -29,10 +29,9 @@ Value* emit(Math function, const Emit& e, Value* x, Value* y) {
   return nullptr;
 }
 
-llvm::Function* add_function(llvm::Module& module, const std::string& name,
-                             const IsaTarget& target, llvm::FunctionType* type) {
-  auto* function =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+llvm::Function* add_function(llvm::Module& module, const std::string& name, const IsaTarget& target,
+                             llvm::FunctionType* type) {
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   const std::string bits = std::to_string(8 * target.vector_bytes);
   function->addFnAttr("prefer-vector-width", bits);
   function->addFnAttr("min-legal-vector-width", bits);
@@ -75,8 +74,8 @@ void emit_loop(llvm::Module& module, const IsaTarget& target, Math function, llv
 }  // namespace
 
 const char* name_of(Math function) {
-  constexpr const char* kNames[] = {"exp", "expm1", "log", "log1p", "tanh",
-                                    "sigmoid", "erf", "sin", "cos", "pow", "exp of x <= 0"};
+  constexpr const char* kNames[] = {"exp", "expm1", "log", "log1p", "tanh",         "sigmoid",
+                                    "erf", "sin",   "cos", "pow",   "exp of x <= 0"};
   return kNames[static_cast<int>(function)];
 }
 
@@ -102,8 +101,7 @@ CompiledMath::CompiledMath(Math function, bool is_double, const IsaTarget& targe
   function_ = reinterpret_cast<decltype(function_)>(code_->address("loop"));
 }
 
-void CompiledMath::run_bytes(const void* x, const void* y, void* result,
-                             std::size_t count) const {
+void CompiledMath::run_bytes(const void* x, const void* y, void* result, std::size_t count) const {
   constexpr unsigned kFlush = 0x8040;
   const unsigned saved = _mm_getcsr();
   _mm_setcsr(saved | kFlush);

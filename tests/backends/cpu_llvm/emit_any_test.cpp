@@ -31,8 +31,8 @@ class Draw {
     for (int i = 0; i < 2; ++i) values_.push_back(load());
     for (int i = reduces ? below(3) : 0; i > 0; --i) {
       const int value = mix();
-      const Combiner combiner = std::vector<Combiner>{Combiner::Sum, Combiner::Max,
-                                                      Combiner::Min}[at(below(3))];
+      const Combiner combiner =
+          std::vector<Combiner>{Combiner::Sum, Combiner::Max, Combiner::Min}[at(below(3))];
       results_.push_back(k_.result(k_.reduce(combiner, value)));
     }
     if (reduces && below(4) == 0) {
@@ -114,8 +114,8 @@ class Draw {
       const int shift = k_.number(DType::Int64, static_cast<double>(drawn(4) - drawn(extent + 1)));
       const int index = k_.apply(Op::Add, {k_.axis(static_cast<int>(axis)), shift});
       const int limit = k_.number(DType::Int64, static_cast<double>(drawn(extent + 3)));
-      return k_.apply(Op::Less, {k_.convert(DType::UInt64, index),
-                                 k_.convert(DType::UInt64, limit)});
+      return k_.apply(Op::Less,
+                      {k_.convert(DType::UInt64, index), k_.convert(DType::UInt64, limit)});
     };
     const int first = inside();
     return k_.guard(access, drawn(2) == 0 ? first : k_.apply(Op::And, {first, inside()}));

@@ -36,7 +36,10 @@ EmitCase gathered(DType dtype, int columns, const std::vector<double>& rows) {
   const auto count = static_cast<int>(rows.size());
   return {gather(dtype, columns),
           {{{numbers(dtype, kLimit * columns), filled(DType::Int32, rows),
-             numbers(dtype, count * columns + 9)}, {}, 0, count}}};
+             numbers(dtype, count * columns + 9)},
+            {},
+            0,
+            count}}};
 }
 
 /// y[i] = the sum of table[rows[i, j], k] * other[first, k] over j and k.
@@ -55,7 +58,9 @@ EmitCase summed(DType dtype, const std::vector<double>& rows, int first) {
   return {k.kernel,
           {{{numbers(dtype, kLimit * columns), filled(DType::Int64, rows),
              filled(DType::Int64, {static_cast<double>(first)}), numbers(dtype, outer + 9)},
-            {}, 0, outer}}};
+            {},
+            0,
+            outer}}};
 }
 
 /// Bounds checks in the LLVM IR of the kernel.

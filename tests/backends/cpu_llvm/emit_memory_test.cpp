@@ -18,8 +18,8 @@ Memory zeros(DType dtype, std::size_t count) {
 
 /// y[i, j] = table[rows[i], j] or, `across`, table[j, rows[i]]: one index per row of results; with
 /// `along`, y[i] = table[rows[i]], where lanes have indices of their own.
-EmitCase gather(DType dtype, DType index, int columns, bool across,
-                const std::vector<double>& rows, int limit) {
+EmitCase gather(DType dtype, DType index, int columns, bool across, const std::vector<double>& rows,
+                int limit) {
   const auto count = static_cast<int>(rows.size());
   KernelMaker k("gather", {count, columns}, 2);
   const int table = k.input(dtype), at = k.input(index), y = k.output(dtype);
@@ -29,9 +29,12 @@ EmitCase gather(DType dtype, DType index, int columns, bool across,
   k.map({{k.access(y, {columns, 1}), k.load(from)}});
   k.kernel.vector_axis = 1;
   const auto cells = static_cast<std::size_t>(limit * columns);
-  return {k.kernel, {{{filled(dtype, whole_numbers(cells, 0, 99)), filled(index, rows),
-                       zeros(dtype, static_cast<std::size_t>(count * columns) + 9)},
-                      {}, 0, count}}};
+  return {k.kernel,
+          {{{filled(dtype, whole_numbers(cells, 0, 99)), filled(index, rows),
+             zeros(dtype, static_cast<std::size_t>(count * columns) + 9)},
+            {},
+            0,
+            count}}};
 }
 
 EmitCase gather_along(DType dtype, DType index, const std::vector<double>& rows, int limit) {
@@ -41,8 +44,12 @@ EmitCase gather_along(DType dtype, DType index, const std::vector<double>& rows,
   const int row = k.load(k.access(at, {1}));
   k.map({{k.access(y, {1}), k.load(k.access_at(table, {0}, row, 3, limit))}});
   k.kernel.vector_axis = 0;
-  return {k.kernel, {{{filled(dtype, whole_numbers(static_cast<std::size_t>(3 * limit), 0, 99)),
-                       filled(index, rows), zeros(dtype, rows.size() + 9)}, {}, 0, count}}};
+  return {k.kernel,
+          {{{filled(dtype, whole_numbers(static_cast<std::size_t>(3 * limit), 0, 99)),
+             filled(index, rows), zeros(dtype, rows.size() + 9)},
+            {},
+            0,
+            count}}};
 }
 
 /// y[i, rows[j]] += x[i, j]: lanes along i add to different elements, lanes along j may collide.
@@ -57,8 +64,12 @@ EmitCase scatter(DType dtype, DType index, int lanes, const std::vector<double>&
   k.kernel.vector_axis = lanes;
   const auto all = static_cast<std::size_t>(outer * count);
   const auto results = static_cast<std::size_t>(outer * limit + 9);
-  return {k.kernel, {{{filled(index, rows), filled(dtype, whole_numbers(all, 0, 40)),
-                       filled(dtype, std::vector<double>(results, 7))}, {}, 0, outer}}};
+  return {k.kernel,
+          {{{filled(index, rows), filled(dtype, whole_numbers(all, 0, 40)),
+             filled(dtype, std::vector<double>(results, 7))},
+            {},
+            0,
+            outer}}};
 }
 
 }  // namespace
@@ -74,8 +85,11 @@ TEST_CASE("emitted: lanes with any stride, forwards and backwards, of any dtype"
       k.map({{k.access(y, {stride}, first + 1), value}});
       k.kernel.vector_axis = 0;
       const auto all = static_cast<std::size_t>(count * 7 + 2);
-      const KernelCall call{{filled(dtype, whole_numbers(all, -99, 99)),
-                             filled(dtype, std::vector<double>(all, 1))}, {}, 2, 36};
+      const KernelCall call{
+          {filled(dtype, whole_numbers(all, -99, 99)), filled(dtype, std::vector<double>(all, 1))},
+          {},
+          2,
+          36};
       cases.push_back({k.kernel, {call}});
     }
   }
@@ -92,8 +106,10 @@ TEST_CASE("emitted: strides that are known at the call") {
   k.kernel.vector_axis = 1;
   EmitCase one{k.kernel, {}};
   for (const std::int64_t n : {1, 5, 16, 23}) {
-    KernelCall call{{filled(DType::Float32, whole_numbers(200, 0, 99)),
-                     zeros(DType::Float32, 200)}, {3, n}, 0, 3};
+    KernelCall call{{filled(DType::Float32, whole_numbers(200, 0, 99)), zeros(DType::Float32, 200)},
+                    {3, n},
+                    0,
+                    3};
     if (k.kernel.sizes[0] != rows) call.sizes = {n, 3};
     one.calls.push_back(call);
   }
@@ -146,8 +162,8 @@ TEST_CASE("emitted: where a guard is false no memory is accessed, and loads give
         const int shift = k.number(DType::Int64, -2);
         const int index = k.apply(Op::Add, {k.axis(along == 0 ? 0 : 1), shift});
         const int limit = k.number(DType::Int64, along == 0 ? 2 : 20);
-        const int inside = k.apply(Op::Less, {k.convert(DType::UInt64, index),
-                                              k.convert(DType::UInt64, limit)});
+        const int inside =
+            k.apply(Op::Less, {k.convert(DType::UInt64, index), k.convert(DType::UInt64, limit)});
         // Far outside of x where the guard is false.
         const int far = 1 << 20;
         const std::vector<Dim> strides = along == 0   ? std::vector<Dim>{far, stride}
@@ -165,8 +181,12 @@ TEST_CASE("emitted: where a guard is false no memory is accessed, and loads give
         const auto results = [&](int each) {
           return filled(dtype, std::vector<double>(static_cast<std::size_t>(each * 190), 1));
         };
-        cases.push_back({k.kernel, {{{filled(dtype, whole_numbers(needed, -9, 9)), results(1),
-                                      results(1), results(2)}, {}, 0, rows}}});
+        cases.push_back(
+            {k.kernel,
+             {{{filled(dtype, whole_numbers(needed, -9, 9)), results(1), results(1), results(2)},
+               {},
+               0,
+               rows}}});
       }
     }
   }
@@ -192,10 +212,12 @@ TEST_CASE("emitted: an index out of range is not reported where the guard is fal
         const int from = k.guard(k.access_at(table, {0, 1}, row, 20, 5), inside);
         k.map({{k.access(y, {20, 1}), k.load(from)}});
         k.kernel.vector_axis = 1;
-        cases.push_back({k.kernel, {{{filled(dtype, whole_numbers(100, 0, 99)),
-                                      filled(DType::Int64, rows),
-                                      zeros(dtype, static_cast<std::size_t>(count * 20) + 9)},
-                                     {}, 0, count}}});
+        cases.push_back({k.kernel,
+                         {{{filled(dtype, whole_numbers(100, 0, 99)), filled(DType::Int64, rows),
+                            zeros(dtype, static_cast<std::size_t>(count * 20) + 9)},
+                           {},
+                           0,
+                           count}}});
       }
     }
   }
@@ -224,8 +246,11 @@ TEST_CASE("emitted: results overwrite their operands") {
     const int moved = k.apply(Op::Add, {k.load(at_m), k.load(at)});
     k.map({{at_m, moved}, {at, k.apply(Op::Sub, {k.load(at), moved})}});
     k.kernel.vector_axis = 0;
-    const KernelCall call{{filled(dtype, whole_numbers(60, -9, 9)),
-                           filled(dtype, whole_numbers(60, -99, 99))}, {}, 1, 52};
+    const KernelCall call{
+        {filled(dtype, whole_numbers(60, -9, 9)), filled(dtype, whole_numbers(60, -99, 99))},
+        {},
+        1,
+        52};
     cases.push_back({k.kernel, {call}});
   }
   check_emitted(cases);
@@ -241,7 +266,7 @@ EmitCase draws(DType dtype, int lanes, double factor) {
   const std::int64_t seed = (std::int64_t{7} << 40) + 11;
   k.map({{k.access(y, {1}), k.random(dtype, position, element, seed, 3)}});
   k.kernel.vector_axis = lanes;
-  KernelCall call{{zeros(dtype, 50)}, {}, 0, 41, std::uint64_t{1} << 63 | 99,
+  KernelCall call{{zeros(dtype, 50)},          {}, 0, 41, std::uint64_t{1} << 63 | 99,
                   (std::uint64_t{3} << 32) + 8};
   KernelCall next = call;
   next.call_counter += 1;
@@ -280,7 +305,9 @@ TEST_CASE("emitted: transposed rows, on parts of every size around blocks of row
         const auto all = static_cast<std::size_t>(n * m);
         KernelCall call{{filled(dtype, whole_numbers(all, 0, 9)),
                          filled(dtype, whole_numbers(all, 0, 9)), zeros(dtype, all + 9)},
-                        {n, m}, n / 3, n};
+                        {n, m},
+                        n / 3,
+                        n};
         if (k.kernel.sizes[0] != rows) call.sizes = {m, n};
         one.calls.push_back(call);
       }

@@ -54,7 +54,10 @@ EmitCase centred(DType dtype, int rows, int columns, int stride) {
   EmitCase one{k.kernel, {}};
   for (const int begin : {0, 2}) {
     one.calls.push_back({{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9),
-                          numbers(dtype, columns)}, {}, begin, kRun});
+                          numbers(dtype, columns)},
+                         {},
+                         begin,
+                         kRun});
   }
   return one;
 }
@@ -77,8 +80,8 @@ EmitCase rewritten(DType dtype, int rows, int columns, int stride, int offset = 
   k.kernel.vector_axis = 1;
   EmitCase one{k.kernel, {}};
   for (const int begin : {0, 3}) {
-    one.calls.push_back({{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9)},
-                         {}, begin, kRun});
+    one.calls.push_back(
+        {{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9)}, {}, begin, kRun});
   }
   return one;
 }
@@ -95,8 +98,9 @@ EmitCase down_columns(int inner, int columns) {
   k.map({{k.access(last, {columns, 1, 0}), k.result(sum)}}, /*inner=*/false);
   k.kernel.vector_axis = 1;
   const int all = kRun * inner * columns;
-  return {k.kernel, {{{numbers(kF32, all), numbers(kF32, all + 9), numbers(kF32, kRun * columns)},
-                      {}, 0, kRun}}};
+  return {
+      k.kernel,
+      {{{numbers(kF32, all), numbers(kF32, all + 9), numbers(kF32, kRun * columns)}, {}, 0, kRun}}};
 }
 
 /// y[i, j] = x[j, i], as tiles.
@@ -105,8 +109,8 @@ EmitCase transposed(int rows, int columns, DType dtype = kF32, int begin = 0, in
   const int x = k.input(dtype), y = k.output(dtype);
   k.map({{k.access(y, {columns, 1}), k.load(k.access(x, {1, rows}))}});
   k.kernel.vector_axis = 1;
-  return {k.kernel, {{{numbers(dtype, rows * columns), numbers(dtype, end * columns + 9)},
-                      {}, begin, end}}};
+  return {k.kernel,
+          {{{numbers(dtype, rows * columns), numbers(dtype, end * columns + 9)}, {}, begin, end}}};
 }
 
 /// y = tanh(x) of rows, x with that stride between elements.
@@ -116,8 +120,10 @@ EmitCase tanh_of_rows(int columns, int stride, int rows = kRows) {
   const int value = k.load(k.access(x, {columns * stride, stride}));
   k.map({{k.access(y, {columns, 1}), k.apply(Op::Tanh, {value})}});
   k.kernel.vector_axis = 1;
-  return {k.kernel, {{{numbers(kF32, kRun * columns * stride), numbers(kF32, kRun * columns + 9)},
-                      {}, 0, kRun}}, /*units=*/4};
+  return {
+      k.kernel,
+      {{{numbers(kF32, kRun * columns * stride), numbers(kF32, kRun * columns + 9)}, {}, 0, kRun}},
+      /*units=*/4};
 }
 
 /// Vectors in an iteration of the loop that divides.
@@ -140,16 +146,16 @@ TEST_CASE("emitted: elementary functions of many points take four vectors in an 
   CHECK(vectors_in_iteration(tanh_of_rows(1024, 3).kernel) == 1);
   CHECK(vectors_in_iteration(tanh_of_rows(37, 1).kernel) == 1);
   CHECK(vectors_in_iteration(tanh_of_rows(1024, 1, kRun).kernel) == 1);
-  check_emitted({tanh_of_rows(128, 1), tanh_of_rows(1031, 1), tanh_of_rows(1024, 3),
-                 tanh_of_rows(37, 1)});
+  check_emitted(
+      {tanh_of_rows(128, 1), tanh_of_rows(1031, 1), tanh_of_rows(1024, 3), tanh_of_rows(37, 1)});
 }
 
 TEST_CASE("emitted: large results of rows are streamed where rows begin at a cache line") {
   std::vector<EmitCase> cases;
   for (const std::size_t alignment : {std::size_t{64}, std::size_t{16}}) {
-    for (EmitCase one : {centred(kF32, kRows, 80, 80), centred(kF32, kRows, 37, 48),
-                         centred(DType::Float64, kRows, 24, 24), down_columns(3, 64),
-                         transposed(64, 1 << 15)}) {
+    for (EmitCase one :
+         {centred(kF32, kRows, 80, 80), centred(kF32, kRows, 37, 48),
+          centred(DType::Float64, kRows, 24, 24), down_columns(3, 64), transposed(64, 1 << 15)}) {
       INFO(print(one.kernel));
       CHECK(streams(one.kernel));
       CHECK(count_of(ir_of(one.kernel), "is_alone") == 0);  // the calls below stream, too
@@ -188,12 +194,12 @@ TEST_CASE("emitted: large rows that are stored twice are streamed, wherever in a
   const auto lanes = static_cast<std::size_t>(targets_here().back().vector_bytes);
   std::vector<EmitCase> cases;
   for (const std::size_t alignment : {std::size_t{64}, std::size_t{16}}) {
-    for (EmitCase one : {rewritten(kF32, kRows, 1000, 1000), rewritten(kF32, kRows, 1024, 1024),
-                         rewritten(kF32, kRows, 2048, 2049, 1), rewritten(kF32, kRows, 801, 803, 2),
-                         rewritten(DType::BFloat16, kRows, 2001, 2001),
-                         rewritten(DType::Int8, 4 * kRows, 900, 903),
-                         rewritten(DType::Float64, kRows, 1021, 1023),
-                         rewritten(DType::Float64, kRows, 800, 800)}) {
+    for (EmitCase one :
+         {rewritten(kF32, kRows, 1000, 1000), rewritten(kF32, kRows, 1024, 1024),
+          rewritten(kF32, kRows, 2048, 2049, 1), rewritten(kF32, kRows, 801, 803, 2),
+          rewritten(DType::BFloat16, kRows, 2001, 2001),
+          rewritten(DType::Int8, 4 * kRows, 900, 903), rewritten(DType::Float64, kRows, 1021, 1023),
+          rewritten(DType::Float64, kRows, 800, 800)}) {
       INFO(print(one.kernel));
       CHECK(streams(one.kernel) == (lanes * dtype_bytes(one.kernel.operands[1].dtype) >= 64));
       CHECK(count_of(ir_of(one.kernel), "is_alone") == 0);

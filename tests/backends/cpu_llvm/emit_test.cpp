@@ -62,7 +62,10 @@ KernelCall reduction_call(Combiner combiner, DType dtype, std::int64_t rows, std
   const auto count = static_cast<std::size_t>(rows * columns);
   const auto results = static_cast<std::size_t>(points + 4);
   KernelCall call{{filled(dtype, operands_of(combiner, dtype, count)),
-                   filled(result, std::vector<double>(results, 1))}, {}, 0, points};
+                   filled(result, std::vector<double>(results, 1))},
+                  {},
+                  0,
+                  points};
   if (copied) call.operands.push_back(filled(dtype, std::vector<double>(count, 1)));
   return call;
 }
@@ -93,7 +96,9 @@ TEST_CASE("emitted: a map writes its part of axis 0 and nothing else, at every l
         const auto all = static_cast<std::size_t>(begin + length + 20);
         one.calls.push_back({{filled(dtype, whole_numbers(all, -50, 50)),
                               filled(dtype, std::vector<double>(all, 1))},
-                             {begin + length}, begin, begin + length});
+                             {begin + length},
+                             begin,
+                             begin + length});
       }
     }
     cases.push_back(one);
@@ -107,16 +112,19 @@ TEST_CASE("emitted: rows of every static length; values shared by a row or colum
     KernelMaker k("rows", {3, length}, 2);
     const int x = k.input(DType::Float32), row = k.input(DType::Float32);
     const int column = k.input(DType::Float32), y = k.output(DType::Float32);
-    const int product = k.apply(Op::Mul, {k.load(k.access(x, {length, 1})),
-                                          k.load(k.access(row, {1, 0}))});
+    const int product =
+        k.apply(Op::Mul, {k.load(k.access(x, {length, 1})), k.load(k.access(row, {1, 0}))});
     const int sum = k.apply(Op::Sub, {product, k.load(k.access(column, {0, 1}))});
     k.map({{k.access(y, {length, 1}), sum}});
     k.kernel.vector_axis = 1;
     const auto all = static_cast<std::size_t>(3 * length);
-    const KernelCall call{{filled(DType::Float32, whole_numbers(all, -9, 9)),
-                           filled(DType::Float32, {2, 3, 5}),
-                           filled(DType::Float32, whole_numbers(all, -9, 9)),
-                           filled(DType::Float32, std::vector<double>(all + 20, 1))}, {}, 0, 3};
+    const KernelCall call{
+        {filled(DType::Float32, whole_numbers(all, -9, 9)), filled(DType::Float32, {2, 3, 5}),
+         filled(DType::Float32, whole_numbers(all, -9, 9)),
+         filled(DType::Float32, std::vector<double>(all + 20, 1))},
+        {},
+        0,
+        3};
     KernelCall part = call;
     part.begin = 1;
     part.end = 2;
@@ -186,9 +194,13 @@ TEST_CASE("emitted: two inner axes, a sum of products, and a stage that reads it
       k.map({{k.access(y, {3 * n, n, 1}), k.apply(Op::Add, {shifted, k.result(sum)})}});
       k.kernel.vector_axis = 2;
       const auto all = static_cast<std::size_t>(6 * n);
-      cases.push_back({k.kernel, {{{filled(dtype, whole_numbers(all, -9, 9)),
-                                    filled(dtype, whole_numbers(all, -9, 9)),
-                                    filled(dtype, std::vector<double>(all + 20, 1))}, {}, 0, 2}}});
+      cases.push_back(
+          {k.kernel,
+           {{{filled(dtype, whole_numbers(all, -9, 9)), filled(dtype, whole_numbers(all, -9, 9)),
+              filled(dtype, std::vector<double>(all + 20, 1))},
+             {},
+             0,
+             2}}});
     }
   }
   check_emitted(cases);
@@ -207,7 +219,10 @@ TEST_CASE("emitted: running sums and products, one at a time or a lane per outer
         k.kernel.vector_axis = lanes;
         const auto all = static_cast<std::size_t>(n * steps);
         const KernelCall call{{filled(dtype, operands_of(combiner, dtype, all)),
-                               filled(dtype, std::vector<double>(all + 20, 1))}, {}, 0, n};
+                               filled(dtype, std::vector<double>(all + 20, 1))},
+                              {},
+                              0,
+                              n};
         cases.push_back({k.kernel, {call}});
       }
     }
@@ -233,8 +248,8 @@ TEST_CASE("emitted: running values within vectors, rows of every length around t
       for (int length = 1; length <= kMaxLength + 16; ++length) {
         const auto all = static_cast<std::size_t>(3 * length);
         const Memory results = filled(dtype, std::vector<double>(all + 20, 1));
-        one.calls.push_back({{filled(dtype, operands_of(combiner, dtype, all)), results, results},
-                             {length}, 0, 3});
+        one.calls.push_back(
+            {{filled(dtype, operands_of(combiner, dtype, all)), results, results}, {length}, 0, 3});
       }
       cases.push_back(one);
     }
@@ -255,9 +270,12 @@ TEST_CASE("emitted: running values continue from row to row of two inner axes") 
     k.kernel.stages.back().stores.push_back({k.access(y, strides), k.result(stage)});
     k.kernel.vector_axis = 2;
     const auto all = static_cast<std::size_t>(2 * rows * columns);
-    cases.push_back({k.kernel, {{{filled(DType::Float32, whole_numbers(all, -9, 9)),
-                                  filled(DType::Float32, std::vector<double>(all + 20, 1))},
-                                 {}, 0, 2}}});
+    cases.push_back({k.kernel,
+                     {{{filled(DType::Float32, whole_numbers(all, -9, 9)),
+                        filled(DType::Float32, std::vector<double>(all + 20, 1))},
+                       {},
+                       0,
+                       2}}});
   }
   check_emitted(cases);
 }
@@ -288,8 +306,9 @@ TEST_CASE("emitted: argmax of lowest values is the first, of late NaN the first 
 TEST_CASE("emitted: maxima and minima with a zero of the other sign, or NaN, at every index") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr std::pair<double, double> kPairs[] = {
-      {-0.0, 0.0}, {0.0, -0.0}, {-3, kNan}, {3, kNan}, {-kInfinity, kNan}, {kInfinity, kNan},
-      {kNan, kInfinity}, {-5, -0.0}, {5, 0.0}, {-kInfinity, -kInfinity}, {kInfinity, kInfinity}};
+      {-0.0, 0.0},           {0.0, -0.0},       {-3, kNan}, {3, kNan}, {-kInfinity, kNan},
+      {kInfinity, kNan},     {kNan, kInfinity}, {-5, -0.0}, {5, 0.0},  {-kInfinity, -kInfinity},
+      {kInfinity, kInfinity}};
   std::vector<EmitCase> cases;
   for (const Combiner combiner : {Combiner::Max, Combiner::Min}) {
     for (const DType dtype : {DType::Float32, DType::Float64}) {
@@ -324,8 +343,9 @@ TEST_CASE("emitted: NaN in lanes beyond the end of a row does not reach its maxi
       k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(stage)}}, false);
       k.kernel.vector_axis = 1;
       const std::vector<double> values(static_cast<std::size_t>(2 * n), 2);
-      cases.push_back({k.kernel, {{{filled(DType::Float32, values),
-                                    filled(DType::Float32, {0, 0})}, {}, 0, 2}}});
+      cases.push_back(
+          {k.kernel,
+           {{{filled(DType::Float32, values), filled(DType::Float32, {0, 0})}, {}, 0, 2}}});
     }
   }
   check_emitted(cases);
@@ -392,7 +412,8 @@ TEST_CASE("emitted: softmax and log-softmax of rows with a NaN, an infinity, or 
       k.map({{to, y}});
       k.kernel.vector_axis = 1;
       const Memory out = filled(DType::Float32, std::vector<double>(values.size(), 9));
-      cases.push_back({k.kernel, {{{filled(DType::Float32, values), out}, {}, 0, rows}},
+      cases.push_back({k.kernel,
+                       {{{filled(DType::Float32, values), out}, {}, 0, rows}},
                        /*units=*/is_logarithm ? 4 : 0});
     }
   }

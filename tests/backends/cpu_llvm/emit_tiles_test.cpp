@@ -91,7 +91,9 @@ TEST_CASE("emitted: tiles with other operands, and loops between rows and lanes"
       cases.push_back({k.kernel,
                        {{{counted(DType::Int16, all), counted(f, rows * columns), counted(f, rows),
                           counted(f, columns), counted(f, all), ones(f, all + 20)},
-                         {}, 0, rows}}});
+                         {},
+                         0,
+                         rows}}});
     }
   }
   check_emitted(cases);
@@ -119,6 +121,6 @@ TEST_CASE("emitted: a guarded operand is read point by point in a kernel with ti
   k.map({{k.access(y, {columns, 1}), sum}});
   k.kernel.vector_axis = 1;
   const DType f = DType::Float32;
-  check_emitted({{k.kernel, {{{counted(f, all), counted(f, all), ones(f, all + 20)},
-                              {}, 0, rows}}}});
+  check_emitted(
+      {{k.kernel, {{{counted(f, all), counted(f, all), ones(f, all + 20)}, {}, 0, rows}}}});
 }

@@ -46,8 +46,8 @@ TEST_CASE("floating-point state: the caller's rounding, traps and flags do not m
   const auto expected = f({input});
   // Rounding upward and downward, with a pending flag; every exception but inexact traps.
   const unsigned inexact_masked = 0x1000;
-  for (const unsigned state : {kMasked | kUpward, kMasked | kDownward | kInexact,
-                               inexact_masked | kInexact}) {
+  for (const unsigned state :
+       {kMasked | kUpward, kMasked | kDownward | kInexact, inexact_masked | kInexact}) {
     std::vector<K::Array> results;
     unsigned after = 0;
     {

@@ -142,9 +142,9 @@ TEST_CASE("JIT: hundreds of modules share a few mappings, and release their memo
     modules.clear();
     after.push_back(mappings());
   }
-  INFO("mappings before: " << before[0] << ", " << before[1] << ", " << before[2] << "; alive: "
-                           << alive[0] << ", " << alive[2] << ", " << alive[4] << "; after: "
-                           << after[0] << ", " << after[1] << ", " << after[2]);
+  INFO("mappings before: " << before[0] << ", " << before[1] << ", " << before[2]
+                           << "; alive: " << alive[0] << ", " << alive[2] << ", " << alive[4]
+                           << "; after: " << after[0] << ", " << after[1] << ", " << after[2]);
   for (const std::ptrdiff_t count : alive) CHECK(count - before[0] < 50);
   CHECK(after[2] <= after[0] + 4);
 }

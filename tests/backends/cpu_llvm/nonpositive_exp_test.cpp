@@ -16,8 +16,7 @@ using namespace cpu_llvm_test;
 namespace {
 
 template <class T>
-std::vector<T> results(Math function, const kiln::cpu::IsaTarget& target,
-                       const std::vector<T>& x) {
+std::vector<T> results(Math function, const kiln::cpu::IsaTarget& target, const std::vector<T>& x) {
   std::vector<T> y(x.size());
   CompiledMath(function, sizeof(T) == 8, target).run(x.data(), x.data(), y.data(), x.size());
   return y;
@@ -58,8 +57,14 @@ std::vector<kiln::cpu::IsaTarget> fused_targets() {
 template <class T>
 std::vector<T> nonpositive_numbers() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> x{T(0), -T(0), -Limits::denorm_min(), -Limits::min(), -Limits::max(),
-                   -Limits::infinity(), Limits::quiet_NaN(), -Limits::quiet_NaN()};
+  std::vector<T> x{T(0),
+                   -T(0),
+                   -Limits::denorm_min(),
+                   -Limits::min(),
+                   -Limits::max(),
+                   -Limits::infinity(),
+                   Limits::quiet_NaN(),
+                   -Limits::quiet_NaN()};
   for (int n = 0; n < (sizeof(T) == 4 ? 160 : 1100); ++n) {
     for (const long double half : {0.0L, 0.5L}) {
       T near = static_cast<T>(-(n + half) * 0.693147180559945309417232121458176568L);
@@ -98,8 +103,8 @@ TEST_CASE("exp of x <= 0 has the bits of exp in float64") {
   const std::vector<double> x = nonpositive_numbers<double>();
   for (const kiln::cpu::IsaTarget& target : fused_targets()) {
     INFO(kiln::cpu::name_of(target.isa));
-    CHECK(differences(results(Math::ExpOfNonpositive, target, x),
-                      results(Math::Exp, target, x)) == 0);
+    CHECK(differences(results(Math::ExpOfNonpositive, target, x), results(Math::Exp, target, x)) ==
+          0);
   }
 }
 

@@ -103,7 +103,8 @@ TEST_CASE("short code: results are the interpreter's for every rest of lanes") {
     }
     cases.push_back(std::move(sums));
     cases.push_back({tanh_of_centred(9, columns),
-                     {{{numbers(9 * columns), numbers(9 * columns)}, {}, 0, 9}}, /*units=*/4});
+                     {{{numbers(9 * columns), numbers(9 * columns)}, {}, 0, 9}},
+                     /*units=*/4});
   }
   check_emitted(cases);
 }

@@ -60,8 +60,11 @@ TEST_CASE("emitted: sums of blocks of rows beside the sums of rows") {
   k.kernel.vector_axis = 2;
   CHECK(sizes_of_groups(k.kernel) == std::vector<std::size_t>{2, 1});
   const auto count = static_cast<std::size_t>(6 * kColumns);
-  check_emitted({{k.kernel,
-                  {{{filled(kF32, whole_numbers(count, -9, 9)),
-                     filled(kF32, std::vector<double>(10, 1)),
-                     filled(kF32, whole_numbers(2 * kColumns + 20, -3, 3))}, {}, 0, 2}}}});
+  check_emitted(
+      {{k.kernel,
+        {{{filled(kF32, whole_numbers(count, -9, 9)), filled(kF32, std::vector<double>(10, 1)),
+           filled(kF32, whole_numbers(2 * kColumns + 20, -3, 3))},
+          {},
+          0,
+          2}}}});
 }

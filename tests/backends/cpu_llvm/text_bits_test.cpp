@@ -23,12 +23,19 @@ constexpr FloatState kStates[] = {FloatState::Keeps, FloatState::Flushes};
 template <class T>
 std::vector<T> special_values() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values{0, Limits::min(), Limits::denorm_min(), Limits::max(), Limits::infinity(),
-                        Limits::quiet_NaN(), Limits::min() * 2, Limits::epsilon()};
+  std::vector<T> values{0,
+                        Limits::min(),
+                        Limits::denorm_min(),
+                        Limits::max(),
+                        Limits::infinity(),
+                        Limits::quiet_NaN(),
+                        Limits::min() * 2,
+                        Limits::epsilon()};
   constexpr double kEdges[] = {
-      0x1p-80, 0x1p-30, 0.3465735902, 0.5, 0.7071067811, 1.0, 1.4142135623, 1.5, 2.0, 2.5, 3.0,
-      10.0, 22.0, 40.0, 50.0, 60.0, 87.3365447, 88.7228390, 708.3964185, 709.7827128, 1e5,
-      8388607.5, 16777217, 0x1p30, 0x1p40, 0x1p60, 0x1p96, 0x1p100};
+      0x1p-80,   0x1p-30,  0.3465735902, 0.5,        0.7071067811, 1.0,         1.4142135623,
+      1.5,       2.0,      2.5,          3.0,        10.0,         22.0,        40.0,
+      50.0,      60.0,     87.3365447,   88.7228390, 708.3964185,  709.7827128, 1e5,
+      8388607.5, 16777217, 0x1p30,       0x1p40,     0x1p60,       0x1p96,      0x1p100};
   for (const double edge : kEdges) {
     const T at = static_cast<T>(edge);
     for (const T x : {at, std::nextafter(at, T(0)), std::nextafter(at, Limits::infinity())}) {

@@ -62,8 +62,7 @@ std::vector<float> plain_sums(const MatmulShape& p, const std::vector<float>& lh
       const float left = lhs[static_cast<std::size_t>(i * p.lhs_m + d)];
       for (std::int64_t j = 0; j < p.n; ++j) {
         const std::int64_t at = d * p.rhs_k + j * p.rhs_n;
-        sums[static_cast<std::size_t>(i * p.n + j)] +=
-            left * rhs[static_cast<std::size_t>(at)];
+        sums[static_cast<std::size_t>(i * p.n + j)] += left * rhs[static_cast<std::size_t>(at)];
       }
     }
   }
@@ -159,7 +158,7 @@ TEST_CASE("CpuLibrary: which convolutions are native, by role and ISA") {
   using codegen::ConvRole;
   const auto is_native = [](GemmIsa isa, ConvRole role, std::int64_t channels,
                             std::int64_t filters) {
-    const codegen::Convolution c{role,   2,      1,      channels, filters, {28, 28},
+    const codegen::Convolution c{role,   2,        1,      channels, filters, {28, 28},
                                  {3, 3}, {28, 28}, {1, 1}, {1, 1},   {1, 1}};
     const auto prepared = CpuLibrary(isa).prepare_convolution(c, RhsUse::Once);
     return prepared->description().rfind("native", 0) == 0;

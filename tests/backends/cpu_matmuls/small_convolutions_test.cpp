@@ -30,8 +30,17 @@ TEST_CASE("CpuLibrary: gradients of few images are computed in parts") {
   CpuLibrary library(GemmIsa::Avx2);
   const auto prepared = [&](ConvRole role, std::int64_t batch, std::int64_t window,
                             std::int64_t stride, RhsUse use = RhsUse::Once) {
-    Convolution c{role, batch, 1, 256, 512, {14, 14}, {window, window}, {14, 14},
-                  {stride, stride}, {1, 1}, {window / 2, window / 2}};
+    Convolution c{role,
+                  batch,
+                  1,
+                  256,
+                  512,
+                  {14, 14},
+                  {window, window},
+                  {14, 14},
+                  {stride, stride},
+                  {1, 1},
+                  {window / 2, window / 2}};
     for (std::int64_t& size : c.output_sizes) size /= stride;
     return library.prepare_convolution(c, use);
   };
@@ -65,8 +74,8 @@ TEST_CASE("CpuLibrary: gradients of pointwise convolutions agree with plain sums
       {30, 24, 40}, {5, 200, 520}, {3, 300, 33}, {7, 600, 20}};
   for (const auto& [size, channels, filters] : rows) {
     for (const ConvRole role : {ConvRole::Input, ConvRole::Filter}) {
-      const Convolution c{role, 3, 1, channels, filters, {size, size}, {1, 1}, {size, size},
-                          {1, 1}, {1, 1}, {0, 0}};
+      const Convolution c{role,         3,      1,      channels, filters, {size, size}, {1, 1},
+                          {size, size}, {1, 1}, {1, 1}, {0, 0}};
       INFO(channels << " to " << filters << ", role " << static_cast<int>(role));
       Floats x = drawn(3 * size * size * channels, role == ConvRole::Input);
       Floats w = drawn(channels * filters, role == ConvRole::Filter);

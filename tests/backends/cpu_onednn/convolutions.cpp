@@ -50,8 +50,9 @@ TEST_CASE("convolution: parts agree with plain sums") {
 TEST_CASE("convolution: strided filters of one element stay within their scratch") {
   const auto strided = [](ConvRole role, std::int64_t batch, std::int64_t groups,
                           std::int64_t channels, std::int64_t filters, ir::Ints strides) {
-    return Convolution{role, batch, groups, channels, filters, {64, 64}, {1, 1},
-                       {63 / strides[0] + 1, 63 / strides[1] + 1}, strides, {1, 1}, {0, 0}};
+    return Convolution{role,    batch,    groups, channels,
+                       filters, {64, 64}, {1, 1}, {63 / strides[0] + 1, 63 / strides[1] + 1},
+                       strides, {1, 1},   {0, 0}};
   };
   for (const ConvRole role : {ConvRole::Input, ConvRole::Filter, ConvRole::Output}) {
     INFO("role " << static_cast<int>(role));
@@ -114,7 +115,8 @@ TEST_CASE("convolution: bias and relu, by the library and by native loops") {
     for (std::size_t i = 0; i < plain.size(); ++i) {
       const float sum = plain[i] + bias[i % bias.size()], want = sum <= 0 ? 0.0f : sum;
       if (std::isnan(want) ? std::isnan(found[i]) && std::isnan(by_loops[i])
-                           : found[i] == want && std::abs(by_loops[i] - want) < 1e-4f) continue;
+                           : found[i] == want && std::abs(by_loops[i] - want) < 1e-4f)
+        continue;
       FAIL_CHECK("element " << i << ": " << found[i] << " and " << by_loops[i] << ", not " << want);
       break;
     }

@@ -79,16 +79,16 @@ TEST_CASE("forward convolution: native loops agree with plain sums", "[native]")
       check_native(square, isa);
     }
     // One part: a group has the rows of both images, and columns at the border have many tiles.
-    const Convolution tall{ConvRole::Output, 2, 1, 2, 40, {30, 3}, {3, 3}, {30, 3}, {1, 1}, {1, 1},
-                           {1, 1}};
+    const Convolution tall{ConvRole::Output, 2,       1,      2,      40,    {30, 3},
+                           {3, 3},           {30, 3}, {1, 1}, {1, 1}, {1, 1}};
     CHECK(cpu::make_forward(tall, false, isa)->parts() == 1);
     check_native(tall, isa);
-    const Convolution strided{ConvRole::Output, 16, 1, 16, 40, {66, 64}, {3, 3}, {9, 8}, {8, 8},
-                              {1, 1}, {1, 1}};
+    const Convolution strided{ConvRole::Output, 16,     1,      16,     40,    {66, 64},
+                              {3, 3},           {9, 8}, {8, 8}, {1, 1}, {1, 1}};
     check_native(strided, isa);  // parts of 9 rows, in groups of 4 rows
     const Convolution line{ConvRole::Output, 3, 1, 5, 40, {19}, {3}, {19}, {1}, {1}, {1}};
-    const Convolution flat{ConvRole::Output, 3, 1, 5, 40, {1, 19}, {1, 3}, {1, 19}, {1, 1}, {1, 1},
-                           {0, 1}};
+    const Convolution flat{ConvRole::Output, 3,       1,      5,      40,    {1, 19},
+                           {1, 3},           {1, 19}, {1, 1}, {1, 1}, {0, 1}};
     const Floats x = drawn(3 * 19 * 5, false), w = drawn(3 * 5 * 40, false);
     Floats of_line(at(3 * 19 * 40)), of_flat(of_line.size());
     run(*cpu::make_forward(line, false, isa), false, line, x, w, of_line);
@@ -155,8 +155,8 @@ TEST_CASE("backward data: a native forward convolution of the flipped filter", "
 TEST_CASE("forward convolution: which ones are native", "[native]") {
   using enum cpu::GemmIsa;
   const auto square = [](std::int64_t batch, std::int64_t channels, std::int64_t filters) {
-    return Convolution{ConvRole::Output, batch, 1, channels, filters, {28, 28}, {3, 3}, {28, 28},
-                       {1, 1}, {1, 1}, {1, 1}};
+    return Convolution{ConvRole::Output, batch,    1,      channels, filters, {28, 28},
+                       {3, 3},           {28, 28}, {1, 1}, {1, 1},   {1, 1}};
   };
   for (const cpu::GemmIsa isa : {Baseline, Avx2, Avx512, Amx}) {
     CHECK(cpu::takes_forward(of(ConvRole::Output, 2, 1, 1, 8, 1, 1), isa));
@@ -226,8 +226,8 @@ TEST_CASE("depthwise convolution: native loops agree with plain sums", "[native]
     square.output_sizes = {10, 7};
     check_native(square, isa);
     Convolution line{ConvRole::Output, 3, 40, 1, 1, {19}, {3}, {19}, {1}, {1}, {1}};
-    Convolution flat{ConvRole::Output, 3, 40, 1, 1, {1, 19}, {1, 3}, {1, 19}, {1, 1}, {1, 1},
-                     {0, 1}};
+    Convolution flat{ConvRole::Output, 3,       40,     1,      1,     {1, 19},
+                     {1, 3},           {1, 19}, {1, 1}, {1, 1}, {0, 1}};
     const Floats x = drawn(3 * 19 * 40, false), w = drawn(3 * 40, false);
     Floats of_line(x.size()), of_flat(x.size());
     run(*cpu::make_depthwise(line, isa), false, line, x, w, of_line);
@@ -264,8 +264,8 @@ TEST_CASE("backward weights: native loops agree with plain sums", "[native]") {
   for (const cpu::GemmIsa isa : isas()) {
     if (isa == cpu::GemmIsa::Baseline) continue;
     const auto check_native = [&](Convolution c) {
-      INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels
-                  << " to " << c.filters);
+      INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels << " to "
+                  << c.filters);
       REQUIRE(cpu::takes_backward_weights(c, isa));
       Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, false);
       Floats w = drawn(6 * c.channels * c.filters, true);
@@ -288,8 +288,8 @@ TEST_CASE("backward weights: native loops agree with plain sums", "[native]") {
     wide.sizes = wide.output_sizes = {2, 500};  // rows longer than a block
     wide.low = {1, 1};
     check_native(wide);
-    Convolution flat{ConvRole::Filter, 3, 1, 8, 16, {1, 19}, {1, 2}, {1, 19}, {1, 1}, {1, 1},
-                     {0, 1}};
+    Convolution flat{ConvRole::Filter, 3,       1,      8,      16,    {1, 19},
+                     {1, 2},           {1, 19}, {1, 1}, {1, 1}, {0, 1}};
     Convolution line{ConvRole::Filter, 3, 1, 8, 16, {19}, {2}, {19}, {1}, {1}, {1}};
     const Floats x = drawn(3 * 19 * 8, false), dy = drawn(3 * 19 * 16, false);
     Floats of_flat(2 * 8 * 16), of_line(2 * 8 * 16);

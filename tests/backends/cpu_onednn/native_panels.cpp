@@ -21,18 +21,18 @@ struct Tensors {
 };
 
 Tensors tensors_of(const Convolution& c) {
-  Tensors t{drawn(c.batch * codegen::product(c.sizes) * c.channels, c.role == ConvRole::Input),
-            drawn(codegen::product(c.windows) * c.channels * c.filters, c.role == ConvRole::Filter),
-            drawn(c.batch * codegen::product(c.output_sizes) * c.filters,
-                  c.role == ConvRole::Output)};
+  Tensors t{
+      drawn(c.batch * codegen::product(c.sizes) * c.channels, c.role == ConvRole::Input),
+      drawn(codegen::product(c.windows) * c.channels * c.filters, c.role == ConvRole::Filter),
+      drawn(c.batch * codegen::product(c.output_sizes) * c.filters, c.role == ConvRole::Output)};
   by_sums(c, t.x, t.w, t.y);
   return t;
 }
 
 Convolution square(ConvRole role, std::int64_t batch, std::int64_t size, std::int64_t channels,
                    std::int64_t filters) {
-  return {role, batch, 1, channels, filters, {size, size}, {3, 3}, {size, size}, {1, 1}, {1, 1},
-          {1, 1}};
+  return {role,   batch,        1,      channels, filters, {size, size},
+          {3, 3}, {size, size}, {1, 1}, {1, 1},   {1, 1}};
 }
 
 Floats by_panels(const Convolution& c, const Floats& first, const Floats& second,
@@ -66,8 +66,8 @@ TEST_CASE("convolution by panels: agrees with plain sums", "[native]") {
     check_forward(square(ConvRole::Output, 3, 5, 18, 2 * kFilters));
     check_forward(of(ConvRole::Output, 1, 1, 16, kFilters, 2, 1));
     check_forward(of(ConvRole::Output, 1, 1, 16, kFilters, 1, 3));
-    Convolution projection{ConvRole::Output, 2, 1, 40, kFilters, {9, 8}, {1, 1}, {5, 4}, {2, 2},
-                           {1, 1}, {0, 0}};
+    Convolution projection{ConvRole::Output, 2,      1,      40,     kFilters, {9, 8},
+                           {1, 1},           {5, 4}, {2, 2}, {1, 1}, {0, 0}};
     check_forward(projection);
     const auto check_data = [&](const Convolution& c) {
       INFO("ISA " << static_cast<int>(isa) << ", backward data, dilation " << c.dilations[0]);

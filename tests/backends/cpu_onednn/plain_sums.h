@@ -45,8 +45,8 @@ struct Buffer {
 /// bottom, one column at the right.
 inline Convolution of(ConvRole role, std::int64_t batch, std::int64_t groups, std::int64_t channels,
                       std::int64_t filters, std::int64_t stride, std::int64_t dilation) {
-  Convolution c{role, batch, groups, channels, filters, {20, 19}, {3, 2}, {}, {stride, 1},
-                {dilation, 1}, {1, 0}};
+  Convolution c{role,   batch, groups,      channels,      filters, {20, 19},
+                {3, 2}, {},    {stride, 1}, {dilation, 1}, {1, 0}};
   c.output_sizes = {(20 + 2 - 2 * dilation - 1) / stride + 1, 19};  // one padding column
   return c;
 }
@@ -65,11 +65,11 @@ inline void by_sums(const Convolution& c, std::vector<float>& x, std::vector<flo
             if (row < 0 || row >= c.sizes[0] || column < 0 || column >= c.sizes[1]) continue;
             for (std::int64_t o = 0; o < out; ++o) {
               for (std::int64_t k = 0; k < c.channels; ++k) {
-                const auto from = static_cast<std::size_t>(
-                    ((b * c.sizes[0] + row) * c.sizes[1] + column) * in +
-                    o / c.filters * c.channels + k);
-                const auto weight = static_cast<std::size_t>(
-                    ((p * c.windows[1] + q) * c.channels + k) * out + o);
+                const auto from =
+                    static_cast<std::size_t>(((b * c.sizes[0] + row) * c.sizes[1] + column) * in +
+                                             o / c.filters * c.channels + k);
+                const auto weight =
+                    static_cast<std::size_t>(((p * c.windows[1] + q) * c.channels + k) * out + o);
                 const auto to = static_cast<std::size_t>(
                     ((b * c.output_sizes[0] + i) * c.output_sizes[1] + j) * out + o);
                 if (c.role == ConvRole::Output) y[to] += x[from] * w[weight];

@@ -128,8 +128,7 @@ TEST_CASE("backend options: auto leaves out a backend that compiles only") {
     set_backend("auto");
     CHECK(kiln::backend() == "cpu");
     CHECK(backend_choice().reason == "set_backend: best of 2 usable, score 10");
-    const std::string text =
-        "auto skips " + backend.path() + ": compiles for sm_90 only (dumps)";
+    const std::string text = "auto skips " + backend.path() + ": compiles for sm_90 only (dumps)";
     CHECK(std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
       return line.find(text) != std::string::npos;
     }));

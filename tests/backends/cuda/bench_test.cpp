@@ -18,9 +18,11 @@ const std::string kFolder = kiln::fake_cuda::library_folder(KILN_BINARY_DIR);
 
 Outcome bench_with(const std::string& variables, const std::string& words) {
   return kiln::testing::run_shell("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" +
-                                  kFolder + "' " + variables + " '" KILN_BINARY_DIR
+                                  kFolder + "' " + variables +
+                                  " '" KILN_BINARY_DIR
                                   "/bin/kiln' bench --device --backend cuda --threads 1 "
-                                  "--seconds 0 " + words);
+                                  "--seconds 0 " +
+                                  words);
 }
 
 /// The words of the row's line in the table.

@@ -143,8 +143,8 @@ TEST_CASE("convolution: windows that end before the input, and windows in the pa
   const Geometry outside{2, 1, 2, 3, {1, 1}, {3, 3}, {20, 20}, {1, 1}, {5, 5}, {5, 5}};
   const test::ConvTensors tensors = test::draw(outside, DType::Float32);
   for (const ConvRole role : kRoles) {
-    CHECK(check_role(outside, test::attrs_of(outside, role),
-                     test::by_loops(outside, tensors, role), tensors, 1e-5) == 0);
+    CHECK(check_role(outside, test::attrs_of(outside, role), test::by_loops(outside, tensors, role),
+                     tensors, 1e-5) == 0);
   }
 }
 

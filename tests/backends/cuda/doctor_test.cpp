@@ -81,9 +81,10 @@ TEST_CASE("doctor: an architecture without a driver, and without a compiler") {
   const Outcome dumps = doctor_with(driver + kFolder + "'");
   INFO(dumps.text);
   if (!has(dumps.text, "\n  driver version: ")) {  // the system has no driver, either
-    CHECK(has(dumps.text, "cuda: limited: compiles for sm_90 only (dumps), as arch is set; calls "
-                          "need arch unset and a device: the NVIDIA driver is not installed: " +
-                              empty.path("libcuda.so.1") + ": no such file"));
+    CHECK(has(dumps.text,
+              "cuda: limited: compiles for sm_90 only (dumps), as arch is set; calls "
+              "need arch unset and a device: the NVIDIA driver is not installed: " +
+                  empty.path("libcuda.so.1") + ": no such file"));
     CHECK(has(dumps.text, "; options: 'arch' = '90' (" + path + ")\n"));
   }
   const Scratch old;
@@ -107,8 +108,9 @@ TEST_CASE("doctor: variables that name no option") {
   CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CUDA_GRAPH = 'false'" + known));
   CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CUDA_tf32 = 'true'" + known));
   CHECK(has(outcome.text, "\n  option: KILN_CUDA_DRIVER = '" + kFolder + "' (environment)\n"));
-  CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CPU_ISE = 'avx2' (environment); cpu "
-                          "has the option isa\n"));
+  CHECK(has(outcome.text,
+            "\n  unknown option, ignored: KILN_CPU_ISE = 'avx2' (environment); cpu "
+            "has the option isa\n"));
   CHECK_FALSE(has(outcome.text, "KILN_CPU_X"));
 }
 
@@ -129,10 +131,10 @@ TEST_CASE("doctor: a cuDNN that cannot be used is a detail") {
 
 TEST_CASE("doctor: options in force, and where they come from") {
   const Scratch home;
-  const std::string path = home.write(
-      "keras.json",
-      R"({"kiln": {"backends": {"cpu": {"isa": "baseline"}, "cuda": {"libraries": ")" + kFolder +
-          R"(", "tf32": true, "graphs": false}}}})");
+  const std::string path =
+      home.write("keras.json",
+                 R"({"kiln": {"backends": {"cpu": {"isa": "baseline"}, "cuda": {"libraries": ")" +
+                     kFolder + R"(", "tf32": true, "graphs": false}}}})");
   const std::string variables =
       "KERAS_HOME='" + home.folder() + "' KILN_CUDA_GRAPHS=true KILN_CUDA_LIBRARIES= ";
   const Outcome outcome = doctor_with(variables + "KILN_CUDA_DRIVER='" + kFolder + "'");
@@ -148,8 +150,10 @@ TEST_CASE("doctor: options in force, and where they come from") {
   home.write("keras.json", R"({"kiln": {"backends": {"cpu": {"isa": "sse9"}}}})");
   const Outcome wrong = doctor_with(variables);
   INFO(wrong.text);
-  CHECK(has(wrong.text, "cpu: not usable: isa is 'sse9' but must be baseline, avx2, avx512 or amx; "
-                        "options: 'isa' = 'sse9' (" + path + ")"));
+  CHECK(has(wrong.text,
+            "cpu: not usable: isa is 'sse9' but must be baseline, avx2, avx512 or amx; "
+            "options: 'isa' = 'sse9' (" +
+                path + ")"));
 }
 
 TEST_CASE("doctor: a stage that fails is the reason, and NVRTC is opened without a driver, too") {
@@ -194,13 +198,13 @@ TEST_CASE("doctor: a library whose constructor does not return is named") {
     }
     fs::copy_file(KILN_BINARY_DIR "/lib/cuda_fakes/" + std::string(row.fake) + ".so",
                   libraries.path(row.file));
-    const Outcome outcome = run_shell(
-        "KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" + libraries.folder() +
-        "' KERAS_BACKEND=reference '" KILN_BINARY_DIR "/bin/kiln' doctor --seconds 5");
+    const Outcome outcome =
+        run_shell("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" + libraries.folder() +
+                  "' KERAS_BACKEND=reference '" KILN_BINARY_DIR "/bin/kiln' doctor --seconds 5");
     INFO(outcome.text);
     CHECK(has(outcome.text, "cuda: not usable: its process " + std::string(row.how) +
-                                "; the last library that it opened is " +
-                                libraries.path(row.file) + "\n  path: "));
+                                "; the last library that it opened is " + libraries.path(row.file) +
+                                "\n  path: "));
     CHECK(has(outcome.text, "\nreference: "));
   }
 }

@@ -210,8 +210,7 @@ TEST_CASE("driver errors: each call around a branch and a host function") {
   const FreshBackend backend(KILN_BINARY_DIR);
   const Variable w = variable(Array{1.f, 2.f}, {.name = "w"});
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
-  const Tensor chosen = switch_(
-      sum(x) > 0.0, [&] { return tanh(w) * x; }, [&] { return x - w; });
+  const Tensor chosen = switch_(sum(x) > 0.0, [&] { return tanh(w) * x; }, [&] { return x - w; });
   const Tensor printed = print_tensor(chosen, {.message = "chosen"});
   const Function f = function({x}, {sum(printed)},
                               {.updates = {update(w, w + printed)}, .backend = backend.path()});
@@ -247,8 +246,8 @@ TEST_CASE("driver errors: each call of graphs between branches and host function
     return sums - max(sums, {.axis = {1}, .keepdims = true});
   };
   const Tensor first = kernels(x * w);
-  const Tensor chosen = switch_(
-      sum(x) > 0.0, [&] { return kernels(first); }, [&] { return first - w; });
+  const Tensor chosen =
+      switch_(sum(x) > 0.0, [&] { return kernels(first); }, [&] { return first - w; });
   const Tensor last = kernels(print_tensor(chosen, {.message = "chosen"}));
   const Function look = function({}, {w + 0.0}, {.backend = backend.path()});
   const ScopedSink sink([](std::string_view) {});

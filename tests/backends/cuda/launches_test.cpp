@@ -130,12 +130,11 @@ TEST_CASE("launches: names with any characters") {
   control().reset();
   const Scratch scratch;
   const Tensor x = placeholder({.shape = {2}, .name = "a \"b\" \\n\n}"});
-  const Function compiled =
-      function({x}, {exp(x)},
-               {.name = "q\"\\\n",
-                .backend = "cuda",
-                .dump = scratch.path("f"),
-                .dump_stages = Stage::Graph});
+  const Function compiled = function({x}, {exp(x)},
+                                     {.name = "q\"\\\n",
+                                      .backend = "cuda",
+                                      .dump = scratch.path("f"),
+                                      .dump_stages = Stage::Graph});
   const std::string text = checked(scratch.path("f/58-graph.dot"));
   CHECK(has(text, "input a \\\"b\\\""));
 }

@@ -30,9 +30,9 @@ Array drawn(const std::vector<std::int64_t>& dims) { return Array::full(dims, 0.
 
 /// Runs a new program on the backend, and checks its values against `reference`.
 void run(Use use, const std::string& backend) {
-  const std::vector<std::int64_t> dims =
-      use == Use::Convolution ? std::vector<std::int64_t>{2, 6, 6, 4}
-                              : std::vector<std::int64_t>{4, 7};
+  const std::vector<std::int64_t> dims = use == Use::Convolution
+                                             ? std::vector<std::int64_t>{2, 6, 6, 4}
+                                             : std::vector<std::int64_t>{4, 7};
   const Tensor x = placeholder({.shape = dims});
   Tensor y = relu(x * 3.0);
   if (use == Use::Matmul) y = dot(x, constant(drawn({7, 5})));
@@ -104,22 +104,25 @@ std::vector<Row> rows_of_compiler() {
   std::vector<Row> rows{
       {"nvrtcVersion=-1",
        "NVRTC reports -1 as its minor version (nvrtcVersion), which is not from 0 to 999"},
-      {"nvrtcGetSupportedArchs=-90", "NVRTC reports -90 as an architecture "
-                                     "(nvrtcGetSupportedArchs), which is not from 1 to 9999"},
-      {"nvrtcGetCUBINSize=0", "NVRTC reports 0 as the bytes of a cubin (nvrtcGetCUBINSize), which "
-                              "is not from 1 to 1073741824"}};
+      {"nvrtcGetSupportedArchs=-90",
+       "NVRTC reports -90 as an architecture "
+       "(nvrtcGetSupportedArchs), which is not from 1 to 9999"},
+      {"nvrtcGetCUBINSize=0",
+       "NVRTC reports 0 as the bytes of a cubin (nvrtcGetCUBINSize), which "
+       "is not from 1 to 1073741824"}};
   for (const std::string value : {"-1", "0", "2147483647"}) {
     rows.push_back({"nvrtcGetNumSupportedArchs=" + value,
-                    "NVRTC reports " + value + " as the number of architectures "
-                                               "(nvrtcGetNumSupportedArchs), which is not from 1 "
-                                               "to 4096"});
+                    "NVRTC reports " + value +
+                        " as the number of architectures "
+                        "(nvrtcGetNumSupportedArchs), which is not from 1 "
+                        "to 4096"});
   }
   for (const std::string value : {"1073741825", "9223372036854775807", kMaxU64.c_str()}) {
     const std::string reports = "NVRTC reports " + value + " as the bytes of ";
     rows.push_back({"nvrtcGetCUBINSize=" + value, reports + "a cubin (nvrtcGetCUBINSize), "});
     rows.push_back({"nvrtcGetPTXSize=" + value, reports + "PTX (nvrtcGetPTXSize), which "});
-    rows.push_back({"nvrtcGetProgramLogSize=" + value,
-                    reports + "a log (nvrtcGetProgramLogSize), which "});
+    rows.push_back(
+        {"nvrtcGetProgramLogSize=" + value, reports + "a log (nvrtcGetProgramLogSize), which "});
   }
   return rows;
 }
@@ -128,23 +131,26 @@ std::vector<Row> rows_of_libraries() {
   std::vector<Row> rows;
   for (const std::string value : {"-1", "2", "2147483647"}) {
     rows.push_back({"cublasLtMatmulAlgoGetHeuristic=" + value,
-                    "cuBLASLt reports " + value + " as the number of algorithms "
-                                                  "(cublasLtMatmulAlgoGetHeuristic), which is not "
-                                                  "from 0 to 1",
+                    "cuBLASLt reports " + value +
+                        " as the number of algorithms "
+                        "(cublasLtMatmulAlgoGetHeuristic), which is not "
+                        "from 0 to 1",
                     Use::Matmul});
   }
   for (const std::string value : {"33554433", "9223372036854775807", kMaxU64.c_str()}) {
     rows.push_back({"a workspace of cuBLASLt=" + value,
-                    "cuBLASLt reports " + value + " as the bytes of a workspace "
-                                                  "(cublasLtMatmulAlgoGetHeuristic), which is not "
-                                                  "from 0 to 33554432",
+                    "cuBLASLt reports " + value +
+                        " as the bytes of a workspace "
+                        "(cublasLtMatmulAlgoGetHeuristic), which is not "
+                        "from 0 to 33554432",
                     Use::Matmul});
   }
   for (const std::string value : {"-1", "9223372036854775807"}) {
     rows.push_back({"a workspace of cuDNN=" + value,
-                    "cuDNN reports " + value + " as the bytes of a workspace "
-                                               "(cudnnBackendGetAttribute), which is not from 0 to "
-                                               "72057594037927936",
+                    "cuDNN reports " + value +
+                        " as the bytes of a workspace "
+                        "(cudnnBackendGetAttribute), which is not from 0 to "
+                        "72057594037927936",
                     Use::Convolution});
   }
   const struct {

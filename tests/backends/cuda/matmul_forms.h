@@ -18,33 +18,23 @@ struct MatmulForm {
 /// Labels are letters; see dims_of().
 inline constexpr MatmulForm kMatmulForms[] = {
     {"k", "k", "", false},  // a reduction
-    {"k", "kj", "j", true},
-    {"ik", "k", "i", true},
+    {"k", "kj", "j", true},          {"ik", "k", "i", true},
     {"i", "j", "ij", false},  // nothing is summed
-    {"i", "j", "ji", false},
-    {"ik", "kj", "ij", true},
-    {"ki", "kj", "ij", true},
-    {"ik", "jk", "ij", true},
-    {"ki", "jk", "ij", true},
-    {"ik", "kj", "ji", true},
-    {"ki", "jk", "ji", true},
-    {"aik", "kj", "aij", true},   // rows of two axes
+    {"i", "j", "ji", false},         {"ik", "kj", "ij", true},
+    {"ki", "kj", "ij", true},        {"ik", "jk", "ij", true},
+    {"ki", "jk", "ij", true},        {"ik", "kj", "ji", true},
+    {"ki", "jk", "ji", true},        {"aik", "kj", "aij", true},   // rows of two axes
     {"ik", "kaj", "iaj", true},   // columns of two axes
     {"iak", "akj", "ij", true},   // K of two axes
     {"iak", "kaj", "ij", false},  // which do not merge into one
     {"aik", "akj", "aij", true},  // one batch axis
-    {"aki", "ajk", "aij", true},
-    {"iak", "akj", "aij", true},
-    {"iak", "kaj", "iaj", true},
-    {"aik", "akj", "iaj", true},
+    {"aki", "ajk", "aij", true},     {"iak", "akj", "aij", true},
+    {"iak", "kaj", "iaj", true},     {"aik", "akj", "iaj", true},
     {"aik", "akj", "ija", false},    // no axis of the result is contiguous
     {"abik", "abkj", "abij", true},  // two that merge
-    {"abik", "bakj", "abij", false},
-    {"akb", "kj", "abj", true},  // a loop around the matmul
-    {"aik", "abkj", "abij", false},
-    {"a", "a", "a", false},
-    {"ai", "aj", "aij", false},
-    {"ak", "ak", "a", false},
+    {"abik", "bakj", "abij", false}, {"akb", "kj", "abj", true},  // a loop around the matmul
+    {"aik", "abkj", "abij", false},  {"a", "a", "a", false},
+    {"ai", "aj", "aij", false},      {"ak", "ak", "a", false},
     {"aik", "ak", "ai", true},
 };
 

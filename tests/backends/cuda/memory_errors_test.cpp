@@ -45,7 +45,9 @@ TEST_CASE("memory errors: each allocation of a call") {
   // Each update has a buffer of its own.
   const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const FreshBackend backend(KILN_BINARY_DIR);
-  { TrainingStep(backend.path()).step({TrainingStep::fed(2)}); }
+  {
+    TrainingStep(backend.path()).step({TrainingStep::fed(2)});
+  }
   const std::size_t alive = objects_alive(control().usage());
   std::vector<std::string> errors;
   for (int nth = 1;; ++nth) {
@@ -97,14 +99,15 @@ TEST_CASE("memory errors: the arena of a call cannot grow") {
 TEST_CASE("memory errors: each allocation of a compilation") {
   control().reset();
   const FreshBackend backend(KILN_BINARY_DIR);
-  { TrainingStep s(backend.path()); }
+  {
+    TrainingStep s(backend.path());
+  }
   const std::size_t alive = objects_alive(control().usage());
   const auto compile = [&] { TrainingStep s(backend.path()); };
   const std::string error = error_from(kAllocate, 1, compile);
-  CHECK_THAT(error,
-             Catch::Matchers::StartsWith(
-                 "function: device 0 (Fake GPU) has no memory for 12 bytes of the constant "
-                 "float32[3] (constant at "));
+  CHECK_THAT(error, Catch::Matchers::StartsWith(
+                        "function: device 0 (Fake GPU) has no memory for 12 bytes of the constant "
+                        "float32[3] (constant at "));
   CHECK(objects_alive(control().usage()) == alive);
   CHECK(error_from(kAllocate, 2, compile).empty());
 }

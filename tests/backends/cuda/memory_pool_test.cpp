@@ -88,7 +88,9 @@ TEST_CASE("memory pool: two instances have pools of their own") {
   const Gpu gpu(driver.folder());
   gpu.control.limit_memory(8192);
   const Instance one(gpu), two(gpu);
-  { const cuda::DeviceMemory memory = one.allocate(6000); }
+  {
+    const cuda::DeviceMemory memory = one.allocate(6000);
+  }
   // The other instance cannot use memory that the first one keeps.
   CHECK_THAT(rejection([&] { two.allocate(6000); }),
              Catch::Matchers::StartsWith(
@@ -164,8 +166,12 @@ TEST_CASE("memory pool: the driver's own allocations get kept memory back") {
   const OwnDriver driver;
   const Gpu gpu(driver.folder());
   const Instance instance(gpu);
-  { cuda::StreamLease(*instance.streams).arena().grow(kMiB, "a call"); }
-  { const cuda::DeviceMemory memory = instance.allocate(5000); }
+  {
+    cuda::StreamLease(*instance.streams).arena().grow(kMiB, "a call");
+  }
+  {
+    const cuda::DeviceMemory memory = instance.allocate(5000);
+  }
   REQUIRE(gpu.control.usage().allocations == 1);
   gpu.control.fail("cuStreamCreate", 1, kOutOfMemory);
   CHECK_NOTHROW(cuda::Stream(instance.device));

@@ -65,9 +65,8 @@ TEST_CASE("memory pressure: replaced values and failed updates keep no memory") 
   const Variable p = variable(mebibytes(8, 1), {.name = "p"});
   const Variable q = variable(mebibytes(8, 2), {.name = "q"});
   const Function sums = function({}, {max(p), max(q)}, {.backend = backend.path()});
-  const Function swap = function({}, {}, {.updates = {update(p, q), update(q, p)},
-                                          .name = "swap",
-                                          .backend = backend.path()});
+  const Function swap = function(
+      {}, {}, {.updates = {update(p, q), update(q, p)}, .name = "swap", .backend = backend.path()});
   const auto check = [&](float first, float second) {
     const std::vector<Array> found = sums({});
     CHECK(found[0] == Array(first));
@@ -139,8 +138,8 @@ TEST_CASE("memory pressure: a call takes the arena of a stream that a call withi
   const LimitedBackend backend(11);
   const Function f = doubling(backend.path());
   const Tensor x = placeholder({.shape = {None}, .name = "x"});
-  const Function outer = function({x}, {print_tensor(sum(x), {.message = "sum"}) + 1.0},
-                                  {.backend = backend.path()});
+  const Function outer =
+      function({x}, {print_tensor(sum(x), {.message = "sum"}) + 1.0}, {.backend = backend.path()});
   int inner = 0;
   const ScopedSink sink([&](std::string_view) { inner += f({mebibytes(1, 1)})[0].size() != 0; });
   for (int round = 0; round < 3; ++round) {

@@ -75,12 +75,13 @@ TEST_CASE("memory texts: the new value of a variable") {
   CHECK(look()[0] == Array(1.0f));
   const std::size_t used = control().usage().bytes;
   const std::string text = error_text<OutOfMemory>([&] { f(); });
-  CHECK_THAT(text, Catch::Matchers::StartsWith(
-                       "f: device 0 (Fake GPU) has no memory for 4194304 bytes of "
-                       "float32[1048576]: "));
+  CHECK_THAT(
+      text, Catch::Matchers::StartsWith("f: device 0 (Fake GPU) has no memory for 4194304 bytes of "
+                                        "float32[1048576]: "));
   CHECK_THAT(text, Catch::Matchers::EndsWith(
                        "; for the new value of variable 'w', 4194304 bytes of float32[1048576] "
-                       "(variable at " + line(made_at) + ")"));
+                       "(variable at " +
+                       line(made_at) + ")"));
   CHECK(control().usage().bytes <= used);
   CHECK(look()[0] == Array(1.0f));
   CHECK(get_value(w) == mebibytes(4, 1));
@@ -109,8 +110,8 @@ TEST_CASE("memory texts: a result that the backend allocates") {
   for (const std::string& name : {std::string("cpu"), backend.path()}) {
     INFO(name);
     constexpr std::int64_t kRows = std::int64_t{1} << 45;
-    const ir::Value state = ir::make(
-        ir::Op::Variable, ir::VariableAttrs{1 << 20, "w", {DType::Float32, {4}}, {}}, {});
+    const ir::Value state =
+        ir::make(ir::Op::Variable, ir::VariableAttrs{1 << 20, "w", {DType::Float32, {4}}, {}}, {});
     ir::Graph graph;
     graph.outputs = {state + state, ir::broadcast_to(state, {kRows, 4})};
     const module::Encoded encoded = module::write_module(module::make_module(graph));

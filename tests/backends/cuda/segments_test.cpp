@@ -198,9 +198,7 @@ TEST_CASE("segments: an index out of range stops the segments after it") {
     const Tensor early = sum(gather(table, slice(i, {0}, {1})));
     const Tensor chosen = switch_(
         early > 0.0, [&] { return kernels(gather(table, slice(i, {1}, {1})) * 2.0); },
-        [&] {
-          return zeros({1, 3});
-        });
+        [&] { return zeros({1, 3}); });
     return function({i}, {sum(chosen)}, {.updates = {update_add(calls, 1.0)}, .backend = backend});
   };
   const Function f = make("cuda"), oracle = make("cpu");

@@ -61,7 +61,9 @@ TEST_CASE("threads: updates of one variable", "[concurrency]") {
 
 TEST_CASE("threads: compiling, calling and dropping concurrently", "[concurrency]") {
   const auto& control = cuda_test::fake_device(KILN_BINARY_DIR);
-  { TrainingStep("cuda").step({TrainingStep::fed(2)}); }
+  {
+    TrainingStep("cuda").step({TrainingStep::fed(2)});
+  }
   const FakeCudaUsage before = control.usage();
   std::atomic<int> wrong{0};
   in_threads([&](int t) {

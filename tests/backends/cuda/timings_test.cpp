@@ -122,8 +122,7 @@ TEST_CASE("timings: a branch has times of the body that was taken, and host call
   control().reset();
   const SilentPrints silent;
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
-  const Tensor chosen = switch_(
-      sum(x) > 0.0, [&] { return exp(x); }, [&] { return cos(x); });
+  const Tensor chosen = switch_(sum(x) > 0.0, [&] { return exp(x); }, [&] { return cos(x); });
   const Tensor m = placeholder({.shape = {4, 4}, .name = "m"});
   const Tensor y = print_tensor(chosen, {.message = "chosen"}) + 1.0;
   const Function f = function({x, m}, {y, dot(m, m)}, {.backend = "cuda"});

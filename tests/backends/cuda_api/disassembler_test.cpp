@@ -87,11 +87,8 @@ TEST_CASE("disassembler: the first program of the folders in their order") {
 
 TEST_CASE("disassembler: without one, the folders that were searched") {
   const Scratch scratch;
-  CHECK(failure_of(
-            [] {
-              Disassembler{only({"/no/such/folder", "relative"})};
-            },
-            KILN_CODE_NOT_FOUND) == "neither nvdisasm nor cuobjdump is in any folder");
+  CHECK(failure_of([] { Disassembler{only({"/no/such/folder", "relative"})}; },
+                   KILN_CODE_NOT_FOUND) == "neither nvdisasm nor cuobjdump is in any folder");
   const std::string text =
       failure_of([&] { Disassembler{only({scratch.folder()})}; }, KILN_CODE_NOT_FOUND);
   CHECK(has(text,

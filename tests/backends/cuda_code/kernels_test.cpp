@@ -27,8 +27,7 @@ constexpr std::size_t kOfProgram = 100;  // kernels that are compiled at a time
 /// large angles, and the 64-bit divisions that find a block's part, need more.
 int max_stack_bytes(const ParsedKernel& parsed) {
   const auto is_circular = [](const codegen::Expression& e) {
-    return e.kind == codegen::ExpressionKind::Apply &&
-           (e.op == ir::Op::Sin || e.op == ir::Op::Cos);
+    return e.kind == codegen::ExpressionKind::Apply && (e.op == ir::Op::Sin || e.op == ir::Op::Cos);
   };
   const auto& all = parsed.kernel.expressions;
   const bool has_more = parsed.schedule.split_k || std::any_of(all.begin(), all.end(), is_circular);
@@ -78,9 +77,9 @@ void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKern
       const auto count = std::min(kOfProgram, kernels.size() - i);
       compile(compiler, architecture, kernels.subspan(i, count), totals);
     }
-    WARN("sm_" << architecture << ": " << totals.kernels << " kernels, at most "
-               << totals.registers << " registers; " << totals.with_stack << " have a stack, of "
-               << totals.stack_bytes << " bytes at most");
+    WARN("sm_" << architecture << ": " << totals.kernels << " kernels, at most " << totals.registers
+               << " registers; " << totals.with_stack << " have a stack, of " << totals.stack_bytes
+               << " bytes at most");
     ++compiled;
   }
   CHECK(compiled >= 1);

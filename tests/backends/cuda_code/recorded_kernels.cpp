@@ -13,11 +13,11 @@ namespace kiln::testing {
 void run_on_fakes(const RecordedProgram& program, const std::string& settings) {
   const std::string fakes = "'" KILN_BINARY_DIR "/lib/cuda_gpu'";
   // Without its mark, the program makes its environment anew from these variables.
-  const std::string command = "env -u KILN_TEST_ENVIRONMENT KILN_TEST_BACKEND=cuda"
-                              " KILN_TEST_CUDA_DRIVER=" + fakes +
-                              " KILN_TEST_CUDA_LIBRARIES=" + fakes + " " + program.settings + " " +
-                              settings + " '" KILN_BINARY_DIR "/bin/" + program.name + "' " +
-                              program.filter;
+  const std::string command =
+      "env -u KILN_TEST_ENVIRONMENT KILN_TEST_BACKEND=cuda"
+      " KILN_TEST_CUDA_DRIVER=" +
+      fakes + " KILN_TEST_CUDA_LIBRARIES=" + fakes + " " + program.settings + " " + settings +
+      " '" KILN_BINARY_DIR "/bin/" + program.name + "' " + program.filter;
   const Outcome run = run_shell(command);
   INFO(command << "\n" << run.text);
   REQUIRE(run.status == 0);
@@ -36,9 +36,8 @@ std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram
     kernels.push_back(test::read_record(contents_of(entry.path().string())));
     CHECK(kernels.back().kernel.name == entry.path().stem().string());
   }
-  std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
-    return a.kernel.name < b.kernel.name;
-  });
+  std::sort(kernels.begin(), kernels.end(),
+            [](const auto& a, const auto& b) { return a.kernel.name < b.kernel.name; });
   return kernels;
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("fake driver: a child after fork() has no driver") {
   if (child == 0) {
     int count = 0;
     const bool is_rejected = gpu->init(0) == Status::NotInitialized &&
-                            gpu->device_get_count(&count) == Status::NotInitialized;
+                             gpu->device_get_count(&count) == Status::NotInitialized;
     ::_exit(is_rejected ? 0 : 1);
   }
   int status = -1;

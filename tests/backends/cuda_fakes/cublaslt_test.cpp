@@ -145,8 +145,7 @@ TEST_CASE("fake cuBLASLt: descriptors of another matmul are rejected") {
   rejects([&](Case& one) { replace(one, one.a, kType, kM, kK + 1, kM); });
   rejects([&](Case& one) { replace(one, one.b, kType, kK, kN + 1, kK); });
   rejects([&](Case& one) { replace(one, one.d, kType, kM + 1, kN, kM + 1); });
-  rejects(
-      [&](Case& one) { replace(one, one.b, CublasDataType::Float64, kK, kN, kK); });
+  rejects([&](Case& one) { replace(one, one.b, CublasDataType::Float64, kK, kN, kK); });
   rejects([&](Case& one) { replace(one, one.a, kType, 0, kK, kM); });
   rejects([&](Case& one) {
     const std::int32_t count = 2;

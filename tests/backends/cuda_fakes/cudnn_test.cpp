@@ -189,9 +189,8 @@ TEST_CASE("fake cuDNN: descriptors take their own attributes, once, and are then
   const Case one(gpu);
   const BackendDescriptor tensor = one.make(DescriptorType::Tensor);
   CHECK(error_of([&] { tensor.set(A::TensorId, 1.0f); }) == "a value of another type or count");
-  CHECK(error_of([&] {
-          tensor.set_list(A::TensorId, Ints{1, 2});
-        }) == "a value of another type or count");
+  CHECK(error_of([&] { tensor.set_list(A::TensorId, Ints{1, 2}); }) ==
+        "a value of another type or count");
   CHECK(error_of([&] { tensor.set(A::PlanWorkspace, std::int64_t{1}); }) ==
         "an attribute that the descriptor does not have");
   CHECK(error_of([&] { tensor.finalize(); }) == "an attribute is missing");

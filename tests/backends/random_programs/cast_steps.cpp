@@ -5,9 +5,7 @@ namespace kiln::testing {
 
 namespace {
 
-DType any_dtype(Growing& growing) {
-  return static_cast<DType>(growing.draw.below(kDTypeCount));
-}
+DType any_dtype(Growing& growing) { return static_cast<DType>(growing.draw.below(kDTypeCount)); }
 
 /// An operation between two casts that is exact, or rounds alike everywhere; bool has none.
 Tensor between_casts(Growing& growing, const Tensor& x, DType dtype) {

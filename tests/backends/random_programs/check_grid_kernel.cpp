@@ -205,13 +205,12 @@ void TextSample::check(const std::vector<BuiltKernel>& sample, const GridDescrip
   for (const kiln::test::ThreadOrder order : kiln::test::kThreadOrders) {
     // Either two of three operands are aligned to a whole vector, or all are.
     const bool is_aligned = order == kiln::test::ThreadOrder::Ascending;
-    const kiln::test::GridStep step{
-        .shifts = is_aligned ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 0, 1}};
+    const kiln::test::GridStep step{.shifts = is_aligned ? std::vector<std::int64_t>{0}
+                                                         : std::vector<std::int64_t>{0, 0, 1}};
     const auto found = kiln::test::run_as_grid(kernels, calls, order, step, device);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       INFO(print(kernels[i]) << print(schedule_grid(kernels[i], device)));
-      const auto expected =
-          kiln::test::run_as_parsed_grid(kernels[i], calls[i], order, {}, device);
+      const auto expected = kiln::test::run_as_parsed_grid(kernels[i], calls[i], order, {}, device);
       check_close(sample[i], outcome_of(found[i]), outcome_of(expected),
                   !has_elementary_function(kernels[i]));
       CHECK(found[i].out_of_range.index == expected.out_of_range.index);

@@ -88,8 +88,8 @@ Program dense_layers_and_gradients() {
 
 Program filter_gradient() {
   Builder builder;
-  return builder.with_gradients({conv2d(builder.input({2, 10, 10, 8}),
-                                        builder.input({3, 3, 8, 16}), {.padding = "same"})});
+  return builder.with_gradients(
+      {conv2d(builder.input({2, 10, 10, 8}), builder.input({3, 3, 8, 16}), {.padding = "same"})});
 }
 
 /// Convolutions of few pixels, of 1x1 and of many filters, with their gradients.
@@ -187,8 +187,7 @@ Program wide_matmul() {
 /// Small results of long sums, as gradients of weights are.
 Program deep_matmul() {
   Builder builder;
-  return builder.with(
-      {dot(transpose(builder.input({1 << 15, 4})), builder.input({1 << 15, 6}))});
+  return builder.with({dot(transpose(builder.input({1 << 15, 4})), builder.input({1 << 15, 6}))});
 }
 
 }  // namespace

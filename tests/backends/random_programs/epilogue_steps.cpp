@@ -16,9 +16,7 @@ Dims divisors(std::int64_t size) {
   return found;
 }
 
-bool is_empty(const Dims& dims) {
-  return std::find(dims.begin(), dims.end(), 0) != dims.end();
-}
+bool is_empty(const Dims& dims) { return std::find(dims.begin(), dims.end(), 0) != dims.end(); }
 
 /// Another shape of the same elements; x itself where none fits.
 Value reshaped(Growing& growing, const Value& x) {
@@ -37,8 +35,8 @@ Value reshaped(Growing& growing, const Value& x) {
     case 2: {
       if (parts.empty()) return x;
       const std::int64_t part = one_of(parts);
-      return {reshape(x.tensor, {-1, part, last / part}), {count / last, part, last / part},
-              x.bound};
+      return {
+          reshape(x.tensor, {-1, part, last / part}), {count / last, part, last / part}, x.bound};
     }
     default: {
       if (rows.empty()) return x;
@@ -65,8 +63,8 @@ Value activated(Growing& growing, const Value& x) {
 }
 
 Value sliced(Growing& growing, const Value& x) {
-  const auto axis = static_cast<std::size_t>(
-      growing.draw.below(static_cast<std::int64_t>(x.dims.size())));
+  const auto axis =
+      static_cast<std::size_t>(growing.draw.below(static_cast<std::int64_t>(x.dims.size())));
   if (x.dims[axis] < 2) return x;
   Value part = x;
   const std::int64_t start = growing.draw.below(x.dims[axis]);
@@ -119,9 +117,10 @@ bool convolution_with_epilogue(Growing& growing) {
   const std::int64_t filters = 1 + growing.draw.below(8), kernel = 1 + growing.draw.below(2);
   const Value x = growing.input({1 + growing.draw.below(3), size, size, channels});
   const Value w = growing.input({kernel, kernel, channels, filters});
-  const Tensor result = conv2d(x.tensor, w.tensor, {.padding = "same",
-                                                    .data_format = "channels_last"});
-  add_epilogue(growing, {result, {x.dims[0], size, size, filters},
+  const Tensor result =
+      conv2d(x.tensor, w.tensor, {.padding = "same", .data_format = "channels_last"});
+  add_epilogue(growing, {result,
+                         {x.dims[0], size, size, filters},
                          4.0 * static_cast<double>(kernel * kernel * channels)});
   return true;
 }

@@ -15,7 +15,7 @@ namespace {
 struct Slope {
   Program program;
   std::vector<Array> directions;  // of each differentiable tensor
-  Function function;              // returns the loss and its derivatives
+  Function function;  // returns the loss and its derivatives
 };
 
 Array random_direction(Draw& draw, const std::vector<std::int64_t>& dims) {

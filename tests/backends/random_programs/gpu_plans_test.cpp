@@ -252,12 +252,12 @@ TEST_CASE("GPU plans: launches divide reductions, which split kernels do elsewhe
     std::size_t sum_on_cpu, sum_on_gpu, centred_on_gpu;
   } rows[] = {
       {{1000, 1000}, {0, 1}, 2, 1, 2},
-      {{700, 700}, {0, 1}, 2, 1, 1},           // little work: one block does all
-      {{n}, {0}, 1, 1, 2},                     // parts for the sizes of a call
-      {{64, 64, 4096}, {0, 1}, 1, 1, 2},       // too few columns
-      {{64, 64, 1 << 14}, {0, 1}, 1, 1, 1},    // columns enough
-      {{1000, 1000}, {1}, 1, 1, 1},            // rows enough
-      {{200, 1 << 14}, {1}, 1, 1, 2},          // too few rows
+      {{700, 700}, {0, 1}, 2, 1, 1},  // little work: one block does all
+      {{n}, {0}, 1, 1, 2},  // parts for the sizes of a call
+      {{64, 64, 4096}, {0, 1}, 1, 1, 2},  // too few columns
+      {{64, 64, 1 << 14}, {0, 1}, 1, 1, 1},  // columns enough
+      {{1000, 1000}, {1}, 1, 1, 1},  // rows enough
+      {{200, 1 << 14}, {1}, 1, 1, 2},  // too few rows
   };
   for (const auto& row : rows) {
     INFO("row " << &row - rows);

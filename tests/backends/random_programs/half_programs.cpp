@@ -65,8 +65,7 @@ class Builder {
 /// start + term(x[:, 0]) + term(x[:, 1]) + .. The loop has another state, which is added to x and
 /// stays 0, so that no pass moves the terms before the loop.
 template <class Term>
-Tensor added_over_steps(Builder& builder, const Tensor& x, const Tensor& start,
-                        const Term& term) {
+Tensor added_over_steps(Builder& builder, const Tensor& x, const Tensor& start, const Term& term) {
   const StepFunction step = [&](const Tensor& input, const std::vector<Tensor>& states) {
     const Tensor zero = states[1] * 0.5;
     return StepResult{zero, {states[0] + term(input + states[1]), zero}};
@@ -131,8 +130,8 @@ HalfProgram lstm_training(DType dtype) {
   std::vector<Tensor> kernels, recurrent;
   for (int i = 0; i < 4; ++i) kernels.push_back(builder.drawn({3, 4}));
   for (int i = 0; i < 4; ++i) recurrent.push_back(builder.drawn({4, 4}));
-  const RnnResult result = rnn(lstm_step(kernels, recurrent), x,
-                               {builder.batched({2, 4}), builder.batched({2, 4})});
+  const RnnResult result =
+      rnn(lstm_step(kernels, recurrent), x, {builder.batched({2, 4}), builder.batched({2, 4})});
   return builder.with_gradients(sum(result.outputs) + sum(result.last_output));
 }
 
@@ -183,8 +182,8 @@ HalfProgram long_sums(DType dtype) {
   const Tensor x = builder.numbers(numbers, {kSize});
   const Tensor columns = reshape(x, {kSize / 8, 8}), ones = builder.full({kSize}, 1);
   return builder.with({sum(x), sum(columns, {.axis = 0}), mean(x), var(x), mean(ones), var(ones),
-                       dot(reshape(x, {1, kSize}), reshape(ones, {kSize, 1})),
-                       softmax(x), logsumexp(ones * 0.0), cumsum(ones.slice(0, 600))});
+                       dot(reshape(x, {1, kSize}), reshape(ones, {kSize, 1})), softmax(x),
+                       logsumexp(ones * 0.0), cumsum(ones.slice(0, 600))});
 }
 
 /// As many ties as are no finite float16, of which each gets a share.
@@ -255,9 +254,11 @@ HalfProgram wide_layers(DType dtype) {
 const std::vector<HalfTemplate>& half_templates() {
   static const std::vector<HalfTemplate> all = {
       {.name = "matmuls over steps", .make = dots_over_steps, .is_exact_after_passes = true},
-      {.name = "reductions over steps", .make = reductions_over_steps,
+      {.name = "reductions over steps",
+       .make = reductions_over_steps,
        .is_exact_after_passes = true},
-      {.name = "matmuls with an invariant over steps", .make = dots_with_an_invariant_over_steps,
+      {.name = "matmuls with an invariant over steps",
+       .make = dots_with_an_invariant_over_steps,
        .is_exact_after_passes = true},
       {.name = "matmuls of one sum", .make = dots_of_one_sum, .is_exact_after_passes = true},
       {.name = "matmuls of slices", .make = dots_of_slices},

@@ -34,7 +34,7 @@ class TestLibrary final : public codegen::HostLibrary {
     return rejection_of(matmul.dtype);
   }
   std::shared_ptr<const codegen::PreparedMatmul> prepare(const codegen::MatmulShape&,
-                                                          codegen::RhsUse) override {
+                                                         codegen::RhsUse) override {
     return nullptr;
   }
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override {
@@ -128,8 +128,8 @@ class Followed {
     const HalfProgram wide = given.make(DType::Float64);
     const ir::Graph exact = graph_of(wide);
     // The feeds as the narrow program gets them.
-    results_.exact = test::evaluate(exact.inputs, exact.outputs, as_dtypes(feeds_, wide.inputs),
-                                    "reference");
+    results_.exact =
+        test::evaluate(exact.inputs, exact.outputs, as_dtypes(feeds_, wide.inputs), "reference");
     REQUIRE(results_.exact.size() == results_.rounded.size());
     if (given.is_exact) check_exact(results_.rounded);
     is_exact_after_passes_ = given.is_exact_after_passes;
@@ -155,8 +155,8 @@ class Followed {
   void run_on(const std::string& backend) {
     for (const bool optimize : {false, true}) {
       INFO(backend << (optimize ? "" : ", as written"));
-      const Function f = function(program_.inputs, program_.outputs,
-                                  {.backend = backend, .optimize = optimize});
+      const Function f =
+          function(program_.inputs, program_.outputs, {.backend = backend, .optimize = optimize});
       const std::vector<Array> found = f(feeds_);
       check_accuracy(found);
       if (optimize && is_exact_after_passes_) check_exact(found);

@@ -104,8 +104,9 @@ bool element_by_element(Growing& growing) {
   }
   const FoldFunction fold = [](const Tensor& sum, const Tensor& e) { return sin(sum * 0.5 + e); };
   const FoldOptions options{.initializer = zeros_like(sum(x.tensor, {.axis = 0}))};
-  growing.add(growing.draw.chance(50) ? foldl(fold, x.tensor, options)
-                                      : foldr(fold, x.tensor, options), row, 1);
+  growing.add(
+      growing.draw.chance(50) ? foldl(fold, x.tensor, options) : foldr(fold, x.tensor, options),
+      row, 1);
   return true;
 }
 
@@ -121,10 +122,11 @@ bool image(Growing& growing) {
   if (first) images = permute_dimensions(images, {0, 3, 1, 2});
   const std::string format = first ? "channels_first" : "channels_last";
   const double bound = 4 * static_cast<double>(kernel * kernel * channels);
-  Tensor result = conv2d(images, w.tensor, {.strides = stride, .padding = padding,
-                                            .data_format = format}) * (1 / bound);
-  std::int64_t out = padding == "same" ? (size + stride - 1) / stride
-                                       : (size - kernel) / stride + 1;
+  Tensor result =
+      conv2d(images, w.tensor, {.strides = stride, .padding = padding, .data_format = format}) *
+      (1 / bound);
+  std::int64_t out =
+      padding == "same" ? (size + stride - 1) / stride : (size - kernel) / stride + 1;
   if (growing.draw.chance(50)) {
     const Tensor bias = growing.input({filters}).tensor;
     result = relu(bias_add(result, bias, {.data_format = format}) + 0.0371);
@@ -132,8 +134,8 @@ bool image(Growing& growing) {
   if (growing.draw.chance(40)) {
     const std::string mode = growing.draw.chance(50) ? "max" : "avg";
     const std::int64_t window = 2 + growing.draw.below(2), step = 1 + growing.draw.below(3);
-    result = pool2d(result, window, {.strides = step, .padding = "same", .data_format = format,
-                                     .pool_mode = mode});
+    result = pool2d(result, window,
+                    {.strides = step, .padding = "same", .data_format = format, .pool_mode = mode});
     out = (out + step - 1) / step;
   }
   if (first) result = permute_dimensions(result, {0, 2, 3, 1});
@@ -197,8 +199,9 @@ bool branch(Growing& growing) {
   const Value x = growing.any();
   const Value y = growing.any();
   const Tensor condition = sum(tanh(y.tensor)) > growing.draw.between(-1, 1);
-  growing.add(switch_(condition, [&] { return sin(x.tensor) + 0.5; },
-                      [&] { return x.tensor * sigmoid(sum(x.tensor)); }),
+  growing.add(switch_(
+                  condition, [&] { return sin(x.tensor) + 0.5; },
+                  [&] { return x.tensor * sigmoid(sum(x.tensor)); }),
               x.dims, x.bound + 2);
   return true;
 }

@@ -58,8 +58,8 @@ void count_library_calls(const Program& program, Counts& counts, Origin origin) 
   for (std::size_t i = 0; i < program.variables.size(); ++i) {
     set_value(program.variables[i], program.starts[i]);
   }
-  const Function f = function(program.inputs, program.outputs,
-                              {.updates = program.updates, .backend = "cpu"});
+  const Function f =
+      function(program.inputs, program.outputs, {.updates = program.updates, .backend = "cpu"});
   f(program.feeds);
   f.dump(dump.folder(), Stage::Claims | Stage::Kernels | Stage::Plan | Stage::MemoryPlan);
   for (const std::string& line : dumped_lines(dump, "51-kernels")) {

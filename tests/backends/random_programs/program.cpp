@@ -74,10 +74,32 @@ Value Growing::input(const std::vector<std::int64_t>& dims) {
 }
 
 Tensor Growing::exact(const std::vector<std::int64_t>& dims, DType of) {
-  constexpr std::int64_t kNumbers[] = {0,   1,   2,    7,    100,   127,   128,     200,
-                                       255, 256, 300,  2047, 32767, 32768, 65535,   65536,
-                                       -1,  -5,  -128, -129, -200,  -300,  -32769,  1 << 24,
-                                       std::int64_t{1} << 31,       -(std::int64_t{1} << 40)};
+  constexpr std::int64_t kNumbers[] = {0,
+                                       1,
+                                       2,
+                                       7,
+                                       100,
+                                       127,
+                                       128,
+                                       200,
+                                       255,
+                                       256,
+                                       300,
+                                       2047,
+                                       32767,
+                                       32768,
+                                       65535,
+                                       65536,
+                                       -1,
+                                       -5,
+                                       -128,
+                                       -129,
+                                       -200,
+                                       -300,
+                                       -32769,
+                                       1 << 24,
+                                       std::int64_t{1} << 31,
+                                       -(std::int64_t{1} << 40)};
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(elements(dims)));
   for (auto& number : numbers) number = kNumbers[draw.below(std::size(kNumbers))];
   const Tensor tensor = placeholder_of(dims, of);
@@ -106,8 +128,8 @@ void Growing::update_variables() {
     for (const Value& value : values) {
       if (value.dims == program.starts[i].dims()) fitting.push_back(&value);
     }
-    const Value& chosen = *fitting[static_cast<std::size_t>(
-        draw.below(static_cast<std::int64_t>(fitting.size())))];
+    const Value& chosen =
+        *fitting[static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(fitting.size())))];
     // The value as it is, which may be another variable or an input; mixed with the old one; added.
     switch (draw.below(4)) {
       case 0: program.updates.push_back(update(old, chosen.tensor)); break;

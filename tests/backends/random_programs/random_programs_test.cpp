@@ -41,9 +41,9 @@ Outcome run_on(const Program& program, const std::string& backend, bool optimize
     for (std::size_t i = 0; i < program.variables.size(); ++i) {
       set_value(program.variables[i], program.starts[i]);
     }
-    const Function f = function(program.inputs, program.outputs,
-                                {.updates = program.updates, .backend = backend,
-                                 .optimize = optimize});
+    const Function f =
+        function(program.inputs, program.outputs,
+                 {.updates = program.updates, .backend = backend, .optimize = optimize});
     set_random_seed(1);  // draws depend on the number of the call
     f(feeds);
     std::vector<Array> outputs = f(feeds);
@@ -122,8 +122,7 @@ void check_seed(std::uint64_t seed) {
   CHECK(want.error == "");
   std::vector<Outcome> moved;
   for (const std::uint64_t bits : {seed + 1, seed + 2, seed + 3}) {
-    moved.push_back(
-        run_on(program, "reference", false, moved_in_the_last_bits(program, bits)));
+    moved.push_back(run_on(program, "reference", false, moved_in_the_last_bits(program, bits)));
   }
   for (const std::string& backend : backends()) {
     check_backend(program, backend, true, want, moved);

@@ -81,7 +81,7 @@ class WholeLibrary final : public codegen::HostLibrary {
     return std::nullopt;
   }
   std::shared_ptr<const codegen::PreparedMatmul> prepare(const codegen::MatmulShape&,
-                                                          codegen::RhsUse) override {
+                                                         codegen::RhsUse) override {
     return nullptr;
   }
   std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {

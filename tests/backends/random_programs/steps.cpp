@@ -172,14 +172,19 @@ bool along_an_axis(Growing& growing) {
   doubled[static_cast<std::size_t>(axis)] = 2 * size;
   switch (growing.draw.below(9)) {
     case 0: growing.add(softmax(x.tensor, {.axis = name}), x.dims, 1); break;
-    case 1: growing.add(cumsum(x.tensor, {.axis = name}), x.dims,
-                        x.bound * static_cast<double>(size + 1)); break;
+    case 1:
+      growing.add(cumsum(x.tensor, {.axis = name}), x.dims,
+                  x.bound * static_cast<double>(size + 1));
+      break;
     case 2: growing.add(cumprod(cos(x.tensor), {.axis = name}), x.dims, 1); break;
     case 3: growing.add(reverse(x.tensor, name), x.dims, x.bound); break;
-    case 4: growing.add(concatenate({x.tensor, sin(x.tensor)}, {.axis = name}), doubled,
-                        std::max(x.bound, 1.0)); break;
-    case 5: growing.add(repeat_elements(x.tensor, 2, static_cast<int>(axis)), doubled, x.bound);
-            break;
+    case 4:
+      growing.add(concatenate({x.tensor, sin(x.tensor)}, {.axis = name}), doubled,
+                  std::max(x.bound, 1.0));
+      break;
+    case 5:
+      growing.add(repeat_elements(x.tensor, 2, static_cast<int>(axis)), doubled, x.bound);
+      break;
     case 6: growing.add(l2_normalize(x.tensor, {.axis = name}), x.dims, 1); break;
     case 7: {
       Dims dims = x.dims;

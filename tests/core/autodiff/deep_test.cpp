@@ -31,8 +31,8 @@ TEST_CASE("deep graphs: a million nodes are differentiated and optimised in line
           "[slow]") {
   const std::size_t before = ir::live_node_count();
   test::check_linear(kLength, [](std::size_t length, test::Laps& laps) {
-    const Value x = ir::make(ir::Op::Placeholder,
-                             ir::PlaceholderAttrs{77, "x", {DType::Float32, {2}}}, {});
+    const Value x =
+        ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{77, "x", {DType::Float32, {2}}}, {});
     Value y = x;
     for (std::size_t i = 0; i < length; ++i) y = ir::unary(ir::Op::Sin, y);
     laps.end("build");

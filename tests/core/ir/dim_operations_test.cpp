@@ -47,8 +47,7 @@ TEST_CASE("dim: the sizes of slices, of slices of slices and of strides are simp
       {ceil_div(ceil_div(x, 2), 3), "floordiv(x+5,6)"},
       {floor_div(floor_div(x - 3, 2) - 2, 2) + 1, "floordiv(x-7,4)+1"},
       {floor_div(floor_div(x, y), 2), "floordiv(floordiv(x,y),2)"},
-      {floor_div(floor_div(x, std::int64_t{1} << 30), 4),
-       "floordiv(floordiv(x,1073741824),4)"},
+      {floor_div(floor_div(x, std::int64_t{1} << 30), 4), "floordiv(floordiv(x,1073741824),4)"},
   };
   for (const auto& [dim, expected] : rows) CHECK(dim.to_string() == expected);
   Dim chain = x;
@@ -61,8 +60,8 @@ TEST_CASE("dim: random expressions have the values of their operands") {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
   std::vector<std::vector<std::int64_t>> points;
   for (int i = 0; i < 8; ++i) {
-    points.push_back({static_cast<int>(below(6)), static_cast<int>(below(6)),
-                      static_cast<int>(below(6))});
+    points.push_back(
+        {static_cast<int>(below(6)), static_cast<int>(below(6)), static_cast<int>(below(6))});
   }
   const auto values_at_points = [&](const Dim& dim) {
     std::vector<std::int64_t> all;
@@ -117,32 +116,32 @@ TEST_CASE("dim: operations are shared: a tree of 2^1000 takes no time, stack or 
     return dim;
   };
   CHECK(test::error_on_small_stack([&] {
-    Dim one = deep(1000), two = deep(1000), other = deep(999);
-    CHECK((one == two));
-    CHECK(one.hash() == two.hash());
-    CHECK_FALSE((one == other));
-    CHECK(one.compare(other) == -other.compare(one));
-    CHECK((one - two).is_static());
-    CHECK(operations_of(one).size() == 1000);
-    std::string seen;
-    for_each_symbol(one, [&](const Symbol& symbol) { seen += symbol.name; });
-    CHECK(seen.size() == 1002);
-    CHECK((substitute(one, [](const Symbol& symbol) {
-      return symbol.name == "x" ? std::optional<Dim>(z) : std::nullopt;
-    }) == substitute(two, [](const Symbol& symbol) {
-      return symbol.name == "x" ? std::optional<Dim>(z) : std::nullopt;
-    })));
-    const std::int64_t value = evaluate(one, values({{"x", 900}, {"y", 4}}));
-    CHECK(DimEvaluator(one, std::vector<Symbol>{{1, "x"}, {2, "y"}})(std::vector<std::int64_t>{
-              900, 4}) == value);
-    std::int64_t expected = 900;
-    for (int i = 0; i < 1000; ++i) expected = (expected * 4 + 3 * expected + i) / 7;
-    CHECK(value == expected);
-    const std::string text = one.to_string();
-    CHECK(text.size() == kMaxDimText);
-    CHECK(text.substr(0, 20) == "floordiv(y*floordiv(");
-    CHECK(text.substr(text.size() - 3) == "...");
-  }) == "");
+          Dim one = deep(1000), two = deep(1000), other = deep(999);
+          CHECK((one == two));
+          CHECK(one.hash() == two.hash());
+          CHECK_FALSE((one == other));
+          CHECK(one.compare(other) == -other.compare(one));
+          CHECK((one - two).is_static());
+          CHECK(operations_of(one).size() == 1000);
+          std::string seen;
+          for_each_symbol(one, [&](const Symbol& symbol) { seen += symbol.name; });
+          CHECK(seen.size() == 1002);
+          CHECK((substitute(one, [](const Symbol& symbol) {
+                   return symbol.name == "x" ? std::optional<Dim>(z) : std::nullopt;
+                 }) == substitute(two, [](const Symbol& symbol) {
+                   return symbol.name == "x" ? std::optional<Dim>(z) : std::nullopt;
+                 })));
+          const std::int64_t value = evaluate(one, values({{"x", 900}, {"y", 4}}));
+          CHECK(DimEvaluator(one, std::vector<Symbol>{{1, "x"}, {2, "y"}})(
+                    std::vector<std::int64_t>{900, 4}) == value);
+          std::int64_t expected = 900;
+          for (int i = 0; i < 1000; ++i) expected = (expected * 4 + 3 * expected + i) / 7;
+          CHECK(value == expected);
+          const std::string text = one.to_string();
+          CHECK(text.size() == kMaxDimText);
+          CHECK(text.substr(0, 20) == "floordiv(y*floordiv(");
+          CHECK(text.substr(text.size() - 3) == "...");
+        }) == "");
 }
 
 TEST_CASE("dim: long texts end within no character") {

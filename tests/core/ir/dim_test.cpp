@@ -58,8 +58,8 @@ TEST_CASE("dim: equal polynomials are equal, hash equally and print equally") {
 }
 
 TEST_CASE("dim: different polynomials differ, in an antisymmetric order") {
-  const Dim dims[] = {0, 1, x, y, 2 * x, x + 1, x * x, x * y, max(x, y), min(x, y),
-                      mod(x, 2), floor_div(x, 2)};
+  const Dim dims[] = {0,     1,     x,         y,         2 * x,     x + 1,
+                      x * x, x * y, max(x, y), min(x, y), mod(x, 2), floor_div(x, 2)};
   for (const Dim& a : dims) {
     for (const Dim& b : dims) {
       if (&a == &b) continue;
@@ -156,8 +156,8 @@ TEST_CASE("dim: comparisons answer yes, no or unknown") {
 }
 
 TEST_CASE("dim: evaluate agrees with arithmetic on integers") {
-  const Dim dims[] = {x * y + 2 * x - 3, floor_div(x - 5, 2), mod(x - 5, 3), max(x, y),
-                      min(x * x, y + 1), floor_div(x + y, x + 1) * 4};
+  const Dim dims[] = {x * y + 2 * x - 3, floor_div(x - 5, 2), mod(x - 5, 3),
+                      max(x, y),         min(x * x, y + 1),   floor_div(x + y, x + 1) * 4};
   for (std::int64_t i = 0; i < 8; ++i) {
     for (std::int64_t j = 0; j < 4; ++j) {
       const SymbolValues at = values({{"x", i}, {"y", j}});
@@ -191,8 +191,16 @@ TEST_CASE("dim: a compiled program gives the values of evaluate") {
   const std::vector<Symbol> symbols{{2, "y"}, {1, "x"}};
   Dim nested = x;  // deeper than the inline stack
   for (int i = 0; i < 20; ++i) nested = floor_div(x * 3, nested + y);
-  const std::vector<Dim> dims{0,           7,           x,           x * y - 3, floor_div(x + 5, y),
-                              mod(-x, y),  max(x, y),   min(x, 2 * y), x * x * y, nested,
+  const std::vector<Dim> dims{0,
+                              7,
+                              x,
+                              x * y - 3,
+                              floor_div(x + 5, y),
+                              mod(-x, y),
+                              max(x, y),
+                              min(x, 2 * y),
+                              x * x * y,
+                              nested,
                               ceil_div(x * y + 1, 4)};
   for (const Dim& dim : dims) {
     INFO(dim.to_string());
@@ -219,8 +227,11 @@ TEST_CASE("dim: a product with a factor 0 is 0, whatever the others") {
   const Dim dim = 5 + 3 * x * y * z * x - y;
   const DimEvaluator program(dim, std::vector{*x.as_symbol(), *y.as_symbol(), *z.as_symbol()});
   const std::int64_t large = std::int64_t{1} << 62;
-  for (const auto& [a, b, c] : {std::array{std::int64_t{0}, large, large}, {large, 0, large},
-                                {large, large, 0}, {0, 0, large}, {0, 0, 0}}) {
+  for (const auto& [a, b, c] : {std::array{std::int64_t{0}, large, large},
+                                {large, 0, large},
+                                {large, large, 0},
+                                {0, 0, large},
+                                {0, 0, 0}}) {
     INFO(a << ", " << b << ", " << c);
     CHECK(program(std::vector{a, b, c}) == 5 - b);
     CHECK(evaluate(dim, values({{"x", a}, {"y", b}, {"z", c}})) == 5 - b);
@@ -278,7 +289,7 @@ TEST_CASE("dim: 64-bit overflow is an error") {
   CHECK(error_text<ValueError>([] { floor_div(kMin, -1); }) == overflow);
   CHECK(error_text<ValueError>([] { mod(kMin, -1); }) == overflow);
   CHECK(error_text<ValueError>([] { (x + kMax) + 1; }) == overflow);
-  CHECK(error_text<ValueError>([] { x * kMax * 2; }) == overflow);
+  CHECK(error_text<ValueError>([] { x* kMax * 2; }) == overflow);
   CHECK(error_text<ValueError>([] { evaluate(x * x, values({{"x", kMax}})); }) == overflow);
   CHECK(error_text<ValueError>([] { evaluate(x + kMax, values({{"x", 1}})); }) == overflow);
   CHECK(error_text<ValueError>([] { solve(kMax * x - 2, 3, values({})); }) == "no error");

@@ -50,8 +50,7 @@ void sign(Bytes& bytes) {
   for (std::size_t i = 0; i < sections; ++i) {
     const auto offset = get<std::uint64_t>(bytes, entry_of(i) + 4);
     const auto size = get<std::uint64_t>(bytes, entry_of(i) + 12);
-    set(bytes, entry_of(i) + 20,
-        module::checksum(std::span(bytes).subspan(offset, size)));
+    set(bytes, entry_of(i) + 20, module::checksum(std::span(bytes).subspan(offset, size)));
   }
 }
 
@@ -180,8 +179,7 @@ TEST_CASE("binary form: counts beyond the file are rejected before they are used
   const std::vector<int> endless(12, 0xff);
   CHECK(error_of(with_section(good, kGraph, endless)) ==
         "the module is damaged: a number is too long");
-  CHECK(error_of(with_section(good, kGraph, {})) ==
-        "the module is damaged: a section ends early");
+  CHECK(error_of(with_section(good, kGraph, {})) == "the module is damaged: a section ends early");
   // The tenth byte of a number holds one bit: more would be lost.
   const std::vector<int> largest{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
   CHECK(error_of(with_section(good, kGraph, largest)) ==
@@ -277,8 +275,8 @@ TEST_CASE("binary form: dims that nest or grow too far are rejected, in time and
     for (std::size_t i = 0; i + 1 < operations; ++i) append_next(types, static_cast<int>(i));
     types.insert(types.end(), {0, 0});
     std::string error;
-    CHECK(test::error_on_small_stack([&] { error = error_of(with_section(small, kTypes, types)); })
-          == "");
+    CHECK(test::error_on_small_stack(
+              [&] { error = error_of(with_section(small, kTypes, types)); }) == "");
     return error;
   };
   const auto number = [](std::vector<int>& to, int value) {
@@ -287,12 +285,14 @@ TEST_CASE("binary form: dims that nest or grow too far are rejected, in time and
   };
   const std::vector<int> first{1, 0, 1, 2, 1, 0, 0, 6, 0};  // floordiv(SYMBOL 0, 3)
   // Operation i + 1 is floordiv(2 * operation i, 3).
-  CHECK(error_of_dim(100'000, first, [&](std::vector<int>& types, int i) {
-          types.insert(types.end(), {1, 0, 1, 4, 1, 1});
-          number(types, i);
-          types.insert(types.end(), {6, 0});
-        }) == "the module is damaged: a dimension nests more than 1024 divisions, remainders, "
-              "maxima and minima");
+  CHECK(error_of_dim(100'000, first,
+                     [&](std::vector<int>& types, int i) {
+                       types.insert(types.end(), {1, 0, 1, 4, 1, 1});
+                       number(types, i);
+                       types.insert(types.end(), {6, 0});
+                     }) ==
+        "the module is damaged: a dimension nests more than 1024 divisions, remainders, "
+        "maxima and minima");
   // Operation i + 1 is operation i times itself, by 5.
   CHECK(error_of_dim(100, first, [&](std::vector<int>& types, int i) {
           types.insert(types.end(), {1, 0, 1, 2, 65});

@@ -6,7 +6,6 @@
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
 
-
 namespace kiln::test {
 
 using namespace ir;
@@ -115,8 +114,8 @@ void add_movement(std::vector<Value>& out, const Value& x, const Value& y) {
 }
 
 void add_windows(std::vector<Value>& out, const Value& x) {
-  out.push_back(window(
-      x, {.axes = {1}, .counts = {2}, .sizes = {2}, .strides = {2}, .dilations = {1}}));
+  out.push_back(
+      window(x, {.axes = {1}, .counts = {2}, .sizes = {2}, .strides = {2}, .dilations = {1}}));
   out.push_back(fold(out.back(), {.axes = {1}, .sizes = {4}, .strides = {2}, .dilations = {1}}));
   const Value filter = full(DType::Float32, {2, 1, 3}, 0.5);
   const ConvAttrs attrs{.role = ConvRole::Output,
@@ -127,10 +126,8 @@ void add_windows(std::vector<Value>& out, const Value& x) {
                         .sizes = {4},
                         .groups = 1};
   out.push_back(make(Op::Conv, attrs, {reshape(x, {x.dims()[0], 4, 1}), filter}));
-  const RequireAttrs equal{.kind = Guard::Kind::Equal,
-                           .left = 4,
-                           .right = x.dims()[1],
-                           .message = "{left} and {right}"};
+  const RequireAttrs equal{
+      .kind = Guard::Kind::Equal, .left = 4, .right = x.dims()[1], .message = "{left} and {right}"};
   const RequireAttrs less_equal{.kind = Guard::Kind::LessEqual,
                                 .left = 2,
                                 .right = x.dims()[0],

@@ -35,7 +35,9 @@ std::vector<std::byte> bytes_of(std::string_view hex) {
 std::string with_fits(const std::string& sizes) {
   return "kir 0.1\nmodule \"windows\"\nsymbol n\n"
          "%0 = placeholder id=0 name=\"x\" : float32[n,4] ; placeholder a.cpp:1\n"
-         "%1 = fits %0 dims=" + sizes + " : float32[n,4] ; conv2d a.cpp:2\n"
+         "%1 = fits %0 dims=" +
+         sizes +
+         " : float32[n,4] ; conv2d a.cpp:2\n"
          "inputs %0\noutputs %1\n";
 }
 
@@ -60,8 +62,7 @@ TEST_CASE("retired op fits: read as require") {
 
 TEST_CASE("retired op fits: an error names the line") {
   const auto error_of = [](const std::string& sizes) {
-    return testing::error_text<IoError>(
-        [&] { module::parse_module(with_fits(sizes), "old.kir"); });
+    return testing::error_text<IoError>([&] { module::parse_module(with_fits(sizes), "old.kir"); });
   };
   CHECK(error_of("[3]").find("old.kir:5:6: 1 sizes for rank 2") != std::string::npos);
   CHECK(error_of("[3,5]").find("a window over 5 elements does not fit into 4 of axis 1") !=

@@ -192,11 +192,9 @@ TEST_CASE("text form: errors name line and column") {
   CHECK(error_of(small_with("lhs=", "lsh=")) ==
         "m.kir:6:16: dot has no attribute 'lsh'; did you mean 'lhs'?");
   CHECK(error_of(small_with(" rhs=[1,2]", "")) == "m.kir:6:6: dot needs the attribute rhs");
-  CHECK(error_of(small_with("rhs=[1,2]", "lhs=[1,2]")) ==
-        "m.kir:6:26: attribute lhs occurs twice");
+  CHECK(error_of(small_with("rhs=[1,2]", "lhs=[1,2]")) == "m.kir:6:26: attribute lhs occurs twice");
   CHECK(error_of(small_with("dot %0 %1", "dot %0 %9")) == "m.kir:6:13: %9 is not defined before");
-  CHECK(error_of(small_with("dot %0 %1", "dot %0")) ==
-        "m.kir:6:6: dot takes 2 operands, got 1");
+  CHECK(error_of(small_with("dot %0 %1", "dot %0")) == "m.kir:6:6: dot takes 2 operands, got 1");
   CHECK(error_of(small_with("%2 = dot", "%1 = dot")) == "m.kir:6:2: %1 is defined twice");
   CHECK(error_of(small_with(": float32[x.0,3]", ": flaot32[x.0,3]")) ==
         "m.kir:4:34: unknown dtype 'flaot32'; did you mean 'float32'?");
@@ -214,8 +212,7 @@ TEST_CASE("text form: errors name line and column") {
         "m.kir:17:1: expected 'outputs', found the end of the file");
   CHECK(error_of(small_with("inputs %0", "inputs")) == "m.kir: placeholder x is not an input");
   CHECK(error_of(small_with("state %1", "state")) == "m.kir: variable w is not in the state");
-  CHECK(error_of(small_with("state %1", "state %1 %1")) ==
-        "m.kir: the state has a variable twice");
+  CHECK(error_of(small_with("state %1", "state %1 %1")) == "m.kir: the state has a variable twice");
   CHECK(error_of(small_with("name=\"x\"", "name=\"x")) ==
         "m.kir:4:66: a text in quotes does not end");
   CHECK(error_of(small_with("\"dot: no", "\"dot:\\q no")) ==

@@ -12,9 +12,7 @@ using namespace kiln::ir;
 
 namespace {
 
-std::string error_of(const Graph& graph) {
-  return module::verify(graph).value_or("none");
-}
+std::string error_of(const Graph& graph) { return module::verify(graph).value_or("none"); }
 
 const Type kPair{DType::Float32, {2}};
 

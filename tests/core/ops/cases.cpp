@@ -108,8 +108,7 @@ Values scan_case(const Values& x) {
   const Value c = body.parameters()[1], input = body.parameters()[2];
   const Value next = ir::unary(Op::Tanh, c) * input + x[2];
   const auto closed = body.close({next, next * next}, 1);
-  const ir::ScanAttrs attrs{
-      .body = {closed.lambda}, .consts = 1, .carry = 1, .xs = 1, .length = 3};
+  const ir::ScanAttrs attrs{.body = {closed.lambda}, .consts = 1, .carry = 1, .xs = 1, .length = 3};
   const ir::NodeRef scan = ir::make_node(Op::Scan, attrs, {closed.captures[0], x[0], x[1]});
   return {{scan, 1}, {scan, 0}};
 }
@@ -157,9 +156,7 @@ Values cond_case(const Values& x) {
   return {ir::make(Op::Cond, ir::CondAttrs{{closed.then_branch}, {closed.else_branch}}, operands)};
 }
 
-Values dot_case(const Values& x) {
-  return {ir::dot(x[0], {0, 1, 2}, x[1], {0, 2, 3}, {3, 0, 1})};
-}
+Values dot_case(const Values& x) { return {ir::dot(x[0], {0, 1, 2}, x[1], {0, 2, 3}, {3, 0, 1})}; }
 Doubles dot_formula(const Lists& x) {  // [2,2,3] [2,3,2] -> [2,2,2], columns first
   Doubles y;
   for (int j = 0; j < 2; ++j) {

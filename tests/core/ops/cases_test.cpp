@@ -46,8 +46,7 @@ Value weighted_sum(const std::vector<Value>& results, std::mt19937_64& generator
     const Array weights = random_array(generator, result.type(), -1, 1);
     const auto* bytes = static_cast<const std::byte*>(weights.data());
     const Value constant = ir::constant(result.type(), {bytes, bytes + weights.bytes()});
-    total = ir::add_cotangents(total,
-                               ir::reduce_sum(result * constant, ir::all_axes(result)));
+    total = ir::add_cotangents(total, ir::reduce_sum(result * constant, ir::all_axes(result)));
   }
   return total;
 }

@@ -45,7 +45,7 @@ void check(const Array& found, const std::vector<double>& want) {
 }  // namespace
 
 TEST_CASE("column sums: computed in one pass with reductions of rows") {
-  const ir::Dims shapes[] = {{64, 37}, {16, 5},    {17, 8},      {100, 130}, {1, 6},
+  const ir::Dims shapes[] = {{64, 37},    {16, 5},   {17, 8},       {100, 130}, {1, 6},
                              {24, 3, 20}, {9, 1, 4}, {2, 16, 1, 9}, {0, 4}};
   std::mt19937_64 generator(5);
   for (const DType dtype : {DType::Float32, DType::Float64}) {

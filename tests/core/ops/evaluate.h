@@ -17,8 +17,7 @@ std::string tested_backend();
 /// types), without any pass unless `optimise`: on "reference" that is the oracle.
 std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,
                             const std::vector<ir::Value>& results, const std::vector<Array>& feeds,
-                            const std::string& backend = tested_backend(),
-                            bool optimise = false);
+                            const std::string& backend = tested_backend(), bool optimise = false);
 
 /// A placeholder that differs from all others.
 ir::Value placeholder(const ir::Type& type, const std::string& name = "x");

@@ -59,8 +59,8 @@ std::vector<Array> operands_with_specials(const Ints& dims, DType dtype) {
   std::mt19937_64 generator(dims.size() + 1);
   const Array plain = random_array(generator, {dtype, as_dims(dims)}, -3, 3);
   std::vector<Array> all{plain};
-  for (const Doubles& specials : {Doubles{kNan}, {kInf}, {-kInf}, {kInf, -kInf}, {0.0, -0.0},
-                                  {-kInf, kNan}, {1e4, -1e4}}) {
+  for (const Doubles& specials :
+       {Doubles{kNan}, {kInf}, {-kInf}, {kInf, -kInf}, {0.0, -0.0}, {-kInf, kNan}, {1e4, -1e4}}) {
     Array wide = plain.astype(DType::Float64);
     std::size_t next = 0;
     const auto elements = wide.as<double>();
@@ -72,8 +72,8 @@ std::vector<Array> operands_with_specials(const Ints& dims, DType dtype) {
   return all;
 }
 
-const Ints kShapes[] = {{4}, {1}, {0}, {2, 5}, {5, 1}, {1, 5}, {0, 3}, {3, 0}, {2, 3, 4}, {2, 1, 3},
-                        {2, 0, 3}};
+const Ints kShapes[] = {{4},    {1},    {0},       {2, 5},    {5, 1},   {1, 5},
+                        {0, 3}, {3, 0}, {2, 3, 4}, {2, 1, 3}, {2, 0, 3}};
 
 /// Calls visit(indices of the elements that differ in `axes` alone) for each other index.
 template <class Visit>
@@ -133,8 +133,7 @@ Doubles variance(const Doubles& x, const Ints& dims, const Ints& axes) {
 /// Calls visit(dims, operand) for every float dtype, shape and kind of special values.
 template <class Visit>
 void for_each_float_operand(const Visit& visit) {
-  for (const DType dtype :
-       {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
+  for (const DType dtype : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
     for (const Ints& dims : kShapes) {
       for (const Array& x : operands_with_specials(dims, dtype)) {
         INFO(x);
@@ -163,12 +162,11 @@ void check_variance() {
       }
       // The squares of the largest elements are out of range of float16.
       const Doubles elements = doubles(x);
-      const bool overflows = x.dtype() == DType::Float16 &&
-                             std::count(elements.begin(), elements.end(), 1e4) != 0;
+      const bool overflows =
+          x.dtype() == DType::Float16 && std::count(elements.begin(), elements.end(), 1e4) != 0;
       if (overflows) continue;
       INFO("subset of axes " << subset);
-      check_close(expanded(Op::Variance, ir::AxesAttrs{axes}, {x}),
-                  variance(elements, dims, axes));
+      check_close(expanded(Op::Variance, ir::AxesAttrs{axes}, {x}), variance(elements, dims, axes));
     }
   });
 }
@@ -215,8 +213,7 @@ void check_require() {
   for (int i = 0; i < kDTypeCount; ++i) {
     for (const Ints& dims : kShapes) {
       std::mt19937_64 generator(3);
-      const Array x =
-          random_array(generator, {static_cast<DType>(i), as_dims(dims)}, 0, 3);
+      const Array x = random_array(generator, {static_cast<DType>(i), as_dims(dims)}, 0, 3);
       const ir::RequireAttrs attrs{
           .kind = ir::Guard::Kind::Equal, .left = 2, .right = 2, .message = "equal"};
       CHECK(expanded(Op::Require, attrs, {x}) == x);

@@ -15,8 +15,7 @@ namespace {
 ir::Value draw(DType dtype, const ir::Dims& dims, std::int64_t seed, std::int64_t position = 0,
                std::int64_t stream = 0) {
   const ir::RandomAttrs attrs{.type = {dtype, dims}, .seed = seed, .stream = stream};
-  return ir::make(ir::Op::RandomUniform, attrs,
-                  {ir::scalar_constant_int(DType::Int64, position)});
+  return ir::make(ir::Op::RandomUniform, attrs, {ir::scalar_constant_int(DType::Int64, position)});
 }
 ir::Value draw(DType dtype, std::int64_t count, std::int64_t seed, std::int64_t position = 0) {
   return draw(dtype, ir::Dims{count}, seed, position);

@@ -56,9 +56,7 @@ bool takes_only_operands(const ir::OpDef& d) {
 }
 
 /// Libraries may omit products of the filter and zeros of the padding, so filters must be finite.
-bool has_finite_filter(const Case& row) {
-  return row.op == Op::Conv && tested_backend() == "cuda";
-}
+bool has_finite_filter(const Case& row) { return row.op == Op::Conv && tested_backend() == "cuda"; }
 
 }  // namespace
 
@@ -97,9 +95,10 @@ TEST_CASE("special dims: reductions over nothing give their neutral values") {
                              placeholder({DType::Int8, {2, 0}})};
   const std::vector<Array> feeds{Array::zeros({2, 0}), Array::zeros({2, 0}, DType::Int8)};
   const auto over = [&](Op op, std::size_t i) { return ir::reduce(op, x[i], {1}); };
-  const auto results = evaluate(
-      x, {over(Op::Sum, 0), over(Op::Prod, 0), over(Op::Max, 0), over(Op::Min, 0),
-          over(Op::Max, 1), over(Op::Min, 1)}, feeds);
+  const auto results = evaluate(x,
+                                {over(Op::Sum, 0), over(Op::Prod, 0), over(Op::Max, 0),
+                                 over(Op::Min, 0), over(Op::Max, 1), over(Op::Min, 1)},
+                                feeds);
   check_bits(results[0], {0, 0});
   check_bits(results[1], {1, 1});
   check_bits(results[2], {-kInf, -kInf});
@@ -178,8 +177,10 @@ TEST_CASE("special values: subnormal bfloat16 count as zeros, float16 keep their
     check_bits(apply(Op::Less, {row(one.dtype, {0, 0}), x}), {is_more, 0});
     check_bits(apply(Op::Neg, {x}), {-v, v});
     const Value p = placeholder(type_of(x));
-    const auto casts = evaluate({p}, {ir::cast(p, DType::Bool), ir::cast(p, DType::Float32),
-                                      ir::cast(p, DType::Float64), ir::reduce_sum(p, {0})}, {x});
+    const auto casts = evaluate({p},
+                                {ir::cast(p, DType::Bool), ir::cast(p, DType::Float32),
+                                 ir::cast(p, DType::Float64), ir::reduce_sum(p, {0})},
+                                {x});
     check_bits(casts[0], {is_more, is_more});
     check_bits(casts[1], {v, -v});
     check_bits(casts[2], {v, -v});
@@ -224,15 +225,14 @@ TEST_CASE("indices: one out of range is an error that names op, index and size")
     std::int64_t bits;
     const char* text;
   };
-  const Bad rows[] = {{DType::Int32, -1, "index -1 "},
-                      {DType::Int32, 3, "index 3 "},
-                      {DType::Int64, std::numeric_limits<std::int64_t>::min(),
-                       "index -9223372036854775808 "},
-                      {DType::UInt8, -1, "index 255 "},
-                      {DType::UInt32, -1, "index 4294967295 "},
-                      {DType::UInt64, -1, "index 18446744073709551615 "},
-                      {DType::UInt64, std::numeric_limits<std::int64_t>::min(),
-                       "index 9223372036854775808 "}};
+  const Bad rows[] = {
+      {DType::Int32, -1, "index -1 "},
+      {DType::Int32, 3, "index 3 "},
+      {DType::Int64, std::numeric_limits<std::int64_t>::min(), "index -9223372036854775808 "},
+      {DType::UInt8, -1, "index 255 "},
+      {DType::UInt32, -1, "index 4294967295 "},
+      {DType::UInt64, -1, "index 18446744073709551615 "},
+      {DType::UInt64, std::numeric_limits<std::int64_t>::min(), "index 9223372036854775808 "}};
   for (const Bad& row : rows) {
     const std::vector<Value> x{placeholder({DType::Float32, {3}}), placeholder({row.dtype, {1}}),
                                placeholder({DType::Float32, {1}})};

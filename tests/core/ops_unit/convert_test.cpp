@@ -128,8 +128,8 @@ TEST_CASE("casts: integers become floats with one rounding") {
   CHECK(brain(tie - 1) == 0x5e80);
   CHECK(brain(-tie - 1) == 0xde81);
   CHECK(brain(kMin) == 0xdf00);
-  CHECK(converted<std::uint16_t>(DType::UInt64, (1ull << 63) + (1ull << 55) + 1,
-                                 DType::BFloat16) == 0x5f01);
+  CHECK(converted<std::uint16_t>(DType::UInt64, (1ull << 63) + (1ull << 55) + 1, DType::BFloat16) ==
+        0x5f01);
   CHECK(converted<std::uint16_t>(DType::UInt64, ~0ull, DType::BFloat16) == 0x5f80);
   CHECK(converted<std::uint16_t>(DType::Int64, kMin, DType::Float16) == 0xfc00);
   CHECK(converted<double>(DType::UInt64, ~0ull, DType::Float64) == 0x1p64);

@@ -145,8 +145,7 @@ TEST_CASE("elementwise gradients: none through ops that are constant almost ever
   for (const Op op : {Op::Sign, Op::Floor, Op::Round}) {
     const Value y = unary(op, x);
     CHECK_FALSE(gradient(y, {x})[0]);
-    CHECK(evaluate_at(gradient(y * x, {x})[0], {x}, {2.25}) ==
-          evaluate_at(y, {x}, {2.25}));
+    CHECK(evaluate_at(gradient(y * x, {x})[0], {x}, {2.25}) == evaluate_at(y, {x}, {2.25}));
   }
   CHECK_FALSE(gradient(stop_gradient(x), {x})[0]);
 }

@@ -49,7 +49,7 @@ TEST_CASE("type rules: elementwise operands agree in dtype, rank and sizes") {
   CHECK(error_text<TypeError>([&] { x + argument({DType::Float64, {2, 3}}); }) ==
         "add: operands have different dtypes float32 and float64 "
         "(x float32[2,3], y float64[2,3])");
-  CHECK(error_text<ValueError>([&] { x * argument({kF32, {3}}); }) ==
+  CHECK(error_text<ValueError>([&] { x* argument({kF32, {3}}); }) ==
         "mul: operands have different ranks 2 and 1 (x float32[2,3], y float32[3])");
   CHECK(error_text<ValueError>([&] { less(x, argument({kF32, {2, 4}})); }) ==
         "less: sizes 3 and 4 of axis 1 differ (x float32[2,3], y float32[2,4])");

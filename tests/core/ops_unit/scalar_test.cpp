@@ -158,7 +158,7 @@ TEMPLATE_TEST_CASE("scalar ops: floats at zeros, infinities and NaN", "", float,
 }
 
 TEST_CASE("scalar ops: rounding") {
-  const std::pair<double, double> rounded[] = {{0.5, 0},  {1.5, 2},   {2.5, 2},
+  const std::pair<double, double> rounded[] = {{0.5, 0},   {1.5, 2},   {2.5, 2},
                                                {-1.5, -2}, {-2.5, -2}, {2.4999, 2}};
   for (const auto& [x, y] : rounded) CHECK(run(Op::Round, x) == y);
   CHECK(is_minus_zero(run(Op::Round, -0.5)));
@@ -202,8 +202,8 @@ TEST_CASE("scalar ops: bools") {
     std::vector<const std::byte*> operands;
     for (const auto& value : bytes) operands.push_back(reinterpret_cast<const std::byte*>(&value));
     std::uint8_t result = 7;
-    apply_scalar(def(op), DType::Bool, DType::Bool, operands,
-                 reinterpret_cast<std::byte*>(&result), 1);
+    apply_scalar(def(op), DType::Bool, DType::Bool, operands, reinterpret_cast<std::byte*>(&result),
+                 1);
     REQUIRE(result <= 1);
     return result == 1;
   };
@@ -241,14 +241,14 @@ TEST_CASE("scalar ops: select copies bits, over more than a block") {
 }
 
 TEST_CASE("scalar ops: folding a node of constants gives its meaning") {
-  const Value third = fold_scalar(*(scalar_constant(DType::Float32, 1) /
-                                    scalar_constant(DType::Float32, 3)).node);
+  const Value third =
+      fold_scalar(*(scalar_constant(DType::Float32, 1) / scalar_constant(DType::Float32, 3)).node);
   CHECK(third == scalar_constant(DType::Float32, 1.0f / 3.0f));
-  const Value wrapped = fold_scalar(*(scalar_constant_int(DType::Int8, 127) +
-                                      scalar_constant_int(DType::Int8, 1)).node);
+  const Value wrapped = fold_scalar(
+      *(scalar_constant_int(DType::Int8, 127) + scalar_constant_int(DType::Int8, 1)).node);
   CHECK(wrapped == scalar_constant_int(DType::Int8, -128));
-  const Value truth = fold_scalar(*less(scalar_constant(DType::Float16, 1),
-                                        scalar_constant(DType::Float16, 2)).node);
+  const Value truth = fold_scalar(
+      *less(scalar_constant(DType::Float16, 1), scalar_constant(DType::Float16, 2)).node);
   CHECK(truth == scalar_constant_int(DType::Bool, 1));
   CHECK(fold_scalar(*cast(scalar_constant(DType::Float64, -3.7), DType::Int32).node) ==
         scalar_constant_int(DType::Int32, -3));

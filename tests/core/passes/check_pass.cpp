@@ -109,9 +109,8 @@ void check_pass(PassFunction pass, const std::string& before, const std::string&
 }
 
 void check_unchanged(PassFunction pass, const std::string& graph) {
-  for_each_variant(graph, [&](const ir::Graph& parsed, const Variant&) {
-    CHECK(pass(parsed) == parsed);
-  });
+  for_each_variant(graph,
+                   [&](const ir::Graph& parsed, const Variant&) { CHECK(pass(parsed) == parsed); });
 }
 
 }  // namespace kiln::test

@@ -48,7 +48,8 @@ std::string carried(const std::string& operands, const std::string& op) {
   parameters int64[], $T[2], $T[2]
   %0 = parameter index=1 : $T[2]
   %1 = parameter index=2 : $T[2]
-  %2 = )" + op + R"( %0 %1 : $T[2]
+  %2 = )" +
+         op + R"( %0 %1 : $T[2]
   results %2 %0
 } consts=0 carry=1 xs=1 length=$N reverse=$R : $T[2], $T[$N,2]
 )";
@@ -64,8 +65,10 @@ std::string combined(const std::string& operands, const std::string& op, bool ke
   %1 = parameter index=2 : $T[2]
   %2 = mul %0 %1 : $T[2]
   %3 = parameter index=3 : $T[2]
-  %4 = )" + op + R"( %0 %3 : $T[2]
-  results %2 %4)" + (keeps_carries ? " %0" : "") + R"(
+  %4 = )" +
+         op + R"( %0 %3 : $T[2]
+  results %2 %4)" +
+         (keeps_carries ? " %0" : "") + R"(
 } consts=0 carry=1 xs=2 length=$N reverse=$R : $T[2], $T[$N,2])" +
          (keeps_carries ? ", $T[$N,2]" : "") + "\n";
 }
@@ -83,8 +86,10 @@ std::string both_carried(const std::string& results, int stacked) {
   %3 = parameter index=2 : $T[2]
   %4 = add %3 %1 : $T[2]
   %5 = sub %0 %3 : $T[2]
-  results )" + results + R"(
-} consts=0 carry=2 xs=1 length=$N reverse=$R : )" + types + "\n";
+  results )" +
+         results + R"(
+} consts=0 carry=2 xs=1 length=$N reverse=$R : )" +
+         types + "\n";
 }
 
 const char* const kOneCarry = R"(%0 = placeholder id=0 name="x" : $T[2]
@@ -109,11 +114,10 @@ TEST_CASE("scan_merge keeps a loop that needs the other") {
 // Of two pairs of loops, each with one that reads a result of the other pair, only one can become
 // one loop: the other loops then depend on each other by way of it.
 TEST_CASE("scan_merge keeps a loop that needs the other by way of a merged one") {
-  const std::string before = kTwoCarries + ("%3 = " + carried("%0 %1", "mul")) +
-                             "%4 = " + combined("%2 %1 %3#1", "sub", false) +
-                             "%5 = " + carried("%2 %1", "mul") +
-                             "%6 = " + combined("%0 %1 %5#1", "add", false) +
-                             "inputs %0 %1 %2\noutputs %4#1 %6#1\n";
+  const std::string before =
+      kTwoCarries + ("%3 = " + carried("%0 %1", "mul")) +
+      "%4 = " + combined("%2 %1 %3#1", "sub", false) + "%5 = " + carried("%2 %1", "mul") +
+      "%6 = " + combined("%0 %1 %5#1", "add", false) + "inputs %0 %1 %2\noutputs %4#1 %6#1\n";
   const std::string after = kTwoCarries + ("%3 = " + carried("%0 %1", "mul")) +
                             "%4 = " + combined("%2 %1 %3#1", "sub", true) +
                             "%5 = " + combined("%0 %1 %4#2", "add", false) +
@@ -123,10 +127,8 @@ TEST_CASE("scan_merge keeps a loop that needs the other by way of a merged one")
 
 TEST_CASE("scan_merge makes one loop of two without a common carry that a third connects") {
   const std::string before = kTwoCarries + ("%3 = " + carried("%0 %1", "mul")) +
-                             "%4 = tanh %3#1 : $T[$N,2]\n" +
-                             "%5 = " + carried("%2 %1", "add") +
-                             "%6 = tanh %5#1 : $T[$N,2]\n" +
-                             "%7 = " + both_carried("%2 %4 %5", 1) +
+                             "%4 = tanh %3#1 : $T[$N,2]\n" + "%5 = " + carried("%2 %1", "add") +
+                             "%6 = tanh %5#1 : $T[$N,2]\n" + "%7 = " + both_carried("%2 %4 %5", 1) +
                              "inputs %0 %1 %2\noutputs %4 %6 %7#2\n";
   const std::string after = kTwoCarries + ("%3 = " + both_carried("%2 %4 %0 %5 %3", 3)) +
                             "%4 = tanh %3#2 : $T[$N,2]\n%5 = tanh %3#4 : $T[$N,2]\n" +

@@ -84,8 +84,10 @@ std::string sum_loop(int size) {
   parameters int64[], float32[], float32[]
   %0 = parameter index=1 : float32[]
   %1 = parameter index=2 : float32[]
-  %2 = broadcast %1 dims=[)", size, R"(] axes=[] : float32[)", size, R"(]
-  %3 = cum_sum %2 axis=0 : float32[)", size, R"(]
+  %2 = broadcast %1 dims=[)",
+              size, R"(] axes=[] : float32[)", size, R"(]
+  %3 = cum_sum %2 axis=0 : float32[)",
+              size, R"(]
   %4 = sum %3 axes=[0] : float32[]
   %5 = add %0 %4 : float32[]
   results %5
@@ -100,15 +102,22 @@ std::string outer_product_loop(int size) {
   return text(R"(%0 = placeholder id=0 name="c" : float32[)", size, ",", size, R"(]
 %1 = placeholder id=1 name="x" : float32[$N]
 %2 = scan %0 %1 body={
-  parameters int64[], float32[)", size, ",", size, R"(], float32[]
-  %0 = parameter index=1 : float32[)", size, ",", size, R"(]
+  parameters int64[], float32[)",
+              size, ",", size, R"(], float32[]
+  %0 = parameter index=1 : float32[)",
+              size, ",", size, R"(]
   %1 = parameter index=2 : float32[]
-  %2 = broadcast %1 dims=[)", size, R"(] axes=[] : float32[)", size, R"(]
-  %3 = cum_sum %2 axis=0 : float32[)", size, R"(]
-  %4 = dot %2 %3 lhs=[0] rhs=[1] result=[0,1] : float32[)", size, ",", size, R"(]
-  %5 = add %0 %4 : float32[)", size, ",", size, R"(]
+  %2 = broadcast %1 dims=[)",
+              size, R"(] axes=[] : float32[)", size, R"(]
+  %3 = cum_sum %2 axis=0 : float32[)",
+              size, R"(]
+  %4 = dot %2 %3 lhs=[0] rhs=[1] result=[0,1] : float32[)",
+              size, ",", size, R"(]
+  %5 = add %0 %4 : float32[)",
+              size, ",", size, R"(]
   results %5
-} consts=0 carry=1 xs=1 length=$N reverse=false : float32[)", size, ",", size, R"(]
+} consts=0 carry=1 xs=1 length=$N reverse=false : float32[)",
+              size, ",", size, R"(]
 inputs %0 %1
 outputs %2
 )");
@@ -117,14 +126,18 @@ outputs %2
 /// A loop whose output is the sum of a matmul with `size` columns.
 std::string output_loop(int size) {
   return text(R"(%0 = placeholder id=0 name="c" : float32[4,8]
-%1 = placeholder id=1 name="w" : float32[8,)", size, R"(]
+%1 = placeholder id=1 name="w" : float32[8,)",
+              size, R"(]
 %2 = placeholder id=2 name="x" : float32[$N]
 %3 = scan %1 %0 %2 body={
-  parameters int64[], float32[8,)", size, R"(], float32[4,8], float32[]
+  parameters int64[], float32[8,)",
+              size, R"(], float32[4,8], float32[]
   %0 = parameter index=2 : float32[4,8]
   %1 = tanh %0 : float32[4,8]
-  %2 = parameter index=1 : float32[8,)", size, R"(]
-  %3 = dot %0 %2 lhs=[0,1] rhs=[1,2] result=[0,2] : float32[4,)", size, R"(]
+  %2 = parameter index=1 : float32[8,)",
+              size, R"(]
+  %3 = dot %0 %2 lhs=[0,1] rhs=[1,2] result=[0,2] : float32[4,)",
+              size, R"(]
   %4 = sum %3 axes=[0,1] : float32[]
   results %1 %4
 } consts=1 carry=1 xs=1 length=$N reverse=false : float32[4,8], float32[$N]

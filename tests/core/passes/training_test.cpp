@@ -34,8 +34,8 @@ ir::Graph training_graph() {
   const Tensor c0 = placeholder({.shape = {None, kHidden}, .name = "c"});
   const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> StepResult {
     const auto gate = [&](const Gate& g) { return dot(in, g.w) + dot(state[0], g.u) + g.b; };
-    const Tensor c = sigmoid(gate(gates[1]) + 1.0) * state[1] +
-                     sigmoid(gate(gates[0])) * tanh(gate(gates[3]));
+    const Tensor c =
+        sigmoid(gate(gates[1]) + 1.0) * state[1] + sigmoid(gate(gates[0])) * tanh(gate(gates[3]));
     const Tensor h = sigmoid(gate(gates[2])) * tanh(c);
     return {h, {h, c}};
   };

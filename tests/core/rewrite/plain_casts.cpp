@@ -145,9 +145,10 @@ bool rounds_to_smallest_normal(long double x) {
 
 /// Numbers around every limit of every dtype, ties of roundings, halves, subnormals.
 std::vector<long double> numbers() {
-  std::vector<long double> all{0.0L, 0.3L, 0.5L, 0.75L, 1.0L, 1.5L, 2.0L, 2.5L, 3.0L, 5.0L, 7.0L,
-                               44.0L, 100.0L, 200.0L, 255.5L, 300.0L, 1000.25L, 65503.0L,
-                               65519.0L, 65520.0L, 70000.0L, 1e10L, 1e19L, 1e20L, 1e30L, 1e300L};
+  std::vector<long double> all{0.0L,   0.3L,   0.5L,     0.75L,    1.0L,     1.5L,     2.0L,
+                               2.5L,   3.0L,   5.0L,     7.0L,     44.0L,    100.0L,   200.0L,
+                               255.5L, 300.0L, 1000.25L, 65503.0L, 65519.0L, 65520.0L, 70000.0L,
+                               1e10L,  1e19L,  1e20L,    1e30L,    1e300L};
   for (const int bits : {7, 8, 9, 11, 12, 15, 16, 24, 25, 31, 32, 53, 54, 63, 64}) {
     const long double power = std::ldexp(1.0L, bits);
     all.insert(all.end(), {power, power - 1, power + 1, power - 0.5L, power + 3});
@@ -177,8 +178,8 @@ Grid grid_of(DType dtype) {
       const FloatFormat format = float_format(dtype);
       const long double quantum = std::ldexp(1.0L, format.lowest + 1 - format.digits);
       const bool subnormal = std::fabs(x) < std::ldexp(1.0L, format.lowest);
-      const bool is_held = subnormal ? std::fmod(x, quantum) == 0
-                                     : std::isnan(x) || to_float(x, dtype) == x;
+      const bool is_held =
+          subnormal ? std::fmod(x, quantum) == 0 : std::isnan(x) || to_float(x, dtype) == x;
       if (!is_held) continue;
       append_element(bytes, x, dtype);
       values.push_back(to_float(x, dtype));

@@ -68,8 +68,8 @@ TEST_CASE("structural rules: each holds on its examples in every dtype and fires
     for (const DType dtype : all_dtypes()) {
       const std::vector<Value> examples = rule.examples(dtype);
       // No dtype is wider than these.
-      const bool is_widest = dtype == DType::Int64 || dtype == DType::UInt64 ||
-                             dtype == DType::Float64;
+      const bool is_widest =
+          dtype == DType::Int64 || dtype == DType::UInt64 || dtype == DType::Float64;
       CHECK(examples.empty() == (rule.name == "cast_cast" && is_widest));
       for (const Value& left : examples) add_sides(rule, left, sides);
     }
@@ -205,8 +205,8 @@ class Movement {
     ir::SliceAttrs attrs;
     for (std::size_t i = 0; i < rank(); ++i) {
       const bool whole = below(2) == 0;
-      const auto start = whole ? 0 : static_cast<std::int64_t>(
-                                         below(static_cast<std::size_t>(size(i)) + 1));
+      const auto start =
+          whole ? 0 : static_cast<std::int64_t>(below(static_cast<std::size_t>(size(i)) + 1));
       const std::int64_t rest = size(i) - start;
       const auto length =
           whole ? rest : static_cast<std::int64_t>(below(static_cast<std::size_t>(rest) + 1));
@@ -258,8 +258,7 @@ class Movement {
       case 0: return apply(Op::Reshape, ir::DimsAttrs{value_.dims()});
       case 1: return apply(Op::Permute, ir::AxesAttrs{axes});
       case 2: return apply(Op::Broadcast, ir::BroadcastAttrs{value_.dims(), axes});
-      default:
-        return apply(Op::Slice, whole());
+      default: return apply(Op::Slice, whole());
     }
   }
 
@@ -352,8 +351,7 @@ TEST_CASE("fold_constants: gives the values of evaluation, for every op and dtyp
       }
     }
     for (std::size_t r = 0; r < results.size(); ++r) {
-      const Array folded =
-          Array::copy_of(bytes[r].data(), found[r].dims(), results[r].dtype());
+      const Array folded = Array::copy_of(bytes[r].data(), found[r].dims(), results[r].dtype());
       check_folded(folded, found[r], ir::def(op));
     }
   });

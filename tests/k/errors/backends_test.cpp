@@ -128,8 +128,10 @@ TEST_CASE("backends: one that fails in a call") {
   const std::string path = runtime::fake_path("instant");
   const Tensor value = variable(Array{1.f, 2.f});
   const auto build = [&](const char* name) {
-    return function({}, {value}, {.updates = {update_add(value, 1), update(by.weights, value)},
-                                  .name = name, .backend = path});
+    return function({}, {value},
+                    {.updates = {update_add(value, 1), update(by.weights, value)},
+                     .name = name,
+                     .backend = path});
   };
   const Function fails = build("fail");
   testing::run({
@@ -158,11 +160,11 @@ TEST_CASE("keras.json: one that cannot be used is an error of the call that read
   };
   check_contents("", " is empty");
   check_contents("{\n  \"floatx\": float32\n}",
-                   " is malformed at line 2, column 14: invalid value");
+                 " is malformed at line 2, column 14: invalid value");
   check_contents("{\"epsilon\": \"small\"}", " has epsilon as a string, not a number");
   check_contents("[]", " holds an array, not an object");
   check_contents(std::string(2'000'000, '['),
-                   " is malformed at line 1, column 65: nesting is deeper than 64");
+                 " is malformed at line 1, column 65: nesting is deeper than 64");
   check_contents(std::string(20'000'000, ' '), " has 20000000 bytes; at most 16777216 are read");
   KerasHome home;
   ::mkdir(home.path().c_str(), 0700);
@@ -197,8 +199,8 @@ TEST_CASE("KILN_DISABLE: accepts a pass that only another backend has") {
     CHECK(f({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
   }
   disable.set("update_row");
-  const std::string error = testing::error_text<ConfigError>(
-      [&] { function({x}, {x * 2}, {.backend = "reference"}); });
+  const std::string error =
+      testing::error_text<ConfigError>([&] { function({x}, {x * 2}, {.backend = "reference"}); });
   CHECK(error.find("unknown pass 'update_row'; did you mean 'update_rows'?") != error.npos);
   CHECK(error.find(", update_rows, ") == error.rfind(", update_rows, "));  // listed once
 }

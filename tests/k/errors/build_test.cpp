@@ -75,8 +75,7 @@ TEST_CASE("building: invalid tensors and variables") {
        "zeros: dtype 'DType(200)' is not known"},
       {throws<TypeError>(), [] { placeholder({.shape = {2}, .dtype = static_cast<DType>(13)}); },
        "placeholder: dtype 'DType(13)' is not known"},
-      {throws<ValueError>(), [] { zeros({2, None}); },
-       "zeros: shape[1] is None; a size is needed"},
+      {throws<ValueError>(), [] { zeros({2, None}); }, "zeros: shape[1] is None; a size is needed"},
       {throws<ValueError>(), [] { ones({-1}); }, "ones: shape[0] is -1"},
       {throws<ValueError>(), [] { eye({2, -1}); }, "eye: size [2,-1] is negative"},
       {throws<ValueError>(), [] { constant(Array{1.f, 2.f}, {.shape = {3}}); },
@@ -85,7 +84,8 @@ TEST_CASE("building: invalid tensors and variables") {
        "variable: dtype 'f' is not known"},
       {throws<ValueError>(), [] { variable(input({2}, "x") * 2); },
        "variable: a result depends on a placeholder that is not fed (x float32[2], made at "
-       "" + at(kInput) + ")"},
+       "" + at(kInput) +
+           ")"},
       {throws<TypeError>(), [] { random_normal({2}, {.dtype = "int32"}); },
        "random_normal: dtype int32 is not floating point"},
       {throws<ValueError>(), [] { random_uniform({None}); },
@@ -134,8 +134,10 @@ TEST_CASE("building: tensors of a step that are used outside of its loop") {
   const unsigned map = __LINE__ + 1;
   map_fn([&](const Tensor& in) { return item = in + 1; }, x);
   const Tensor other = rnn(adds, x, {}).outputs;
-  const std::string message = "a result depends on an argument of the step of rnn, outside of that "
-                              "loop (float32[2,3], made at " + at(loop) + ")";
+  const std::string message =
+      "a result depends on an argument of the step of rnn, outside of that "
+      "loop (float32[2,3], made at " +
+      at(loop) + ")";
   testing::run({
       {throws<ValueError>(), [&] { function({x}, {leaked}); }, "function: " + message},
       {throws<ValueError>(), [&] { function({x}, {sum(x) + sum(leaked)}); },
@@ -144,7 +146,8 @@ TEST_CASE("building: tensors of a step that are used outside of its loop") {
       {throws<ValueError>(), [&] { eval(leaked); }, "eval: " + message},
       {throws<ValueError>(), [&] { eval(item); },
        "eval: a result depends on an argument of the step of map_fn, outside of that loop "
-       "(float32[4,3], made at " + at(map) + ")"},
+       "(float32[4,3], made at " +
+           at(map) + ")"},
   });
   CHECK_THROWS_AS(rnn(evaluates, x, {}), ValueError);
   CHECK(function({x}, {sum(rnn(keeps, x, {}).outputs)})({Array::full({2, 4, 3}, 1)})[0] ==
@@ -235,15 +238,18 @@ TEST_CASE("building: invalid functions") {
   testing::run({
       {throws<ValueError>(), [&] { function({x}, {}, {.updates = twice}); },
        "function: updates[1] updates a variable that has an update already (weights float32[2], "
-       "first at " + at(first) + ")"},
+       "first at " +
+           at(first) + ")"},
       {throws<TypeError>(), [&] { function({x}, {}, {.updates = wrong}); },
        "function: updates[1] does not update a variable (x float32[2])"},
       {throws<ValueError>(), [&] { function({x}, {x + stranger}); },
        "function: a result depends on a placeholder that is not fed (stranger float32[2], made at "
-       "" + at(line) + ")"},
+       "" + at(line) +
+           ")"},
       {throws<ValueError>(), [&] { function({}, {}, {.updates = {update(w, stranger)}}); },
        "function: a result depends on a placeholder that is not fed (stranger float32[2], made at "
-       "" + at(line) + ")"},
+       "" + at(line) +
+           ")"},
       {throws<TypeError>(), [&] { function({w}, {w}); },
        "function: inputs[0] is not a placeholder (weights float32[2])"},
       {throws<TypeError>(), [&] { function({x, x * 2}, {x}); },
@@ -256,7 +262,8 @@ TEST_CASE("building: invalid functions") {
        "function: outputs[1] is an empty tensor"},
       {throws<ValueError>(), [&] { eval(stranger * 2); },
        "eval: a result depends on a placeholder that is not fed (stranger float32[2], made at "
-       "" + at(line) + ")"},
+       "" + at(line) +
+           ")"},
       {throws<ValueError>(), [&] { Function()({}); },
        "Function: an empty Function is called: it was not created by K::function"},
   });
@@ -269,8 +276,7 @@ TEST_CASE("building: updates and values that do not fit their variable") {
   const std::vector<std::pair<Tensor, Array>> second_is_short{{by.count, Array(7)}, {w, one}};
   const std::vector<std::pair<Tensor, Array>> second_is_none{{w, two}, {x, two}};
   testing::run({
-      {throws<TypeError>(), [&] { update(x, x); },
-       "update: x is not a variable (x x float32[2])"},
+      {throws<TypeError>(), [&] { update(x, x); }, "update: x is not a variable (x x float32[2])"},
       {throws<ValueError>(), [&] { update(w, three); },
        "update: new_x does not fit the variable (x float32[2], new_x float32[3])"},
       {throws<ValueError>(), [&] { update(w, sum(x)); },

@@ -25,8 +25,7 @@ std::vector<std::string> logged;
 
 /// The warnings of dumps while a function is made, and called, with that KILN_DUMP. Backends warn
 /// of other things, such as a missing disassembler.
-std::vector<std::string> warnings_with(const std::string& setting,
-                                       const std::string& name = "f") {
+std::vector<std::string> warnings_with(const std::string& setting, const std::string& name = "f") {
   logged.clear();
   runtime::set_log_sink([](runtime::LogLevel, std::string_view line) {
     if (line.find("warning: dump: ") != line.npos) logged.emplace_back(line);
@@ -85,8 +84,7 @@ TEST_CASE("dumps: directories that cannot be written") {
        "dump: cannot create the directory /proc/none: No such file or directory"},
       {throws<IoError>(), [&] { by.advance.dump(taken); },
        "dump: cannot write " + taken + "/00-user.kir: Is a directory"},
-      {throws<IoError>(), [&] { by.advance.dump(""); },
-       "dump: the name of the directory is empty"},
+      {throws<IoError>(), [&] { by.advance.dump(""); }, "dump: the name of the directory is empty"},
   });
   by.advance.dump(scratch.path("good"));
   CHECK(std::filesystem::exists(scratch.path("good") + "/00-user.kir"));
@@ -145,8 +143,7 @@ TEST_CASE("KILN_DUMP: an unknown stage is an error of function, as any failure o
   };
   testing::run({
       {throws<IoError>(), [&] { function({x}, {x}, {.dump = file}); },
-       "function: cannot create the directory " + file +
-           ": Not a directory (requested by: dump)"},
+       "function: cannot create the directory " + file + ": Not a directory (requested by: dump)"},
       {throws<ConfigError>(), [&] { make_with(scratch.path("d") + ":everything"); },
        "function: KILN_DUMP has the unknown stage 'everything'; " + stages},
       {throws<ConfigError>(), [&] { make_with(scratch.path("d") + ":graph,pases"); },

@@ -25,8 +25,7 @@ Tensor input(const Shape& shape, const char* name, const char* dtype = "float32"
 TEST_CASE("feeds: another shape, dtype or number") {
   const Variable w = variable(Array(0.f), {.name = "w"});
   const Tensor x = input({None, 3}, "x"), i = input({2}, "i", "int32"), b = input({}, "", "bool");
-  const Function f = function({x, i, b}, {sum(x)},
-                              {.updates = {update_add(w, 1)}, .name = "f"});
+  const Function f = function({x, i, b}, {sum(x)}, {.updates = {update_add(w, 1)}, .name = "f"});
   const Array good = Array::full({2, 3}, 1), index{0, 1}, yes(true);
   testing::run({
       {throws<ValueError>(), [&] { f({}); }, "f: takes 3 inputs but 0 were given"},
@@ -58,8 +57,8 @@ TEST_CASE("feeds: sparse matrices are named as the user's inputs") {
   const Tensor s = placeholder({.shape = {None, 2}, .dtype = "int32", .sparse = true, .name = "s"});
   const Tensor unnamed = placeholder({.shape = {None, 2}, .dtype = "int32", .sparse = true});
   const Tensor last = input({3}, "last");
-  const Function f = function({a, s, unnamed, last}, {to_dense(s), to_dense(unnamed), a, last},
-                              {.name = "f"});
+  const Function f =
+      function({a, s, unnamed, last}, {to_dense(s), to_dense(unnamed), a, last}, {.name = "f"});
   const Array two{1.f, 2.f}, three{1.f, 2.f, 3.f}, good{{1, 2}, {3, 4}}, wide{{1, 2, 3}};
   const SparseArray nan = SparseArray::of(Array{{0, 0}, {1, 1}}, Array{1.f, NAN}, {2, 2});
   const std::string is_fed_nan = " was fed nan at values[1], which int32 cannot hold";
@@ -75,8 +74,7 @@ TEST_CASE("feeds: sparse matrices are named as the user's inputs") {
       {throws<ValueError>(), [&] { f({two, good, good, two}); },
        "f: inputs[3] (last float32[3]) was fed an array of shape [2]"},
   });
-  const std::string message =
-      testing::error_text<ValueError>([&] { f({two, good, nan, three}); });
+  const std::string message = testing::error_text<ValueError>([&] { f({two, good, nan, three}); });
   CHECK_THAT(message, Catch::Matchers::StartsWith("f: input 2 (unnamed) sparse int32["));
   CHECK_THAT(message, Catch::Matchers::EndsWith(is_fed_nan));
   CHECK(f({two, good, SparseArray::of_dense(good), three})[1] == good);
@@ -146,8 +144,8 @@ TEST_CASE("sizes: unknown ones that disagree at the call name the line that need
   const unsigned free_line = __LINE__ + 1;
   const Tensor per_row = reshape(z, {size(x), -1});
   const unsigned chosen_line = __LINE__ + 1;
-  const Tensor chosen = switch_(sum(z) > 0., [&] { return reshape(z, {size(x), -1}); },
-                                [&] { return reshape(z, {1, -1}); });
+  const Tensor chosen = switch_(
+      sum(z) > 0., [&] { return reshape(z, {size(x), -1}); }, [&] { return reshape(z, {1, -1}); });
   const Function chooses = of(chosen);
   const Function sums = of(total), joins = of(both), shapes = of(pairs), frees = of(per_row);
   const Function updates = function({x}, {}, {.updates = {grown}, .name = "f"});
@@ -170,7 +168,8 @@ TEST_CASE("sizes: unknown ones that disagree at the call name the line that need
        "x.0*floordiv(2*z.0,x.0) (x float32[z.0,2]); in this call a dimension is divided by zero"},
       {throws<ValueError>(), [&] { chooses({Array::zeros({0}), two, by_two}); },
        "f: outputs[0] float32[x.0,floordiv(2*z.0,x.0)] has no size, a dimension is divided by "
-       "zero (switch at " __FILE__ ":" + std::to_string(chosen_line) + ")"},
+       "zero (switch at " __FILE__ ":" +
+           std::to_string(chosen_line) + ")"},
       {throws_at<ValueError>(update_line), [&] { updates({three}); },
        "update: size x.0 of axis 0 is not 2 (float32[x.0]); in this call x.0 is 3"},
   });
@@ -185,8 +184,8 @@ TEST_CASE("indices: one out of range at the call") {
     const std::string rest = " outside of an axis of size 2 (op gather at " +
                              std::string(__FILE__) + ":" + std::to_string(__LINE__ + 1) + ")";
     const Tensor chosen = gather(table, i);
-    const Function f = function({i}, {chosen}, {.updates = {update_add(by.count, 1)},
-                                                .name = "f", .backend = backend});
+    const Function f = function(
+        {i}, {chosen}, {.updates = {update_add(by.count, 1)}, .name = "f", .backend = backend});
     testing::run({
         {throws<ValueError>(), [&] { f({Array{5}}); }, "f: index 5 is" + rest},
         {throws<ValueError>(), [&] { f({Array{-3}}); }, "f: index -3 is" + rest},

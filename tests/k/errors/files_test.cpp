@@ -79,8 +79,8 @@ TEST_CASE("weights: damaged files") {
   const Saved saved;
   const auto rejected = [&](const std::string& contents, const std::string& message) {
     saved.scratch.write("w.safetensors", contents);
-    testing::run({{throws<IoError>(), [&] { saved.load(); },
-                   "load_weights: " + saved.path + message}});
+    testing::run(
+        {{throws<IoError>(), [&] { saved.load(); }, "load_weights: " + saved.path + message}});
     CHECK(saved.unchanged());
   };
   const std::string& good = saved.contents;
@@ -131,8 +131,8 @@ TEST_CASE("weights: truncated or changed anywhere, they are loaded whole or not 
 
 TEST_CASE("weights: files of other variables") {
   const Saved saved;
-  const Variable other = variable(Array{1.f}, {.name = "d"}), wide = variable(Array{1.f, 2.f, 3.f},
-                                                                          {.name = "a"});
+  const Variable other = variable(Array{1.f}, {.name = "d"}),
+                 wide = variable(Array{1.f, 2.f, 3.f}, {.name = "a"});
   const std::string& path = saved.path;
   const std::string missing = saved.scratch.path("missing");
   const auto table = [&](const std::string& rest) {
@@ -160,8 +160,7 @@ TEST_CASE("weights: files of other variables") {
        "load_weights: " + missing + " cannot be opened: No such file or directory"},
       {throws<IoError>(), [&] { load_weights(saved.scratch.folder(), {saved.a}); },
        "load_weights: " + saved.scratch.folder() + " is a directory"},
-      {throws<IoError>(), [&] { load_weights("", {saved.a}); },
-       "load_weights: the path is empty"},
+      {throws<IoError>(), [&] { load_weights("", {saved.a}); }, "load_weights: the path is empty"},
       {throws<IoError>(), [&] { save_weights("/proc/none/w", {saved.a}); },
        "save_weights: /proc/none/w cannot be written: No such file or directory"},
       {throws<IoError>(), [&] { save_weights(saved.scratch.folder(), {saved.a}); },

@@ -43,9 +43,7 @@ TEST_CASE("unnamed placeholders: called by their position among the inputs") {
 }
 
 TEST_CASE("placeholders of one name: distinguished by their position among the inputs") {
-  const auto named = [] {
-    return placeholder({.shape = {None}, .dtype = "float32", .name = "x"});
-  };
+  const auto named = [] { return placeholder({.shape = {None}, .dtype = "float32", .name = "x"}); };
   const Tensor x = named(), y = named(), z = unnamed({None});
   const unsigned added = __LINE__ + 1;
   const Tensor total = x + y + z;
@@ -68,10 +66,7 @@ TEST_CASE("unnamed placeholders: called unnamed when they are not fed, or fed tw
   testing::run({
       {throws<ValueError>(), [&] { function({x, x}, {total}); },
        "function: inputs[1] is given twice (unnamed float32[2])"},
-      {throws<ValueError>(2),
-       [&] {
-         function({x}, {total});
-       },
+      {throws<ValueError>(2), [&] { function({x}, {total}); },
        "function: a result depends on a placeholder that is not fed (unnamed float32[2], made at " +
            std::string(__FILE__) + ":" + std::to_string(line) + ")"},
   });

@@ -17,7 +17,7 @@ enum class FileFault { Eio, Enospc, Eintr, Short };  // Short: part of what a re
 struct FailedRequest {
   static constexpr int kDepth = 24;
   char operation[16];
-  char path[256];         // of a file operation that names one
+  char path[256];  // of a file operation that names one
   char modules[kDepth][48];  // file names of the libraries on the stack, innermost first
   std::uintptr_t offsets[kDepth];
   int depth;

@@ -23,8 +23,7 @@ template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
-#define KILN_NEXT(name) \
-  static auto* const real = next<decltype(::name)>(#name)
+#define KILN_NEXT(name) static auto* const real = next<decltype(::name)>(#name)
 
 bool is_short() { return fault_injection::file_fault() == FileFault::Short; }
 

@@ -40,6 +40,4 @@ TEST_CASE("allocation failures: work on reference") {
 TEST_CASE("allocation failures: the first steps of a process", "[slow]") {
   try_all(process_scenarios(), "reference", 0);
 }
-TEST_CASE("allocation failures: work on cpu", "[slow]") {
-  try_all(running_scenarios(), "cpu", 6);
-}
+TEST_CASE("allocation failures: work on cpu", "[slow]") { try_all(running_scenarios(), "cpu", 6); }

@@ -250,7 +250,9 @@ std::vector<std::int64_t> samples_of(std::int64_t requests, int samples) {
 class Trials {
  public:
   Trials(const Scenario& scenario, const std::string& backend, const Plan& plan)
-      : scenario_(scenario), backend_(backend), plan_(plan),
+      : scenario_(scenario),
+        backend_(backend),
+        plan_(plan),
         child_(scenario, backend, plan, *shared_) {}
 
   Outcome run() {
@@ -296,7 +298,8 @@ class Trials {
     }
     std::ostringstream text;
     text << scenario_.name << " [" << backend_ << "], request " << shared_->nth << ": ended with "
-         << status << " while " << kStages[static_cast<int>(shared_->stage)] << "\n" << stack;
+         << status << " while " << kStages[static_cast<int>(shared_->stage)] << "\n"
+         << stack;
     outcome_.faults.push_back(text.str());
   }
 

@@ -55,8 +55,7 @@ TEST_CASE("several backends: threads on each update one variable", "[concurrency
   const Variable w = variable(Array::zeros({300}), {.name = "w"});
   std::vector<Function> steps;
   for (const std::string& name : backends()) {
-    steps.push_back(
-        function({}, {w + 0.0}, {.updates = {update_add(w, 1.0)}, .backend = name}));
+    steps.push_back(function({}, {w + 0.0}, {.updates = {update_add(w, 1.0)}, .backend = name}));
   }
   std::atomic<int> torn{0};
   std::vector<std::thread> threads;

@@ -125,20 +125,20 @@ TEST_CASE("fork: a child of a process that used cpu gets an error, and the paren
   const Sample sample("cpu");
   CHECK(sample.right(3, 0.125));
   const int status = kiln::testing::in_child([&] {
-    const std::string wanted = "sample: backend cpu was initialised in process " +
-                               std::to_string(::getppid()) +
-                               " before it forked and cannot be used in its child " +
-                               std::to_string(::getpid());
-    return kiln::testing::error_of<BackendError>([&] { sample.f({Array::full({1, 6, 8}, 1)}); })
-                   .find(wanted) == 0
+    const std::string wanted =
+        "sample: backend cpu was initialised in process " + std::to_string(::getppid()) +
+        " before it forked and cannot be used in its child " + std::to_string(::getpid());
+    return kiln::testing::error_of<BackendError>([&] {
+             sample.f({Array::full({1, 6, 8}, 1)});
+           }).find(wanted) == 0
                ? 0
                : 1;
   });
   CHECK(status == 0);
   CHECK(kiln::testing::in_child([&] {
-          return kiln::testing::error_of<BackendError>([] { hosts_test::works_on("cpu"); })
-                         .find("before it forked and cannot be used in its child") !=
-                     std::string::npos
+          return kiln::testing::error_of<BackendError>([] {
+                   hosts_test::works_on("cpu");
+                 }).find("before it forked and cannot be used in its child") != std::string::npos
                      ? 0
                      : 1;
         }) == 0);

@@ -105,8 +105,7 @@ Array numbers() {
 bool same_bits(const std::vector<Array>& a, const std::vector<Array>& b) {
   bool same = a.size() == b.size();
   for (std::size_t i = 0; same && i < a.size(); ++i) {
-    same = a[i].bytes() == b[i].bytes() &&
-           std::memcmp(a[i].data(), b[i].data(), a[i].bytes()) == 0;
+    same = a[i].bytes() == b[i].bytes() && std::memcmp(a[i].data(), b[i].data(), a[i].bytes()) == 0;
     INFO("result " << i);
     CHECK(same);
   }

@@ -83,8 +83,8 @@ Written everything(const Scratch& scratch, const std::string& name) {
   save_weights(scratch.path(name + ".safetensors"), {w});
   out.weights = contents_of(scratch.path(name + ".safetensors"));
   const Tensor x = placeholder({.shape = {None, 1200}, .name = "x"});
-  const Function f = function({x}, {tanh(x * 1234.5625) + w * 0.001}, {.name = "f",
-                                                                        .backend = "cpu"});
+  const Function f =
+      function({x}, {tanh(x * 1234.5625) + w * 0.001}, {.name = "f", .backend = "cpu"});
   out.dump = dumped(f, scratch, name);
   return out;
 }

@@ -23,9 +23,9 @@ struct Sample {
       return kiln::StepResult{next, {next}};
     };
     const kiln::RnnResult run = kiln::rnn(step, x, {start});
-    f = kiln::function({x}, {kiln::mean(run.last_output, {.axis = {1}})},
-                       {.updates = {kiln::update(w, w * 0.5)}, .name = "sample",
-                        .backend = backend});
+    f = kiln::function(
+        {x}, {kiln::mean(run.last_output, {.axis = {1}})},
+        {.updates = {kiln::update(w, w * 0.5)}, .name = "sample", .backend = backend});
   }
 
   /// The result of a call for each row, for a weight.

@@ -66,7 +66,7 @@ TEST_CASE("ISA setting: one that the machine lacks, or an unknown one, is an err
   for (const char* wrong : {"AVX2", "sse4.1", "avx1024", "avx2 "}) {
     INFO(wrong);
     CHECK(contains(rejection_of(wrong), std::string("isa is '") + wrong +
-                                          "' but must be baseline, avx2, avx512 or amx"));
+                                            "' but must be baseline, avx2, avx512 or amx"));
   }
 }
 
@@ -105,9 +105,7 @@ TEST_CASE("child: a small signal stack, then the first use of cpu", "[.small_sig
   CHECK(contains(rejection, "isa is amx but Linux does not permit this process to use AMX"));
 }
 
-TEST_CASE("child: the ISA is accepted", "[.isa_accepted]") {
-  CHECK(hosts_test::works_on("cpu"));
-}
+TEST_CASE("child: the ISA is accepted", "[.isa_accepted]") { CHECK(hosts_test::works_on("cpu")); }
 
 TEST_CASE("child: the ISA is rejected, and the reference backend still works", "[.isa_rejected]") {
   const std::string given = std::getenv("KILN_CPU_ISA");
@@ -126,9 +124,9 @@ TEST_CASE("thread count: out of range it is an error; in range results do not de
   set_threads(1);
   const Array one = f({fed})[0];
   for (const int wrong : {0, -1, -10'000, 4'097, 10'000, 2'147'483'647}) {
-    CHECK(contains(error_of<ValueError>([&] { set_threads(wrong); }),
-                   "set_threads: count is " + std::to_string(wrong) +
-                       " but must be from 1 to 4096"));
+    CHECK(
+        contains(error_of<ValueError>([&] { set_threads(wrong); }),
+                 "set_threads: count is " + std::to_string(wrong) + " but must be from 1 to 4096"));
     CHECK(f({fed})[0] == one);
   }
   for (const int count : {2, 7, 300, 1}) {

@@ -258,10 +258,11 @@ TEST_CASE("block pool: a child forked while another thread allocates can make la
   });
   int failed = 0;
   for (int i = 0; i < 50; ++i) {
-    failed += kiln::testing::in_child([] {
-      const Array one = Array::full({1 << 15}, 1);
-      return one.at<float>(12345) == 1 && Array::zeros({1 << 15}).at<float>(7) == 0 ? 0 : 1;
-    }) != 0;
+    failed +=
+        kiln::testing::in_child([] {
+          const Array one = Array::full({1 << 15}, 1);
+          return one.at<float>(12345) == 1 && Array::zeros({1 << 15}).at<float>(7) == 0 ? 0 : 1;
+        }) != 0;
   }
   over = true;
   other.join();

@@ -17,11 +17,13 @@ TEST_CASE("unknown dtype: a type error of Array") {
   for (const int number : {13, 99, 255}) {
     const auto wrong = static_cast<DType>(number);
     const std::string expected = "Array: dtype DType(" + std::to_string(number) + ") is not known";
-    const std::function<void()> calls[] = {
-        [&] { Array::zeros({2}, wrong); }, [&] { Array::zeros({0}, wrong); },
-        [&] { Array::full({2}, 1, wrong); }, [&] { Array::copy_of(elements.data(), {2}, wrong); },
-        [&] { Array::view(elements.data(), {2}, wrong); }, [&] { Array{1.f}.astype(wrong); },
-        [&] { Array{true}.astype(wrong); }};
+    const std::function<void()> calls[] = {[&] { Array::zeros({2}, wrong); },
+                                           [&] { Array::zeros({0}, wrong); },
+                                           [&] { Array::full({2}, 1, wrong); },
+                                           [&] { Array::copy_of(elements.data(), {2}, wrong); },
+                                           [&] { Array::view(elements.data(), {2}, wrong); },
+                                           [&] { Array{1.f}.astype(wrong); },
+                                           [&] { Array{true}.astype(wrong); }};
     for (const auto& call : calls) CHECK(error_text<TypeError>(call) == expected);
     std::ostringstream out;
     out << wrong;

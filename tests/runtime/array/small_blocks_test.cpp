@@ -125,7 +125,9 @@ TEST_CASE("small blocks: a thread that only destroys Arrays keeps none") {
   const std::int64_t before = idle_bytes();
   std::int64_t after = -1;
   std::thread([&after, given = Array::zeros({16})]() mutable {
-    { const Array destroyed = std::move(given); }
+    {
+      const Array destroyed = std::move(given);
+    }
     after = idle_bytes();
   }).join();
   CHECK(after == before);

@@ -66,51 +66,60 @@ const std::vector<Way> kWays = {
      }},
     {"reshaped", [](const Array& a) { return holding(a.reshape({1, 2}).reshape({2})); }},
     {"cast to its own dtype", [](const Array& a) { return holding(a.astype(DType::Float32)); }},
-    {"cast", [](const Array& a) {
-       return holding(a.astype(DType::Float64).astype(DType::Float32));
-     }},
-    {"a feed that is kept", [](const Array& a) {
+    {"cast",
+     [](const Array& a) { return holding(a.astype(DType::Float64).astype(DType::Float32)); }},
+    {"a feed that is kept",
+     [](const Array& a) {
        const Feed feed = a;
        return CurrentValue([feed] { return feed.array(); });
      }},
-    {"a vector of feeds that is kept", [](const Array& a) {
+    {"a vector of feeds that is kept",
+     [](const Array& a) {
        const Tensor x = placeholder({.shape = {2}});
        const std::vector<Feed> feeds{a};
        return CurrentValue([feeds, f = on_reference({x}, {x})] { return f(feeds)[0]; });
      }},
-    {"values of a sparse matrix", [](const Array& a) {
+    {"values of a sparse matrix",
+     [](const Array& a) {
        const SparseArray m = SparseArray::of(Array{{0, 0}, {0, 1}}, a, {1, 2});
        return CurrentValue([m] { return m.values(); });
      }},
-    {"a sparse variable", [](const Array& a) {
+    {"a sparse variable",
+     [](const Array& a) {
        const Tensor x = variable(SparseArray::of(Array{{0, 0}, {0, 1}}, a, {1, 2}));
        return CurrentValue([x] { return eval(x).reshape({2}); });
      }},
-    {"the elements of a matrix that are not 0", [](const Array& a) {
+    {"the elements of a matrix that are not 0",
+     [](const Array& a) {
        const SparseArray m = SparseArray::of_dense(a.reshape({1, 2}));
        return CurrentValue([m] { return m.values(); });
      }},
     {"a variable", [](const Array& a) { return reading(variable(a)); }},
-    {"a variable of a copy", [](const Array& a) {
+    {"a variable of a copy",
+     [](const Array& a) {
        const Array b = a;
        return reading(variable(b));
      }},
-    {"a variable that a function has read", [](const Array& a) {
+    {"a variable that a function has read",
+     [](const Array& a) {
        const Variable w = variable(a);
        on_reference({}, {w})();
        return reading(w);
      }},
-    {"set_value", [](const Array& a) {
+    {"set_value",
+     [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f});
        set_value(w, a);
        return reading(w);
      }},
-    {"batch_set_value", [](const Array& a) {
+    {"batch_set_value",
+     [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f}), v = variable(Array{5.f, 6.f});
        batch_set_value({{w, a}, {v, a}});
        return reading(v);
      }},
-    {"batch_set_value of pairs that are kept", [](const Array& a) {
+    {"batch_set_value of pairs that are kept",
+     [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f});
        const std::vector<std::pair<Tensor, Array>> pairs{{w, a}};
        return CurrentValue([w, pairs] {
@@ -118,12 +127,14 @@ const std::vector<Way> kWays = {
          return get_value(w);
        });
      }},
-    {"an update that is executed", [](const Array& a) {
+    {"an update that is executed",
+     [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f});
        eval(update(w, a));
        return reading(w);
      }},
-    {"an update that is not executed yet", [](const Array& a) {
+    {"an update that is not executed yet",
+     [](const Array& a) {
        const Variable w = variable(Array{5.f, 6.f});
        const Function f = on_reference({}, {}, {update(w, a)});
        return CurrentValue([w, f] {
@@ -131,25 +142,30 @@ const std::vector<Way> kWays = {
          return get_value(w);
        });
      }},
-    {"a constant", [](const Array& a) {
+    {"a constant",
+     [](const Array& a) {
        const Tensor c = constant(a);
        return CurrentValue([c] { return eval(c); });
      }},
-    {"a constant of another shape", [](const Array& a) {
+    {"a constant of another shape",
+     [](const Array& a) {
        const Tensor c = constant(a, {.shape = {2, 1}});
        return CurrentValue([c] { return eval(c).reshape({2}); });
      }},
-    {"the result of a function that gives its input", [](const Array& a) {
+    {"the result of a function that gives its input",
+     [](const Array& a) {
        const Tensor x = placeholder({.shape = {2}});
        return holding(on_reference({x}, {x})({a})[0]);
      }},
-    {"a variable that a function sets to its input", [](const Array& a) {
+    {"a variable that a function sets to its input",
+     [](const Array& a) {
        const Tensor x = placeholder({.shape = {2}});
        const Variable w = variable(Array{5.f, 6.f});
        on_reference({x}, {}, {update(w, x)})({a});
        return reading(w);
      }},
-    {"saved weights", [](const Array& a) {
+    {"saved weights",
+     [](const Array& a) {
        const Variable w = variable(a, {.name = "w"});
        return CurrentValue([w] {
          const Scratch scratch;
@@ -169,23 +185,27 @@ struct Source {
 
 const std::vector<Source> kSources = {
     {"constructed", [] { return Array{1.f, 2.f}; }},
-    {"copied from one that was written", [] {
+    {"copied from one that was written",
+     [] {
        Array a{7.f, 2.f};
        a.as<float>()[0] = 1;
        return Array(a);  // NOLINT: a copy
      }},
-    {"moved from one that was written", [] {
+    {"moved from one that was written",
+     [] {
        Array a{7.f, 2.f};
        a.as<float>()[0] = 1;
        Array b = std::move(a);
        return b;
      }},
-    {"a view", [] {
+    {"a view",
+     [] {
        static const std::vector<float> memory{1, 2};
        return Array::view(memory.data(), {2});
      }},
     {"the value of a variable", [] { return get_value(variable(Array{1.f, 2.f})); }},
-    {"the value of a variable that a function set", [] {
+    {"the value of a variable that a function set",
+     [] {
        const Variable w = variable(Array{0.f, 1.f});
        on_reference({}, {}, {update_add(w, 1)})();
        return get_value(w);

@@ -159,9 +159,10 @@ TEST_CASE("Array: elements are aligned") {
 }
 
 TEST_CASE("Array: errors word for word") {
-  CHECK(error_text<TypeError>([] { const Array a(1.f);
-          static_cast<void>(a.as<double>()); }) ==
-        "Array: elements of dtype float32 are read as float64");
+  CHECK(error_text<TypeError>([] {
+          const Array a(1.f);
+          static_cast<void>(a.as<double>());
+        }) == "Array: elements of dtype float32 are read as float64");
   CHECK(error_text<TypeError>([] { Array{1, 2}.at<float>(0); }) ==
         "Array: elements of dtype int32 are read as float32");
   CHECK(error_text<ValueError>([] { Array{1, 2}.item<int>(); }) ==

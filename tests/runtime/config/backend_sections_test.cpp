@@ -31,12 +31,20 @@ NamedOptions cuda_options(const std::string& options) {
 TEST_CASE("backend options: strings, numbers and booleans become text") {
   CHECK(cuda_options(R"({"device": 1, "memory_limit": 8000000000, "tf32": true, "graphs": false,
                          "libraries": "/a:/b", "arch": ""})") ==
-        NamedOptions{{"device", "1"},   {"memory_limit", "8000000000"}, {"tf32", "true"},
-                     {"graphs", "false"}, {"libraries", "/a:/b"},       {"arch", ""}});
+        NamedOptions{{"device", "1"},
+                     {"memory_limit", "8000000000"},
+                     {"tf32", "true"},
+                     {"graphs", "false"},
+                     {"libraries", "/a:/b"},
+                     {"arch", ""}});
   CHECK(cuda_options(R"({"a": 8e9, "b": -3, "c": 18446744073709551615, "d": 0.1, "e": 1.5e300,
                          "f": -2.0, "g": 9007199254740993})") ==
-        NamedOptions{{"a", "8000000000"}, {"b", "-3"},       {"c", "18446744073709551615"},
-                     {"d", "0.1"},        {"e", "1.5e+300"}, {"f", "-2"},
+        NamedOptions{{"a", "8000000000"},
+                     {"b", "-3"},
+                     {"c", "18446744073709551615"},
+                     {"d", "0.1"},
+                     {"e", "1.5e+300"},
+                     {"f", "-2"},
                      {"g", "9007199254740993"}});
 }
 

@@ -253,15 +253,14 @@ TEST_CASE("keras.json: an empty KERAS_HOME counts as unset, then HOME decides") 
 }
 
 TEST_CASE("keras.json: every truncation and every flipped bit is an error or a valid result") {
-  const std::string good =
-      R"({"floatx": "float32", "epsilon": 1e-07, "backend": "cpu",)"
-      R"( "image_data_format": "channels_last"})";
+  const std::string good = R"({"floatx": "float32", "epsilon": 1e-07, "backend": "cpu",)"
+                           R"( "image_data_format": "channels_last"})";
   KerasHome home(good);
   const auto is_sound = [&] {
     try {
       const KerasJson json = read_keras_json();
-      const bool floatx = !json.floatx || *json.floatx == "float16" ||
-                          *json.floatx == "float32" || *json.floatx == "float64";
+      const bool floatx = !json.floatx || *json.floatx == "float16" || *json.floatx == "float32" ||
+                          *json.floatx == "float64";
       return floatx && (!json.epsilon || *json.epsilon > 0);
     } catch (const ConfigError& error) {
       return error.message().starts_with(home.path() + " ");

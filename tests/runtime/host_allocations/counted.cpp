@@ -68,9 +68,7 @@ void grant(std::int64_t requests) { left = requests; }
 
 extern "C" {
 
-void* malloc(std::size_t bytes) {
-  return granted(count(bytes) ? __libc_malloc(bytes) : nullptr);
-}
+void* malloc(std::size_t bytes) { return granted(count(bytes) ? __libc_malloc(bytes) : nullptr); }
 
 void* calloc(std::size_t count_of, std::size_t bytes) {
   return granted(count(count_of * bytes) ? __libc_calloc(count_of, bytes) : nullptr);

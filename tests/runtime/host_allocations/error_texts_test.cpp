@@ -36,8 +36,8 @@ struct Doubling {
     const Tensor x = placeholder({.shape = {None}, .name = "x"});
     made_at = __LINE__ + 1;
     const Tensor y = x * 2.0;
-    f = function({x}, {y}, {.updates = {update_add(calls, 1.0)},
-                            .name = "doubling", .backend = "cpu"});
+    f = function({x}, {y},
+                 {.updates = {update_add(calls, 1.0)}, .name = "doubling", .backend = "cpu"});
   }
 
   const Variable calls = variable(0.0f, {.name = "calls"});
@@ -52,8 +52,10 @@ TEST_CASE("error texts: a result of a call") {
   const Array fed = Array::full({kCount}, 1);
   const int called_at = __LINE__ + 1;
   const std::string text = text_of([&] { d.f({fed}); });
-  CHECK(text == "doubling: no memory for 2097152 bytes of float32[524288]; for outputs[0] "
-                "(operator* at " + line(d.made_at) + ") [" + line(called_at) + "]");
+  CHECK(text ==
+        "doubling: no memory for 2097152 bytes of float32[524288]; for outputs[0] "
+        "(operator* at " +
+            line(d.made_at) + ") [" + line(called_at) + "]");
   CHECK(get_value(d.calls) == Array(0.0f));
   CHECK(d.f({fed})[0] == Array::full({kCount}, 2));
   CHECK(get_value(d.calls) == Array(1.0f));
@@ -77,7 +79,8 @@ TEST_CASE("error texts: a result that nothing can count") {
   const auto call = [&] { f({Array::zeros({0, std::int64_t{1} << 40})}); };
   CHECK(error_of<OutOfMemory>(call) ==
         "square: no memory for float32[1099511627776,1099511627776], which is more than 2^63 "
-        "bytes; for outputs[0] (dot at " + line(made_at) + ") [" + line(called_at) + "]");
+        "bytes; for outputs[0] (dot at " +
+            line(made_at) + ") [" + line(called_at) + "]");
   CHECK(f({Array::zeros({0, 2})})[0] == Array::zeros({2, 2}));
 }
 
@@ -115,9 +118,9 @@ TEST_CASE("error texts: bools other than 0 and 1") {
   bool result = false;
   const MutableArrayView out{DType::Bool, &result, {}};
   const auto call = [&] { f.call_into({&view, 1}, {&out, 1}); };
-  CHECK_THAT(text_of(call), Catch::Matchers::StartsWith(
-                                "f: no memory for 2097152 bytes of bools of 0 and 1; for "
-                                "inputs[0] (x bool["));
+  CHECK_THAT(text_of(call),
+             Catch::Matchers::StartsWith("f: no memory for 2097152 bytes of bools of 0 and 1; for "
+                                         "inputs[0] (x bool["));
   CHECK_NOTHROW(call());
   CHECK(result);
 }
@@ -139,7 +142,8 @@ TEST_CASE("error texts: variables") {
     const int read_at = __LINE__ + 1;
     CHECK(text_of([&] { get_value(w); }) ==
           "get_value: no memory for 2097152 bytes of float32[524288]; for variable 'w', 2097152 "
-          "bytes of float32[524288] (variable at " + line(made_at) + ") [" + line(read_at) + "]");
+          "bytes of float32[524288] (variable at " +
+              line(made_at) + ") [" + line(read_at) + "]");
     CHECK(get_value(w) == Array::full({kCount}, 2));
   }
 }

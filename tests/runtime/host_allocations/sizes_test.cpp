@@ -145,8 +145,9 @@ TEST_CASE("sizes in rotation: operator() allocates only its results") {
   CHECK(allocations_of([&] { model.f(feeds[0]), model.f(feeds[1]); }) <= 2 * 4);
 }
 
-TEST_CASE("new sizes: binding a plan of a hundred steps makes at most 20 allocations, not larger "
-          "ones") {
+TEST_CASE(
+    "new sizes: binding a plan of a hundred steps makes at most 20 allocations, not larger "
+    "ones") {
   set_threads(1);
   const Function f = hundred_steps();
   for (const std::int64_t n : {300, 1, 2}) f({filled({n, 8}, 0.5f)});  // 300: the largest arena
@@ -193,8 +194,7 @@ TEST_CASE("weights: one packed copy for all sizes and all threads") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(exchange_large_requests(SIZE_MAX) <= 1);
-  const Function plain =
-      function({x}, {dot(x, w)}, {.backend = "cpu", .optimize = false});
+  const Function plain = function({x}, {dot(x, w)}, {.backend = "cpu", .optimize = false});
   CHECK(f({filled({16, kRows}, 0.2f)})[0] == plain({filled({16, kRows}, 0.2f)})[0]);
 }
 
@@ -213,7 +213,9 @@ TEST_CASE("weights: a weight that another function updates is packed into the sa
     }
   };
   for (int i = 0; i < 3; ++i) round();
-  CHECK(allocations_of([&] { for (int i = 0; i < 10; ++i) round(); }) == 0);
+  CHECK(allocations_of([&] {
+          for (int i = 0; i < 10; ++i) round();
+        }) == 0);
   for (Call& call : calls) call.run();
   const Array want = f(calls[1].feeds())[0];
   CHECK(calls[1].results()[0] == want);
@@ -233,8 +235,8 @@ TEST_CASE("weights: every call of any size sees one version while a variable cha
         const Array y = f({Array::full({1 + n % 40, 64}, 1)})[0];
         const auto values = y.as<float>();
         const float value = values[0];
-        const bool same = std::all_of(values.begin(), values.end(),
-                                      [&](float one) { return one == value; });
+        const bool same =
+            std::all_of(values.begin(), values.end(), [&](float one) { return one == value; });
         if (!same || value < 64 || value > 64 * 30) ++mixed;
         ++calls;
       }

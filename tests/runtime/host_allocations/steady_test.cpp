@@ -95,11 +95,10 @@ Steady lstm_training(std::int64_t batch, std::int64_t steps, std::int64_t in, st
   const Lstm lstm(in, units);
   const Tensor x = placeholder({.shape = {None, None, in}});
   const Tensor start = dot(gather(permute_dimensions(x, {1, 0, 2}), 0) * 0.0, zeros({in, units}));
-  const RnnResult run = rnn(
-      [&](const Tensor& input, const std::vector<Tensor>& states) {
-        return lstm.step(input, states);
-      },
-      x, {start, start});
+  const RnnResult run =
+      rnn([&](const Tensor& input,
+              const std::vector<Tensor>& states) { return lstm.step(input, states); },
+          x, {start, start});
   const Tensor loss = mean(square(run.last_output - 0.25));
   const std::vector<Tensor> weights{lstm.kernel, lstm.recurrent};
   const std::vector<Tensor> slopes = gradients(loss, weights);
@@ -166,10 +165,10 @@ Steady convolution_loop(std::int64_t batch, std::int64_t size, std::int64_t chan
       x, {start});
   const Tensor loss = mean(square(run.last_output));
   const UpdateOp update = update_sub(kernel, gradients(loss, {kernel})[0] * 0.01);
-  return Steady(function({x, start}, {loss}, {.updates = {update}, .backend = "cpu"}),
-                {drawn({batch, 3, size, size, channels}, 1),
-                 drawn({batch, size, size, channels}, 2)},
-                {Array(0.0f)});
+  return Steady(
+      function({x, start}, {loss}, {.updates = {update}, .backend = "cpu"}),
+      {drawn({batch, 3, size, size, channels}, 1), drawn({batch, size, size, channels}, 2)},
+      {Array(0.0f)});
 }
 
 /// Labels 0 .. labels - 1 for each sample, repeated.
@@ -246,8 +245,9 @@ TEST_CASE("allocation counter: every allocation function is counted") {
   CHECK(allocations_of([] {}) == 0);
   CHECK(allocations_of([] { static_cast<void>(Array::zeros({1000})); }) >= 1);
   CHECK(allocations_of([] { ::operator delete(::operator new(10)); }) == 1);
-  CHECK(allocations_of([] { ::operator delete(::operator new(64, std::align_val_t{64}),
-                                              std::align_val_t{64}); }) == 1);
+  CHECK(allocations_of([] {
+          ::operator delete(::operator new(64, std::align_val_t{64}), std::align_val_t{64});
+        }) == 1);
 }
 
 TEST_CASE("steady calls: no allocations") {
@@ -289,8 +289,7 @@ TEST_CASE("steady calls: library calls allocate no fresh memory") {
       {{"convolutions of 20 x 20", [] { return convolutions_step(8, 20, 16); }}, kSmall},
       {{"convolutions of 40 x 40", [] { return convolutions_step(8, 40, 16); }}, kSmall},
       {{"a loop with convolutions", [] { return convolution_loop(2, 20, 32); }}, kSmall},
-      {{"a far result of short sums", [] { return plain_product(70000, 64, 32); }},
-       kWithoutPages},
+      {{"a far result of short sums", [] { return plain_product(70000, 64, 32); }}, kWithoutPages},
       {{"a wide result of short sums", [] { return plain_product(300, 30000, 20); }},
        kWithoutPages},
       {{"a training step of very many rows", [] { return mlp_step(70000, 32, 64, 10); }},

@@ -246,7 +246,7 @@ TEST_CASE("call: eight threads update, read and infer", "[plugin][concurrency]")
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 25; ++i) {
-        const Array seen = t % 3 == 0 ? counter.step()[0]
+        const Array seen = t % 3 == 0   ? counter.step()[0]
                            : t % 3 == 1 ? read()[0]
                                         : get_value(counter.value);
         for (const float element : seen.as<float>()) {

@@ -46,9 +46,7 @@ class KerasBackend {
   kiln::testing::EnvironmentVariable variable_;
 };
 
-inline Bytes bytes_of_text(std::string_view module) {
-  return std::as_bytes(std::span(module));
-}
+inline Bytes bytes_of_text(std::string_view module) { return std::as_bytes(std::span(module)); }
 
 inline InstancePtr adder() { return backend_instance(fake_path("adder")); }
 

@@ -50,8 +50,7 @@ const Plugin& spoiled_plugin() { return open_plugin(fake_path("spoiled"), ""); }
 /// Calls a program of a plugin with that fault; returns the error's message.
 std::string call_spoiled(const std::string& fault) {
   const Tensor x = placeholder({.shape = {None}});
-  const Function f =
-      function({x}, {x + 1.0}, {.name = "f", .backend = fake_path("spoiled")});
+  const Function f = function({x}, {x + 1.0}, {.name = "f", .backend = fake_path("spoiled")});
   const Spoiled spoiled(fault);
   return test::backend_error([&] { f({Array{1.f, 2.f}}); });
 }
@@ -95,9 +94,9 @@ TEST_CASE("hostile plugin: an invalid header or table is rejected", "[plugin]") 
     INFO(row.fault);
     const std::string path = copy_of(scratch, "spoiled", text("copy", ++copies, ".so"));
     const Spoiled spoiled(row.fault);
-    CHECK_THAT(test::backend_error([&] { load_backend(path); }),
-               Catch::Matchers::StartsWith(
-                   text("load_backend: backend plugin '", path, "' ", row.why)));
+    CHECK_THAT(
+        test::backend_error([&] { load_backend(path); }),
+        Catch::Matchers::StartsWith(text("load_backend: backend plugin '", path, "' ", row.why)));
     CHECK(load_backend(fake_path("adder")) == fake_path("adder"));
   }
 }
@@ -158,8 +157,8 @@ TEST_CASE("hostile plugin: destroying functions that throw are logged", "[plugin
       Instance::create(spoiled_plugin())->allocate(DType::Float32, {});
       for (const std::string name : {"frames", "later"}) {
         const Tensor x = placeholder({.shape = {None}});
-        const Function f = function({x}, {x + 1.0}, {.name = name,
-                                                     .backend = fake_path("spoiled")});
+        const Function f =
+            function({x}, {x + 1.0}, {.name = name, .backend = fake_path("spoiled")});
         if (entry != "error_destroy") CHECK(f({Array{1.f}})[0] == Array{2.f});
         if (entry == "error_destroy") CHECK_THROWS_AS(f({Array{1.f}}), BackendError);
       }
@@ -227,12 +226,18 @@ TEST_CASE("hostile plugin: a parallel loop with a broken body is the loop's erro
 }
 
 TEST_CASE("hostile plugin: host calls with broken arguments are errors of the call", "[plugin]") {
-  std::vector<std::string> faults = {"host_call.null",         "host_call.size",
-                                     "host_call.no_size",      "host_call.payload:null",
-                                     "host_call.payload:absurd", "view.dtype",
-                                     "view.negative",          "view.rank",
-                                     "view.dims",              "view.data",
-                                     "host_call.no_output",    "host_call.other_dims",
+  std::vector<std::string> faults = {"host_call.null",
+                                     "host_call.size",
+                                     "host_call.no_size",
+                                     "host_call.payload:null",
+                                     "host_call.payload:absurd",
+                                     "view.dtype",
+                                     "view.negative",
+                                     "view.rank",
+                                     "view.dims",
+                                     "view.data",
+                                     "host_call.no_output",
+                                     "host_call.other_dims",
                                      "host_call.other_dtype"};
   for (const std::string& way : test::text_faults()) faults.push_back("host_call.name:" + way);
   for (const std::string& way : test::array_faults()) {

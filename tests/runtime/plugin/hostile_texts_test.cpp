@@ -175,9 +175,7 @@ TEST_CASE("plugin errors: texts of the user are shown whole", "[plugin]") {
 TEST_CASE("plugin errors: a type error shows the type that was checked", "[plugin]") {
   const Step step("buffered");
   const Spoiled spoiled("output:once");
-  CHECK_THAT(error_of<BackendError>([&] {
-               step.f({Array{1.f, 2.f}});
-             }),
+  CHECK_THAT(error_of<BackendError>([&] { step.f({Array{1.f, 2.f}}); }),
              Catch::Matchers::ContainsSubstring("output 0 is int32[2] but must be float32[2]"));
 }
 

@@ -130,8 +130,7 @@ TEST_CASE("loading: ELF files of the wrong kind are rejected", "[plugin]") {
   CHECK(elf_rejection(foreign) == "is an ELF file for another kind of machine");
 }
 
-TEST_CASE("loading: a plugin that needs a sanitizer's run time is rejected, not run",
-          "[plugin]") {
+TEST_CASE("loading: a plugin that needs a sanitizer's run time is rejected, not run", "[plugin]") {
   // The smallest shared library that needs libtsan.so.2: one segment and a dynamic section.
   struct Image {
     Elf64_Ehdr header{};
@@ -189,8 +188,8 @@ TEST_CASE("loading: a library without the entry is rejected", "[plugin]") {
 }
 
 TEST_CASE("loading: incompatible versions are errors with both ranges and both paths", "[plugin]") {
-  const std::string host = text("but Kiln (", host_path(), ") supports 0.1 to 0.",
-                                KILN_ABI_MINOR, "; upgrade ");
+  const std::string host =
+      text("but Kiln (", host_path(), ") supports 0.1 to 0.", KILN_ABI_MINOR, "; upgrade ");
   check_rejected("newer_major", text("supports ABI 7.0 to 7.2 ", host, "Kiln"));
   check_rejected("newer_minor", text("supports ABI 0.5 to 0.9 ", host, "Kiln"));
   check_rejected("older_minor", text("supports ABI 0.0 ", host, "the plugin"));
@@ -218,18 +217,18 @@ TEST_CASE("loading: an entry that throws, rejects or answers nonsense is rejecte
   check_rejected("no_table", "violated the plugin ABI: kiln_backend_api is null");
   check_rejected("empty_table",
                  "lacks required functions: error_destroy, instance_create, instance_destroy, "
-                "compile, executable_info, executable_destroy, buffer_allocate, "
-                "buffer_import_host, buffer_copy_to_host, buffer_info, buffer_destroy, execute, "
-                "event_wait, event_destroy");
+                 "compile, executable_info, executable_destroy, buffer_allocate, "
+                 "buffer_import_host, buffer_copy_to_host, buffer_info, buffer_destroy, execute, "
+                 "event_wait, event_destroy");
   check_rejected("must_understand",
                  "violated the plugin ABI: unknown extension 1234 that must be understood");
   const bool thread = abi::this_sanitizer() == KILN_SANITIZER_THREAD;
   const bool address = abi::this_sanitizer() == KILN_SANITIZER_ADDRESS;
   check_rejected("sanitized", text("is built with the ", thread ? "address" : "thread",
                                    " sanitizer but Kiln with ",
-                                  thread    ? "the thread sanitizer"
-                                  : address ? "the address sanitizer"
-                                            : "no sanitizer"));
+                                   thread    ? "the thread sanitizer"
+                                   : address ? "the address sanitizer"
+                                             : "no sanitizer"));
 }
 
 TEST_CASE("loading: two plugins of one name do not replace each other", "[plugin]") {
@@ -252,11 +251,10 @@ TEST_CASE("loading: an unknown name lists the plugins and the nearest name", "[p
   ::unlink(damaged.c_str());
   CHECK(list.find(text("zz_damaged (", damaged, ", which is not an ELF file)")) !=
         std::string::npos);
-  CHECK(got == text("load_backend: no backend 'zz_damagd'; did you mean 'zz_damaged'?; found: ",
-                    list, "; looked for libkiln_zz_damagd.so in ",
-                    join_text(plugin_directories())));
-  CHECK(by_name ==
-        text("load_backend: backend plugin '", damaged, "' is not an ELF file"));
+  CHECK(got ==
+        text("load_backend: no backend 'zz_damagd'; did you mean 'zz_damaged'?; found: ", list,
+             "; looked for libkiln_zz_damagd.so in ", join_text(plugin_directories())));
+  CHECK(by_name == text("load_backend: backend plugin '", damaged, "' is not an ELF file"));
   CHECK_THAT(rejection("tensorflow"),
              Catch::Matchers::StartsWith("load_backend: no backend 'tensorflow'; found: "));
 }
@@ -269,8 +267,9 @@ TEST_CASE("loading: the current directory is never searched", "[plugin]") {
   const std::string by_file = rejection("libkiln_minimal.so");
   const std::string by_name = rejection("minimal_not_opened");
   REQUIRE(::chdir(before) == 0);
-  CHECK(by_file == "load_backend: backend path 'libkiln_minimal.so' is relative; give an absolute "
-                   "path or a name, 'minimal'");
+  CHECK(by_file ==
+        "load_backend: backend path 'libkiln_minimal.so' is relative; give an absolute "
+        "path or a name, 'minimal'");
   CHECK_THAT(by_name, Catch::Matchers::StartsWith("load_backend: no backend 'minimal_not_opened'"));
 }
 

@@ -79,8 +79,7 @@ TEST_CASE("options: a link to the plugin names it, too", "[plugin]") {
   CHECK(tuned.settings() == Settings{"gain=3"});
 }
 
-TEST_CASE("options: the call overrides the environment, the environment the file",
-          "[plugin]") {
+TEST_CASE("options: the call overrides the environment, the environment the file", "[plugin]") {
   const EnvironmentVariable mode("KILN_TUNED_MODE", "environment");
   {
     const Tuned tuned;
@@ -219,8 +218,7 @@ TEST_CASE("options: a second instance can be created beside the first one", "[pl
             wrong.ending());
 }
 
-TEST_CASE("options: threads set them while others use the backend",
-          "[plugin][concurrency]") {
+TEST_CASE("options: threads set them while others use the backend", "[plugin][concurrency]") {
   for (int round = 0; round < 20; ++round) {
     const Tuned tuned;
     std::atomic<bool> starts{false};

@@ -148,8 +148,7 @@ TEST_CASE("large variables: values that are read use recycled memory") {
   begin();
   for (const char* backend : {"cpu", "reference"}) {
     const Tensor w = zeros({kLarge});
-    const Function step =
-        function({}, {}, {.updates = {update_add(w, 1.0)}, .backend = backend});
+    const Function step = function({}, {}, {.updates = {update_add(w, 1.0)}, .backend = backend});
     step();
     step();
     const auto address_of = [](const Array& array) { return array.data(); };

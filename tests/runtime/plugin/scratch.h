@@ -15,9 +15,7 @@ namespace kiln::runtime {
 
 using kiln::testing::Scratch;
 
-inline std::string read_file(const std::string& path) {
-  return kiln::testing::contents_of(path);
-}
+inline std::string read_file(const std::string& path) { return kiln::testing::contents_of(path); }
 
 /// The list of Kiln's own plugins, as the message for an unknown name has it.
 inline std::string describe_files() {

@@ -116,7 +116,7 @@ TEST_CASE("host call service: print_tensor prints the message and the value", "[
 
 TEST_CASE("host call service: an unknown function is an error that names it", "[plugin]") {
   HostCallContext context{"train", nullptr};
-  CHECK(error_text<NotImplementedError>([&] { run("host_missing", {1}, &context); }) ==
-        text("train: no host function 'no_such_function' (backend adder, ", fake_path("adder"),
-             ")"));
+  CHECK(
+      error_text<NotImplementedError>([&] { run("host_missing", {1}, &context); }) ==
+      text("train: no host function 'no_such_function' (backend adder, ", fake_path("adder"), ")"));
 }

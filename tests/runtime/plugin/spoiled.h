@@ -33,8 +33,8 @@ inline std::string spoiled_suffix() {
 
 /// The ways in which spoil::text spoils a text.
 inline const std::vector<std::string>& text_faults() {
-  static const NoDestructor<std::vector<std::string>> all(std::vector<std::string>{
-      "null", "absurd", "long", "utf8", "overlong", "surrogate", "cut"});
+  static const NoDestructor<std::vector<std::string>> all(
+      std::vector<std::string>{"null", "absurd", "long", "utf8", "overlong", "surrogate", "cut"});
   return *all;
 }
 

@@ -97,8 +97,7 @@ kiln_error* buffer_allocate(kiln_instance*, const kiln_buffer_spec* spec, kiln_b
   *buffer = make_buffer("allocate", spec->dtype, list(spec->dims));
   return nullptr;
 }
-kiln_error* buffer_import_host(kiln_instance*, const kiln_import_args* args,
-                               kiln_buffer** buffer) {
+kiln_error* buffer_import_host(kiln_instance*, const kiln_import_args* args, kiln_buffer** buffer) {
   maybe_throw("buffer_import_host");
   if (is("null:buffer_import_host")) return nullptr;
   *buffer = make_buffer("import", args->dtype, list(args->dims));

@@ -116,8 +116,8 @@ TEST_CASE("save: removes only files with the names of temporary files") {
   REQUIRE(stale.ends_with(".tmp"));
   const std::string prefix = stale.substr(0, stale.find('-', stale.find('-') + 1) + 1);
   std::vector<std::string> kept{"w.tmp", "w.5-1.tmp", "w.1-2.tmp", ".1-2.tmp", ".kiln-1-2.tmp"};
-  for (const char* other : {"1.tmp", "1-.tmp", "-1.tmp", "1-2.tm", "1-2.tmp.1", "x-2.tmp",
-                            "1-2-tmp", "1-2.tmp~"}) {
+  for (const char* other :
+       {"1.tmp", "1-.tmp", "-1.tmp", "1-2.tm", "1-2.tmp.1", "x-2.tmp", "1-2-tmp", "1-2.tmp~"}) {
     kept.push_back(prefix + other);
   }
   for (const std::string& name : kept) scratch.write(name, "the user's");

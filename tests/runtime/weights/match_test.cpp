@@ -45,7 +45,7 @@ TEST_CASE("weight matching: equal names are paired in the variables' order") {
 
 TEST_CASE("weight matching: the table of differences") {
   const Slots tensors{slot("dense/kernel", {4, 3}), slot("dense/bais", {4}),
-                      slot("conv", {8, 3, 5, 5}),   slot("other", {7}),
+                      slot("conv", {8, 3, 5, 5}), slot("other", {7}),
                       slot("half", {1}, DType::Float16)};
   const Slots variables{slot("dense/kernel", {3, 4}), slot("dense/bias", {4}),
                         slot("conv", {5, 5, 3, 8}), slot("gamma", {}), slot("half", {1})};

@@ -73,9 +73,8 @@ TEST_CASE("safetensors: the bytes of a small file") {
   const Scratch scratch;
   const std::vector<NamedArray> tensors{{"b", Array{true, false}}, {"a", Array{{1.f, 2.f}}}};
   write_safetensors(scratch.path("w"), tensors);
-  const std::string header =
-      R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
-      R"("b":{"dtype":"BOOL","shape":[2],"data_offsets":[8,10]}})";
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
+                             R"("b":{"dtype":"BOOL","shape":[2],"data_offsets":[8,10]}})";
   const std::string padded = header + std::string((8 - header.size() % 8) % 8, ' ');
   const std::string data("\0\0\x80\x3f\0\0\0\x40\1\0", 10);
   CHECK(contents_of(scratch.path("w")) == file_of(padded, data));
@@ -109,12 +108,12 @@ TEST_CASE("safetensors: save, load, save gives equal bytes, in any order") {
 
 TEST_CASE("safetensors: tensors are in the order of their bytes; metadata is skipped") {
   const Scratch scratch;
-  const std::string path = scratch.write(
-      "w", file_of(R"({"__metadata__":{"format":"pt"},)"
-                   R"("x":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
-                   R"("none":{"data_offsets":[1,1],"shape":[5,0],"dtype":"F64"},)"
-                   R"("y":{"shape":[],"dtype":"I8","data_offsets":[0,1]}}   )",
-                   "\1\2"));
+  const std::string path =
+      scratch.write("w", file_of(R"({"__metadata__":{"format":"pt"},)"
+                                 R"("x":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
+                                 R"("none":{"data_offsets":[1,1],"shape":[5,0],"dtype":"F64"},)"
+                                 R"("y":{"shape":[],"dtype":"I8","data_offsets":[0,1]}}   )",
+                                 "\1\2"));
   const std::vector<NamedArray> read = read_safetensors(path);
   REQUIRE(read.size() == 3);
   CHECK(read[0].name == "y");
@@ -203,8 +202,7 @@ TEST_CASE("safetensors: members of the wrong type or value name their tensor") {
   CHECK(tensor_error(R"("shape":[[1]])") == lead + "has an array in shape");
   CHECK(tensor_error(R"("shape":[9223372036854775808])") ==
         lead + "has the dim 9223372036854775808, which exceeds 63 bits");
-  CHECK(tensor_error(R"("data_offsets":8)") ==
-        lead + "has a number as data_offsets, not an array");
+  CHECK(tensor_error(R"("data_offsets":8)") == lead + "has a number as data_offsets, not an array");
   CHECK(tensor_error(R"("data_offsets":[0])") == lead + "has 1 data_offsets, not 2");
   CHECK(tensor_error(R"("data_offsets":[0,8,16])") == lead + "has 3 data_offsets, not 2");
   CHECK(tensor_error(R"("data_offsets":[0,-8])") == lead + "has a negative number in data_offsets");
@@ -226,8 +224,9 @@ TEST_CASE("safetensors: tensors that do not cover the data exactly") {
   const auto two = [](int begin, int end, const char* data) {
     const std::string size = std::to_string(end - begin);
     return error_of(file_of(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-                            R"("b":{"dtype":"U8","shape":[)" + size + R"(],"data_offsets":[)" +
-                                std::to_string(begin) + "," + std::to_string(end) + "]}}",
+                            R"("b":{"dtype":"U8","shape":[)" +
+                                size + R"(],"data_offsets":[)" + std::to_string(begin) + "," +
+                                std::to_string(end) + "]}}",
                             data));
   };
   CHECK(two(2, 4, "abcd") == "no error");

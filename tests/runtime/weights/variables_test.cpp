@@ -127,9 +127,11 @@ TEST_CASE("weights: values that cannot be saved are errors") {
   const Variable a = variable(Array{1.f}, {.name = "a"});
   CHECK(error_text<ValueError>([&] { save_weights(path, {a, a}); }) ==
         "save_weights: two variables are named 'a'");
-  CHECK(error_text<ValueError>([&] { save_weights(path, {variable(Array{1.f})}); })
-            .starts_with("save_weights: variables[0] has no name ("));
-  CHECK(error_text<TypeError>([&] { save_weights(path, {constant(Array{1.f})}); })
-            .starts_with("save_weights: variables[0] is not a variable ("));
+  CHECK(error_text<ValueError>([&] {
+          save_weights(path, {variable(Array{1.f})});
+        }).starts_with("save_weights: variables[0] has no name ("));
+  CHECK(error_text<TypeError>([&] {
+          save_weights(path, {constant(Array{1.f})});
+        }).starts_with("save_weights: variables[0] is not a variable ("));
   CHECK(scratch.files() == 0);
 }

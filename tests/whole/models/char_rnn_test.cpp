@@ -25,8 +25,8 @@ using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
 Outcome char_rnn(const Scratch& scratch, const std::string& options) {
-  return kiln::testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
-                                  "/bin/char_rnn' " + options);
+  return kiln::testing::run_shell("cd '" + scratch.folder() +
+                                  "' && '" KILN_BINARY_DIR "/bin/char_rnn' " + options);
 }
 
 std::vector<double> losses(const std::string& text) {
@@ -68,8 +68,7 @@ TEST_CASE("char_rnn: a small model learns real text", "[slow]") {
   CHECK(values.back() < 3.0);
   CHECK(run.text.find("backend cpu (built-in default)") == 0);
   double held_out = 0;
-  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out loss %lf nats/char", &held_out) ==
-          1);
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out loss %lf nats/char", &held_out) == 1);
   CHECK(held_out < 3.2);
   CHECK(fs::exists(scratch.path("char_rnn_loss.svg")));
 }
@@ -152,12 +151,12 @@ TEST_CASE("char_rnn: losses after the passes are those of the oracle") {
 
 TEST_CASE("char_rnn: losses of kernels as C++ text are those of the oracle") {
   check_against_oracle("'" KILN_BINARY_DIR "/lib/tests/libkiln_kernel_text.so'",
-                          "--steps 3 --hidden 48 --batch 40 --time 24 ");
+                       "--steps 3 --hidden 48 --batch 40 --time 24 ");
 }
 
 TEST_CASE("char_rnn: losses of interpreted kernels are those of the oracle", "[slow]") {
   check_against_oracle("'" KILN_BINARY_DIR "/lib/tests/libkiln_kernel_interpreter.so'",
-                          "--steps 3 --hidden 24 --batch 8 --time 16 ");
+                       "--steps 3 --hidden 24 --batch 8 --time 16 ");
 }
 
 TEST_CASE("char_rnn: the number of threads changes no digit") {
@@ -222,6 +221,7 @@ TEST_CASE("char_rnn: a missing backend is an error that lists the searched place
   const Outcome run = char_rnn(scratch, "--backend nowhere --steps 1");
   CHECK(run.status == 1);
   CHECK(run.text.find("no backend 'nowhere'") != std::string::npos);
-  CHECK(char_rnn(scratch, kSmall + "--backend '" KILN_BINARY_DIR
-                                       "/lib/libkiln_reference.so' --steps 0").status == 0);
+  CHECK(char_rnn(scratch,
+                 kSmall + "--backend '" KILN_BINARY_DIR "/lib/libkiln_reference.so' --steps 0")
+            .status == 0);
 }

@@ -21,8 +21,8 @@ using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
 Outcome digits_cnn(const Scratch& scratch, const std::string& options) {
-  return kiln::testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
-                                  "/bin/digits_cnn' " + options);
+  return kiln::testing::run_shell("cd '" + scratch.folder() +
+                                  "' && '" KILN_BINARY_DIR "/bin/digits_cnn' " + options);
 }
 
 std::vector<double> losses(const std::string& text) {

@@ -21,8 +21,8 @@ using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
 Outcome digits_ctc(const Scratch& scratch, const std::string& options) {
-  return kiln::testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
-                                  "/bin/digits_ctc' " + options);
+  return kiln::testing::run_shell("cd '" + scratch.folder() +
+                                  "' && '" KILN_BINARY_DIR "/bin/digits_ctc' " + options);
 }
 
 std::vector<double> losses(const std::string& text) {
@@ -38,8 +38,7 @@ std::vector<double> losses(const std::string& text) {
 
 double read_rightly(const Outcome& run) {
   double percent = -1;
-  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out numbers read %lf %%", &percent) ==
-          1);
+  REQUIRE(std::sscanf(last_line(run.text).c_str(), "held-out numbers read %lf %%", &percent) == 1);
   return percent;
 }
 
@@ -108,8 +107,7 @@ TEST_CASE("digits_ctc: a saved reader reads as before") {
   const Outcome saved = digits_ctc(scratch, options + "--steps 4 --save w.safetensors");
   REQUIRE(saved.status == 0);
   const std::string picture = contents_of(scratch.path("digits_ctc.svg"));
-  const Outcome loaded =
-      digits_ctc(scratch, options + "--steps 0 --load w.safetensors --seed 9");
+  const Outcome loaded = digits_ctc(scratch, options + "--steps 0 --load w.safetensors --seed 9");
   CHECK(last_line(loaded.text) == last_line(saved.text));
   CHECK(contents_of(scratch.path("digits_ctc.svg")) == picture);
   const Outcome other =

@@ -60,9 +60,9 @@ const std::vector<Ordered> kOrdered{
     {"core/", {"types", "ir", "ops", "module", "rewrite", "autodiff", "passes"}},
     {"core/k/", {"base", "math", "shape", "image", "sequence", "graph"}},
     {"backends/codegen/",
-     {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build",
-      "kernel/split", "grid", "formulas", "text", "plan", "", "bind", "host/schedule",
-      "host/prepared", "host/bind", "host"}}};
+     {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "kernel/split",
+      "grid", "formulas", "text", "plan", "", "bind", "host/schedule", "host/prepared", "host/bind",
+      "host"}}};
 
 bool is_later(const std::string& file, const std::string& header) {
   return std::any_of(kOrdered.begin(), kOrdered.end(), [&](const Ordered& ordered) {
@@ -287,12 +287,15 @@ TEST_CASE("files: few and short lines") {
 }
 
 TEST_CASE("names: a concept with a standard term has that name") {
-  const std::pair<std::string, const char*> rows[] = {
-      {"take_apart", "unpack"},          {"put_together", "pack"},
-      {"AxisMap", "AffineIndex"},        {"UnitKind", "FusionGroup"},
-      {"place_parts", "partial_writes"}, {"element_numbers", "linear_indices"},
-      {"relu_masks", "relu mask reuse"}, {"MatrixProduct", "MatmulShape"},
-      {"await_whole", "wait_until_readable"}};
+  const std::pair<std::string, const char*> rows[] = {{"take_apart", "unpack"},
+                                                      {"put_together", "pack"},
+                                                      {"AxisMap", "AffineIndex"},
+                                                      {"UnitKind", "FusionGroup"},
+                                                      {"place_parts", "partial_writes"},
+                                                      {"element_numbers", "linear_indices"},
+                                                      {"relu_masks", "relu mask reuse"},
+                                                      {"MatrixProduct", "MatmulShape"},
+                                                      {"await_whole", "wait_until_readable"}};
   for (const fs::path& path : sources()) {
     if (path.filename() == "structure_test.cpp") continue;
     for (const std::string& line : lines_of(path)) {
@@ -316,8 +319,8 @@ TEST_CASE("tests: names that both versions of Catch2 have") {
 
 TEST_CASE("top level: only the allowed files") {
   const std::set<std::string> allowed{"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
-                                      "core", "backends", "runtime", "tools", "tests",
-                                      "third_party", "build"};
+                                      "core",           "backends",          "runtime", "tools",
+                                      "tests",          "third_party",       "build"};
   // Files that the demo writes where it is called are not part of the project.
   const std::string ignored = output_of("cat '" + std::string(kRoot) + "/.gitignore'");
   for (const auto& entry : fs::directory_iterator(kRoot)) {

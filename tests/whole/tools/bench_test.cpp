@@ -88,8 +88,8 @@ TEST_CASE("kiln bench: the head names the processor, the memory, the versions an
 
 TEST_CASE("kiln bench: --operator measures operator() in addition to call_into") {
   const Scratch scratch;
-  const Outcome outcome = bench("--threads 1 call outer compile_1000 --operator --json " +
-                                scratch.path("out.json"));
+  const Outcome outcome =
+      bench("--threads 1 call outer compile_1000 --operator --json " + scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   CHECK_THAT(outcome.text, ContainsSubstring("op/into"));
@@ -119,9 +119,11 @@ TEST_CASE("kiln bench: the rows of a GPU run with variables as inputs and result
 
 TEST_CASE("kiln bench: planned memory is listed with live memory") {
   const Scratch scratch;
-  const Outcome outcome = kiln::testing::run_shell(
-      "'" KILN_BINARY_DIR "/bin/kiln' bench --tiny --device --backend cpu char_rnn_train "
-      "compile_char_rnn --seconds 0 --threads 1 --json " + scratch.path("out.json"));
+  const Outcome outcome =
+      kiln::testing::run_shell("'" KILN_BINARY_DIR
+                               "/bin/kiln' bench --tiny --device --backend cpu char_rnn_train "
+                               "compile_char_rnn --seconds 0 --threads 1 --json " +
+                               scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const auto rows = json_of(scratch.path("out.json"));
@@ -155,17 +157,16 @@ TEST_CASE("kiln bench: the peer's times and the ratio are listed with Kiln's") {
   CHECK(rows[0]["threads"].GetInt() == 1);
   CHECK(rows[0]["peer"].GetString() == std::string("a script, by waiting"));
   CHECK(rows[0]["peer_ms"].GetDouble() == 1000);
-  CHECK(rows[0]["ratio"].GetDouble() ==
-        Approx(1000 / rows[0]["ours_ms"].GetDouble()).epsilon(0.5));
+  CHECK(rows[0]["ratio"].GetDouble() == Approx(1000 / rows[0]["ours_ms"].GetDouble()).epsilon(0.5));
   CHECK(rows[1]["peer"].IsNull());
 }
 
 TEST_CASE("kiln bench: the fastest of several peers is in the table, and all are in the JSON") {
   const Scratch scratch;
-  const Outcome outcome = bench(scripted_peer(scratch, "ready slow", "2 by waiting") +
-                                scripted_peer(scratch, "ready fast", "1e-12 by guessing") +
-                                "call mlp_tiny dot_bf16_1024 --threads 1 --json " +
-                                scratch.path("out.json"));
+  const Outcome outcome =
+      bench(scripted_peer(scratch, "ready slow", "2 by waiting") +
+            scripted_peer(scratch, "ready fast", "1e-12 by guessing") +
+            "call mlp_tiny dot_bf16_1024 --threads 1 --json " + scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   CHECK_THAT(outcome.text, ContainsSubstring("; perf, 1 thread: "));
@@ -197,17 +198,17 @@ TEST_CASE("kiln bench: rows are not behind when all peers are slower") {
 TEST_CASE("kiln bench: a peer does not run while another one is measured") {
   const Scratch scratch;
   const std::string ticks = scratch.path("ticks");
-  const std::string busy =
-      peer_that(scratch, "busy",
-                "while echo >> " + ticks + "; do sleep 0.01; done &\n"
-                "trap 'kill $!' EXIT\necho ready busy",
-                "echo 1 busy");
+  const std::string busy = peer_that(scratch, "busy",
+                                     "while echo >> " + ticks +
+                                         "; do sleep 0.01; done &\n"
+                                         "trap 'kill $!' EXIT\necho ready busy",
+                                     "echo 1 busy");
   const std::string observer =
       peer_that(scratch, "observer", "echo ready observer",
                 "before=$(wc -c < " + ticks + "); sleep 0.3; after=$(wc -c < " + ticks +
                     ")\nif [ $before = $after ]; then echo 1 still; else echo 1 moving; fi");
-  const Outcome outcome = bench(busy + observer + "call --threads 1 --seconds 0 --json " +
-                                scratch.path("out.json"));
+  const Outcome outcome =
+      bench(busy + observer + "call --threads 1 --seconds 0 --json " + scratch.path("out.json"));
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const auto rows = json_of(scratch.path("out.json"));
@@ -235,9 +236,9 @@ TEST_CASE("bench_peers: libraries that its Python cannot import are named") {
   const Scratch scratch;
   std::ofstream(scratch.path("python")) << "#!/bin/sh\nexit 1\n";
   fs::permissions(scratch.path("python"), fs::perms::owner_all);
-  const Outcome outcome = kiln::testing::run_shell(
-      "KILN_PEER_PYTHON='" + scratch.path("python") +
-      "' '" KILN_SOURCE_DIR "/tools/bench_peers' call");
+  const Outcome outcome =
+      kiln::testing::run_shell("KILN_PEER_PYTHON='" + scratch.path("python") +
+                               "' '" KILN_SOURCE_DIR "/tools/bench_peers' call");
   INFO(outcome.text);
   CHECK(outcome.status == 1);
   CHECK_THAT(outcome.text, ContainsSubstring("absent: PyTorch (") &&
@@ -262,8 +263,8 @@ TEST_CASE("bench_peers: a process for each number of threads and for each cold c
       << "    cold_rows={'compile_1000': {'cold': lambda tiny: time.sleep(0.1)}})\n"
       << "if options.cold: rows.run_cold(*options.cold)\n"
       << "else: rows.serve(f'program {options.threads}')\n";
-  const std::string peer = "PYTHONDONTWRITEBYTECODE=1 python3 '" + folder +
-                           "/peer_threads.py' '" + scratch.path("program.py") + "'";
+  const std::string peer = "PYTHONDONTWRITEBYTECODE=1 python3 '" + folder + "/peer_threads.py' '" +
+                           scratch.path("program.py") + "'";
   const Outcome outcome = bench("--peer \"" + peer + "\" call compile_1000 mlp_tiny --seconds 0 " +
                                 "--json " + scratch.path("out.json"));
   INFO(outcome.text);
@@ -287,9 +288,8 @@ TEST_CASE("kiln bench: errors of bad arguments list the valid ones") {
   for (const std::string count : {"0", "x", "2.5"}) {
     const Outcome threads = bench("call --threads 1," + count);
     CHECK(threads.status == 1);
-    CHECK_THAT(threads.text,
-               ContainsSubstring("kiln bench: --threads: '" + count +
-                                 "' is not an integer from 1 to 256\n"));
+    CHECK_THAT(threads.text, ContainsSubstring("kiln bench: --threads: '" + count +
+                                               "' is not an integer from 1 to 256\n"));
   }
   CHECK_THAT(bench("call --device=x").text,
              ContainsSubstring("kiln bench: --device accepts no value\n"));
@@ -300,11 +300,12 @@ TEST_CASE("kiln bench: errors of bad arguments list the valid ones") {
 }
 
 TEST_CASE("kiln bench: --device without a backend on a GPU is an error") {
-  const Outcome outcome = kiln::testing::run_shell(
-      "KERAS_BACKEND=reference '" KILN_BINARY_DIR "/bin/kiln' bench --tiny --device call");
+  const Outcome outcome = kiln::testing::run_shell("KERAS_BACKEND=reference '" KILN_BINARY_DIR
+                                                   "/bin/kiln' bench --tiny --device call");
   CHECK(outcome.status == 1);
-  CHECK(outcome.text == "kiln bench: the backend in use is 'reference', which has no GPU; name one "
-                        "with --backend\n");
+  CHECK(outcome.text ==
+        "kiln bench: the backend in use is 'reference', which has no GPU; name one "
+        "with --backend\n");
 }
 
 TEST_CASE("kiln bench: a missing backend is an error before anything is measured") {

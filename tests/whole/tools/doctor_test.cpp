@@ -49,8 +49,8 @@ TEST_CASE("kiln doctor lists each backend with its path and version") {
   INFO(outcome.text);
   CHECK(outcome.status == 0);
   for (const std::string name : {"cpu", "reference"}) {
-    CHECK(has(outcome.text, name + ": usable\n  path: " + kBuild + "/lib/libkiln_" + name +
-                                ".so\n  version: "));
+    CHECK(has(outcome.text,
+              name + ": usable\n  path: " + kBuild + "/lib/libkiln_" + name + ".so\n  version: "));
   }
   CHECK(has(outcome.text, " (build "));
   CHECK(has(outcome.text, ", compiler "));
@@ -135,8 +135,9 @@ TEST_CASE("kiln doctor: variables of a backend whose name continues another's") 
                                     scratch.path("bin/kiln") + "' doctor");
   INFO(outcome.text);
   CHECK(has(outcome.text, "reference: usable\n"));
-  CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_REFERENCE_SPEED = '2' (environment); "
-                          "reference has no options\n"));
+  CHECK(has(outcome.text,
+            "\n  unknown option, ignored: KILN_REFERENCE_SPEED = '2' (environment); "
+            "reference has no options\n"));
   CHECK_FALSE(has(outcome.text, "KILN_REFERENCE_FAST_MODE"));
 }
 
@@ -147,22 +148,23 @@ TEST_CASE("kiln doctor: options that a backend without a probe rejects") {
   const Outcome outcome =
       run_shell("KERAS_HOME='" + home.folder() + "' '" + kBuild + "/bin/kiln' doctor");
   INFO(outcome.text);
-  CHECK(has(outcome.text, "reference: not usable: the reference backend has no option speed; "
-                          "options: 'speed' = '2' (" + path + ")\n"));
+  CHECK(has(outcome.text,
+            "reference: not usable: the reference backend has no option speed; "
+            "options: 'speed' = '2' (" +
+                path + ")\n"));
 }
 
 TEST_CASE("kiln doctor: sections of keras.json for unknown backends") {
   const Scratch home;
-  const std::string path = home.write(
-      "keras.json",
-      R"({"kiln": {"backends": {"cpuu": {"isa": "avx2"}, "cpu": {}, "/none.so": {}, ")" + kBuild +
-          R"(/lib/libkiln_cpu.so": {}}}})");
+  const std::string path =
+      home.write("keras.json",
+                 R"({"kiln": {"backends": {"cpuu": {"isa": "avx2"}, "cpu": {}, "/none.so": {}, ")" +
+                     kBuild + R"(/lib/libkiln_cpu.so": {}}}})");
   const std::string doctor = "KERAS_HOME='" + home.folder() + "' '" + kBuild + "/bin/kiln' doctor";
   const Outcome outcome = run_shell(doctor);
   INFO(outcome.text);
   for (const std::string name : {"cpuu", "/none.so"}) {
-    CHECK(has(outcome.text, path + ": options of '" + name +
-                                "' are ignored: unknown backend\n"));
+    CHECK(has(outcome.text, path + ": options of '" + name + "' are ignored: unknown backend\n"));
   }
   CHECK_FALSE(has(outcome.text, "options of 'cpu' "));
   CHECK_FALSE(has(outcome.text, "libkiln_cpu.so' "));

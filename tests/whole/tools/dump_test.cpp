@@ -39,10 +39,9 @@ void train_once(const std::string& folder) {
   const Tensor x = placeholder({.shape = {None, 6}, .name = "x"});
   const Tensor w = variable(Array(std::vector<float>(18, 0.25f), {6, 3}), {.name = "w"});
   const Tensor loss = mean(square(tanh(dot(x, w))));
-  function({x}, {loss},
-           {.updates = {update_sub(w, gradients(loss, {w})[0])},
-            .name = "step",
-            .backend = "reference"})
+  function(
+      {x}, {loss},
+      {.updates = {update_sub(w, gradients(loss, {w})[0])}, .name = "step", .backend = "reference"})
       .dump(folder);
 }
 
@@ -54,9 +53,8 @@ TEST_CASE("kiln dump: a dumped program is dumped, run and compared again") {
   for (const char* backend : {"cpu", "reference"}) {
     INFO(backend);
     const std::string second = scratch.path(std::string("second-") + backend);
-    const Outcome outcome =
-        kiln_with("dump '" + scratch.path("first/00-user.kir") + "' '" + second +
-                  "' --dim x.0=5 --calls 4 --backend " + backend);
+    const Outcome outcome = kiln_with("dump '" + scratch.path("first/00-user.kir") + "' '" +
+                                      second + "' --dim x.0=5 --calls 4 --backend " + backend);
     INFO(outcome.text);
     CHECK(outcome.status == 0);
     // The same program with the same lines, through the passes of either run.
@@ -83,8 +81,7 @@ TEST_CASE("kiln dump: writes the requested stages, and calls as often as request
   const std::string file = "'" + scratch.path("first/40-module.kirb") + "' ";
   const std::string two = scratch.path("two") + " --stages plan,claims --calls 0";
   CHECK(kiln_with("dump " + file + two).status == 0);
-  CHECK(names_in(scratch.path("two")) ==
-        std::vector<std::string>{"50-claims.txt", "52-plan.txt"});
+  CHECK(names_in(scratch.path("two")) == std::vector<std::string>{"50-claims.txt", "52-plan.txt"});
   CHECK(kiln_with("dump " + file + scratch.path("times") + " --stages timings").status == 0);
   CHECK(has(contents_of(scratch.path("times/70-timings-calls.txt")), "# 3 calls "));
 }
@@ -113,9 +110,9 @@ TEST_CASE("kiln dump: programs that cannot be dumped are one line of error") {
   rejects(good + scratch.path("o") + " --backend none", "kiln dump: no backend 'none'; found: ");
   rejects("'" + absurd + "' " + scratch.path("o"),
           "kiln: no memory for random values of float32[17592186044416] (placeholder x): ");
-  rejects(scratch.path("missing.kir") + " " + scratch.path("o"),
-          "kiln: " + scratch.path("missing.kir") +
-              " cannot be opened: No such file or directory\n");
+  rejects(
+      scratch.path("missing.kir") + " " + scratch.path("o"),
+      "kiln: " + scratch.path("missing.kir") + " cannot be opened: No such file or directory\n");
   // Stages that do not depend on sizes are written for the absurd program, too.
   CHECK(has(contents_of(scratch.path("o/52-plan.txt")), "float32[17592186044416]"));
 }

@@ -30,8 +30,8 @@ std::string own_lines(std::string text) {
 
 /// Checks that every command rejects the file with one line that begins so.
 void check_rejected(const std::string& file, const std::string& message) {
-  for (const char* verb : {"run --backend reference ", "run --backend cpu ",
-                           "compare --backends cpu,reference "}) {
+  for (const char* verb :
+       {"run --backend reference ", "run --backend cpu ", "compare --backends cpu,reference "}) {
     const Outcome outcome = kiln_with(verb + ("'" + file + "'"));
     INFO(verb << file << ": " << outcome.text);
     CHECK(outcome.status == 1);
@@ -47,8 +47,8 @@ std::string program(const std::string& type, const std::string& nodes) {
 }
 
 std::string bytes_of_small() {
-  const ir::Value x = ir::make(ir::Op::Placeholder,
-                               ir::PlaceholderAttrs{1, "x", {DType::Float32, {3}}}, {});
+  const ir::Value x =
+      ir::make(ir::Op::Placeholder, ir::PlaceholderAttrs{1, "x", {DType::Float32, {3}}}, {});
   const auto bytes = module::write_module(module::make_module({{x}, {x + x}, {}})).bytes;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -68,8 +68,8 @@ TEST_CASE("kiln run: sizes beyond 64 bits or beyond memory are rejected") {
                  "no memory for random values of " + too_large + " (placeholder x): ");
   // Results, too: the input is small.
   const auto broadcast = [](const std::string& first) {
-    return program("float32[3]", "%1 = broadcast %0 dims=[" + first +
-                                     ",3] axes=[1] : float32[" + first + ",3]\n");
+    return program("float32[3]", "%1 = broadcast %0 dims=[" + first + ",3] axes=[1] : float32[" +
+                                     first + ",3]\n");
   };
   check_rejected(file(broadcast("17592186044416")), "m: ");
   const std::string uncountable_result = "float32[4611686018427387904,3]";
@@ -81,16 +81,16 @@ TEST_CASE("kiln run: sizes beyond 64 bits or beyond memory are rejected") {
     CHECK(outcome.text.find("no memory for " + uncountable_result +
                             ", which is more than 2^63 bytes (") != std::string::npos);
   }
-  check_rejected(file(broadcast("-5")), scratch.path("sizes.kir") +
-                                           ":4:6: broadcast: size -5 is negative");
-  check_rejected(file(broadcast("99999999999999999999")),
-                 scratch.path("sizes.kir") + ":4:");
+  check_rejected(file(broadcast("-5")),
+                 scratch.path("sizes.kir") + ":4:6: broadcast: size -5 is negative");
+  check_rejected(file(broadcast("99999999999999999999")), scratch.path("sizes.kir") + ":4:");
 }
 
 TEST_CASE("kiln run: a tensor without memory is named by its bytes") {
   const Scratch scratch;
-  const std::string file = scratch.write(
-      "large.kir", program("float32[3]", "%1 = broadcast %0 dims=[17592186044416,3] axes=[1] : "
+  const std::string file =
+      scratch.write("large.kir", program("float32[3]",
+                                         "%1 = broadcast %0 dims=[17592186044416,3] axes=[1] : "
                                          "float32[17592186044416,3]\n"));
   for (const char* backend : {"reference", "cpu"}) {
     const Outcome outcome = kiln_with(text("run --backend ", backend, " '", file, "'"));
@@ -102,10 +102,10 @@ TEST_CASE("kiln run: a tensor without memory is named by its bytes") {
 
 TEST_CASE("kiln run: unknown sizes are given by the program's names") {
   const Scratch scratch;
-  const std::string file = scratch.write(
-      "rows.kir", "kir 0.1\nmodule \"m\"\nsymbol rows\n"
-                  "%0 = placeholder id=0 name=\"x\" : float32[rows]\n"
-                  "%1 = neg %0 : float32[rows]\ninputs %0\noutputs %1\n");
+  const std::string file = scratch.write("rows.kir",
+                                         "kir 0.1\nmodule \"m\"\nsymbol rows\n"
+                                         "%0 = placeholder id=0 name=\"x\" : float32[rows]\n"
+                                         "%1 = neg %0 : float32[rows]\ninputs %0\noutputs %1\n");
   const auto run = [&](const std::string& options) {
     return kiln_with("run '" + file + "' " + options);
   };
@@ -124,12 +124,13 @@ TEST_CASE("kiln run: unknown sizes are given by the program's names") {
     CHECK(outcome.text.rfind(message, 0) == 0);
     CHECK(outcome.status == 1);
   }
-  const std::string same = scratch.write(
-      "same.kir", "kir 0.1\nmodule \"m\"\nsymbol x.0\nsymbol x.0~2 \"x.0\"\n"
-                  "%0 = placeholder id=0 name=\"x\" : float32[x.0]\n"
-                  "%1 = placeholder id=1 name=\"x\" : float32[x.0~2]\n"
-                  "%2 = neg %0 : float32[x.0]\n%3 = neg %1 : float32[x.0~2]\n"
-                  "inputs %0 %1\noutputs %2 %3\n");
+  const std::string same =
+      scratch.write("same.kir",
+                    "kir 0.1\nmodule \"m\"\nsymbol x.0\nsymbol x.0~2 \"x.0\"\n"
+                    "%0 = placeholder id=0 name=\"x\" : float32[x.0]\n"
+                    "%1 = placeholder id=1 name=\"x\" : float32[x.0~2]\n"
+                    "%2 = neg %0 : float32[x.0]\n%3 = neg %1 : float32[x.0~2]\n"
+                    "inputs %0 %1\noutputs %2 %3\n");
   const std::string both = kiln_with("run '" + same + "' --dim x.0=5 --dim x.0~2=4").text;
   CHECK(both.find("output 0 float32[5]\n") != both.npos);
   CHECK(both.find("output 1 float32[4]\n") != both.npos);
@@ -148,8 +149,7 @@ TEST_CASE("kiln run: an option without its value, or with two, is an error") {
   for (const auto& [options, message] : wrong) {
     const Outcome outcome = kiln_with("run file " + options);
     CHECK(outcome.status == 1);
-    CHECK(outcome.text ==
-          "kiln run: " + message + "\nRun 'kiln run --help' for usage.\n");
+    CHECK(outcome.text == "kiln run: " + message + "\nRun 'kiln run --help' for usage.\n");
   }
 }
 
@@ -207,20 +207,23 @@ TEST_CASE("kiln compare: takes two existing backends") {
 TEST_CASE("kiln compare: --as-written compares a graph as written with the one after the passes") {
   const Scratch scratch;
   // The passes drop `a`, which precedes `b` in the order of first use.
-  const std::string head = "kir 0.1\nmodule \"m\"\nsymbol rows\n"
-                           "%0 = placeholder id=0 name=\"x\" : float32[rows]\n"
-                           "%1 = variable id=1 name=\"a\" : float32[]\n"
-                           "%2 = variable id=2 name=\"b\" : float32[]\n";
-  const std::string file = scratch.write(
-      "graph.kir", head + "%3 = sub %1 %1 : float32[]\n%4 = add %3 %2 : float32[]\n"
-                          "%5 = broadcast %4 dims=[rows] axes=[] : float32[rows]\n"
-                          "%6 = add %0 %5 : float32[rows]\n"
-                          "inputs %0\noutputs %6\n");
+  const std::string head =
+      "kir 0.1\nmodule \"m\"\nsymbol rows\n"
+      "%0 = placeholder id=0 name=\"x\" : float32[rows]\n"
+      "%1 = variable id=1 name=\"a\" : float32[]\n"
+      "%2 = variable id=2 name=\"b\" : float32[]\n";
+  const std::string file =
+      scratch.write("graph.kir", head +
+                                     "%3 = sub %1 %1 : float32[]\n%4 = add %3 %2 : float32[]\n"
+                                     "%5 = broadcast %4 dims=[rows] axes=[] : float32[rows]\n"
+                                     "%6 = add %0 %5 : float32[rows]\n"
+                                     "inputs %0\noutputs %6\n");
   const auto compare = [&](const std::string& options) {
     return kiln_with("compare '" + file + "' --as-written " + options);
   };
-  const std::string equal = " after the passes, reference as written\n"
-                            "result 0: largest difference 0\n";
+  const std::string equal =
+      " after the passes, reference as written\n"
+      "result 0: largest difference 0\n";
   const Outcome both = compare("--dim rows=5");
   CHECK(both.text == "reference" + equal + "cpu" + equal + "equal\n");
   CHECK(both.status == 0);

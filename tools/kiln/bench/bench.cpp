@@ -42,9 +42,9 @@ std::vector<Row> chosen_rows(const Options& options) {
 /// Rejects --device when neither --backend nor the settings select a backend on a GPU.
 void require_device(const Options& options) {
   if (!options.device || !options.backend.empty() || is_on_gpu()) return;
-  throw ValueError("kiln bench", "--device",
-                   text("the backend in use is '", backend(),
-                        "', which has no GPU; name one with --backend"));
+  throw ValueError(
+      "kiln bench", "--device",
+      text("the backend in use is '", backend(), "', which has no GPU; name one with --backend"));
 }
 
 /// Prints the seconds of the row `options.cold`. `begin`: the start of this process.

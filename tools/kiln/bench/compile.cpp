@@ -29,8 +29,7 @@ Work char_rnn_work(const CharRnnSizes& s) {
   std::vector<Tensor> weights = cell.all();
   weights.push_back(embedding);
   weights.insert(weights.end(), dense.weights.begin(), dense.weights.end());
-  const Tensor loss =
-      mean(sparse_categorical_crossentropy(y, dense.output, {.from_logits = true}));
+  const Tensor loss = mean(sparse_categorical_crossentropy(y, dense.output, {.from_logits = true}));
   return builder.work({loss}, adam_updates(weights, gradients(loss, weights)));
 }
 
@@ -50,7 +49,8 @@ Row compile_1000(int blocks, std::int64_t width) {
   return {"compile_1000",
           text(blocks, " residual blocks (16 nodes each) with all gradients: graph to first ",
                "result, new process"),
-          {}, [=] {
+          {},
+          [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn({32, width}));
             std::vector<Tensor> weights;
@@ -67,8 +67,8 @@ class InitialisedVariables {
  public:
   void convolution(std::int64_t size, std::int64_t inputs, std::int64_t filters) {
     const double limit = std::sqrt(6 / static_cast<double>(size * size * (inputs + filters)));
-    all_.push_back(variable(random_uniform({size, size, inputs, filters},
-                                           {.minval = -limit, .maxval = limit})));
+    all_.push_back(variable(
+        random_uniform({size, size, inputs, filters}, {.minval = -limit, .maxval = limit})));
     filled(0, filters);
     for (const double value : {1, 0, 0, 1}) filled(value, filters);  // batch normalisation
   }
@@ -107,7 +107,8 @@ Row compile_initialisers(std::int64_t width) {
   return {"compile_initialisers",
           text("all variables of ResNet50 with ", width, " filters in its first layer, by Keras' ",
                "initialisers, new process"),
-          {}, [=] {
+          {},
+          [=] {
             make_resnet50_variables(width);
             return Work{[] {}, [] {}, [] { return FunctionStats{}; }};
           },
@@ -121,8 +122,11 @@ Row char_rnn_train(const CharRnnSizes& s) {
 }
 
 Row compile_char_rnn(const CharRnnSizes& s) {
-  return {"compile_char_rnn", described(s) + ": graph to first step, new process", {},
-          [=] { return char_rnn_work(s); }, Timing::FirstCall};
+  return {"compile_char_rnn",
+          described(s) + ": graph to first step, new process",
+          {},
+          [=] { return char_rnn_work(s); },
+          Timing::FirstCall};
 }
 
 std::vector<Row> compile_rows(bool tiny) {

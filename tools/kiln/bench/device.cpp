@@ -8,8 +8,10 @@ namespace {
 
 Row matmul_row(std::int64_t size) {
   const auto n = static_cast<double>(size);
-  return {"matmul", text("float32 matmul of ", size, " x ", size, " matrices"),
-          {"the matmul at the peak", 2 * n * n * n}, [=] {
+  return {"matmul",
+          text("float32 matmul of ", size, " x ", size, " matrices"),
+          {"the matmul at the peak", 2 * n * n * n},
+          [=] {
             WorkBuilder builder(Memory::Device);
             const Tensor a = builder.input(drawn({size, size}));
             return builder.work({dot(a, builder.input(drawn({size, size})))});
@@ -18,8 +20,10 @@ Row matmul_row(std::int64_t size) {
 
 Row matmul_batch(std::int64_t count, std::int64_t size) {
   const auto n = static_cast<double>(size);
-  return {"matmul_batch", text(count, " float32 matmuls of ", size, " x ", size, " matrices"),
-          {"the matmuls at the peak", 2 * n * n * n * static_cast<double>(count)}, [=] {
+  return {"matmul_batch",
+          text(count, " float32 matmuls of ", size, " x ", size, " matrices"),
+          {"the matmuls at the peak", 2 * n * n * n * static_cast<double>(count)},
+          [=] {
             const Ints dims{count, size, size};
             WorkBuilder builder(Memory::Device);
             const Tensor a = builder.input(drawn(dims));

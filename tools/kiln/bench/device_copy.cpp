@@ -30,21 +30,21 @@ constexpr int kOutOfMemory = 2;
 constexpr unsigned kBlockingSync = 4;
 
 /// Rows (NVIDIA's name, driver version, parameter types).
-#define KILN_BENCH_DRIVER_FUNCTIONS(X)                                    \
-  X(cuDeviceGet, 2000, int*, int)                                         \
-  X(cuDevicePrimaryCtxRetain, 7000, Handle*, int)                         \
-  X(cuDevicePrimaryCtxRelease, 11000, int)                                \
-  X(cuCtxSetCurrent, 4000, Handle)                                        \
-  X(cuStreamCreate, 2000, Handle*, unsigned)                              \
-  X(cuStreamSynchronize, 2000, Handle)                                    \
-  X(cuStreamDestroy, 4000, Handle)                                        \
-  X(cuEventCreate, 2000, Handle*, unsigned)                               \
-  X(cuEventRecord, 2000, Handle, Handle)                                  \
-  X(cuEventElapsedTime, 2000, float*, Handle, Handle)                     \
-  X(cuEventDestroy, 4000, Handle)                                         \
-  X(cuMemAllocAsync, 11020, Address*, std::size_t, Handle)                \
-  X(cuMemFreeAsync, 11020, Address, Handle)                               \
-  X(cuMemsetD8Async, 3020, Address, unsigned char, std::size_t, Handle)   \
+#define KILN_BENCH_DRIVER_FUNCTIONS(X)                                  \
+  X(cuDeviceGet, 2000, int*, int)                                       \
+  X(cuDevicePrimaryCtxRetain, 7000, Handle*, int)                       \
+  X(cuDevicePrimaryCtxRelease, 11000, int)                              \
+  X(cuCtxSetCurrent, 4000, Handle)                                      \
+  X(cuStreamCreate, 2000, Handle*, unsigned)                            \
+  X(cuStreamSynchronize, 2000, Handle)                                  \
+  X(cuStreamDestroy, 4000, Handle)                                      \
+  X(cuEventCreate, 2000, Handle*, unsigned)                             \
+  X(cuEventRecord, 2000, Handle, Handle)                                \
+  X(cuEventElapsedTime, 2000, float*, Handle, Handle)                   \
+  X(cuEventDestroy, 4000, Handle)                                       \
+  X(cuMemAllocAsync, 11020, Address*, std::size_t, Handle)              \
+  X(cuMemFreeAsync, 11020, Address, Handle)                             \
+  X(cuMemsetD8Async, 3020, Address, unsigned char, std::size_t, Handle) \
   X(cuMemcpyDtoDAsync, 3020, Address, Address, std::size_t, Handle)
 
 /// Stores the path of a loaded file that is named libcuda.so.1.
@@ -175,8 +175,9 @@ struct DeviceCopy::Blocks {
 };
 
 DeviceCopy::DeviceCopy(double bytes)
-    : blocks_(std::make_unique<Blocks>(
-          std::max<std::size_t>(static_cast<std::size_t>(bytes / 2), 1))) {}
+    : blocks_(
+          std::make_unique<Blocks>(std::max<std::size_t>(static_cast<std::size_t>(bytes / 2), 1))) {
+}
 
 DeviceCopy::~DeviceCopy() = default;
 
@@ -214,8 +215,8 @@ void use_blocking_sync() {
   if (library == nullptr) return;
   const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(library, "cuInit"));
   const auto get = reinterpret_cast<int (*)(int*, int)>(::dlsym(library, "cuDeviceGet"));
-  const auto set_flags = reinterpret_cast<int (*)(int, unsigned)>(
-      ::dlsym(library, "cuDevicePrimaryCtxSetFlags_v2"));
+  const auto set_flags =
+      reinterpret_cast<int (*)(int, unsigned)>(::dlsym(library, "cuDevicePrimaryCtxSetFlags_v2"));
   int device = 0;
   const bool has_all = init != nullptr && get != nullptr && set_flags != nullptr;
   if (!has_all || init(0) != 0 || get(&device, device_ordinal()) != 0) return;

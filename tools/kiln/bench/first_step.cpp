@@ -101,8 +101,12 @@ Tensor mobilenet_v2(Network& net, const Tensor& images, const Images& s) {
     std::size_t blocks;
     std::int64_t stride;
   };
-  constexpr std::array<Group, 7> kGroups{{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2},
-                                          {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
+  constexpr std::array<Group, 7> kGroups{{{1, 16, 1, 1},
+                                          {6, 24, 2, 2},
+                                          {6, 32, 3, 2},
+                                          {6, 64, 4, 2},
+                                          {6, 96, 3, 1},
+                                          {6, 160, 3, 2},
                                           {6, 320, 1, 1}}};
   Tensor y = relu6(net.convolution(images, 32 / s.width, 3, 2));
   for (const Group& group : kGroups) {
@@ -130,25 +134,25 @@ using MakeNetwork = Tensor (*)(Network& net, const Tensor& images, const Images&
 
 Row first_step(const std::string& name, const std::string& network, const Images& s,
                MakeNetwork make) {
-  return {name,
-          text(network, ", ", s.size, " x ", s.size, ", batch ", s.batch,
-               ", SGD with momentum: graph to first step, new process"),
-          {}, [=] {
-            WorkBuilder builder(Memory::Host);
-            const Tensor x = builder.input(drawn({s.batch, s.size, s.size, 3}));
-            const Tensor y = builder.input(drawn_classes({s.batch}, s.classes));
-            Network net;
-            const Tensor logits = make(net, x, s);
-            const Tensor loss =
-                mean(sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
-            std::vector<UpdateOp> updates =
-                momentum_updates(net.weights, gradients(loss, net.weights));
-            updates.insert(updates.end(), net.averages.begin(), net.averages.end());
-            return builder.work({loss}, updates);
-          },
-          Timing::FirstCall,
-          "Zen 3, parts timed on 2 threads: compiling takes 50 % of MobileNetV2's first step and "
-          "25 % of ResNet50's, half of it in LLVM; eager PyTorch compiles nothing"};
+  return {
+      name,
+      text(network, ", ", s.size, " x ", s.size, ", batch ", s.batch,
+           ", SGD with momentum: graph to first step, new process"),
+      {},
+      [=] {
+        WorkBuilder builder(Memory::Host);
+        const Tensor x = builder.input(drawn({s.batch, s.size, s.size, 3}));
+        const Tensor y = builder.input(drawn_classes({s.batch}, s.classes));
+        Network net;
+        const Tensor logits = make(net, x, s);
+        const Tensor loss = mean(sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
+        std::vector<UpdateOp> updates = momentum_updates(net.weights, gradients(loss, net.weights));
+        updates.insert(updates.end(), net.averages.begin(), net.averages.end());
+        return builder.work({loss}, updates);
+      },
+      Timing::FirstCall,
+      "Zen 3, parts timed on 2 threads: compiling takes 50 % of MobileNetV2's first step and "
+      "25 % of ResNet50's, half of it in LLVM; eager PyTorch compiles nothing"};
 }
 
 }  // namespace

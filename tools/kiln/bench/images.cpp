@@ -36,9 +36,9 @@ std::string described(const CnnSizes& s, std::int64_t batch) {
 }
 
 Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
-  Limit limit{.formula = "convolutions and matmuls at the peak",
-              .operations =
-                  static_cast<double>(batch) * (s.first_operations() + s.other_operations())};
+  Limit limit{
+      .formula = "convolutions and matmuls at the peak",
+      .operations = static_cast<double>(batch) * (s.first_operations() + s.other_operations())};
   Row row{name, described(s, batch) + ": inference", limit, [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn({batch, s.size, s.size, 1}));
@@ -58,9 +58,13 @@ Row cnn_infer(const std::string& name, std::int64_t batch, const CnnSizes& s) {
 Row depthwise(const Ints& dims) {
   const auto count = static_cast<double>(elements(dims));
   Limit limit{.formula = "one pass: 1 array read, 1 written, 8 B; + 9 multiply-adds an element",
-              .operations = 18 * count, .reads = 1, .writes = 1, .floats = elements(dims)};
+              .operations = 18 * count,
+              .reads = 1,
+              .writes = 1,
+              .floats = elements(dims)};
   return {"depthwise",
-          text("depthwise convolution 3x3 of ", join_text(dims, " x "), ", padding same"), limit,
+          text("depthwise convolution 3x3 of ", join_text(dims, " x "), ", padding same"),
+          limit,
           [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn(dims));
@@ -84,17 +88,21 @@ double CnnSizes::first_operations() const {
 }
 
 double CnnSizes::other_operations() const {
-  return 2.0 * static_cast<double>((size - 4) * (size - 4) * 9 * first * second +
-                                   pixels() * dense + dense * classes);
+  return 2.0 * static_cast<double>((size - 4) * (size - 4) * 9 * first * second + pixels() * dense +
+                                   dense * classes);
 }
 
 Row cnn_adam(std::int64_t batch, const CnnSizes& s, Memory memory) {
-  const double operations = static_cast<double>(batch) *
-                            (2 * s.first_operations() + 3 * s.other_operations());
-  Limit limit{.formula = "convolutions and matmuls at the peak + Adam: 3 arrays read and written "
-                         "in place, 24 B a weight",
-              .operations = operations, .reads = 3, .writes = 3,
-              .floats = static_cast<std::size_t>(s.parameters()), .in_place = true};
+  const double operations =
+      static_cast<double>(batch) * (2 * s.first_operations() + 3 * s.other_operations());
+  Limit limit{.formula =
+                  "convolutions and matmuls at the peak + Adam: 3 arrays read and written "
+                  "in place, 24 B a weight",
+              .operations = operations,
+              .reads = 3,
+              .writes = 3,
+              .floats = static_cast<std::size_t>(s.parameters()),
+              .in_place = true};
   return {"cnn_adam", described(s, batch) + ": Adam step", limit, [=] {
             WorkBuilder builder(memory);
             const Tensor x = builder.input(drawn({batch, s.size, s.size, 1}));
@@ -107,8 +115,10 @@ Row cnn_adam(std::int64_t batch, const CnnSizes& s, Memory memory) {
 }
 
 Row bn_relu_train(const Ints& dims, Memory memory) {
-  Limit limit{.formula = "passes: 2 arrays read, 2 written, 16 B an element", .reads = 2,
-              .writes = 2, .floats = elements(dims)};
+  Limit limit{.formula = "passes: 2 arrays read, 2 written, 16 B an element",
+              .reads = 2,
+              .writes = 2,
+              .floats = elements(dims)};
   return {"bn_relu_train",
           text("batch normalisation and relu of ", join_text(dims, " x "),
                ", forward and all gradients"),

@@ -47,8 +47,8 @@ void print_machine() {
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-  std::printf("%s; %s, %d cores, %.1f GiB\n", date, processor_model().c_str(),
-              allowed_processors(), memory_gibibytes());
+  std::printf("%s; %s, %d cores, %.1f GiB\n", date, processor_model().c_str(), allowed_processors(),
+              memory_gibibytes());
   const BackendChoice choice = backend_choice();
   std::printf("Kiln %s; backend %s (%s)", version().c_str(), choice.name.c_str(),
               choice.reason.c_str());

@@ -13,8 +13,10 @@ double float32_operations(DType dtype) { return dtype == DType::Float64 ? 2 : 1;
 Row dot_row(const std::string& name, DType dtype, std::int64_t size) {
   const auto n = static_cast<double>(size);
   const double operations = 2 * n * n * n * float32_operations(dtype);
-  return {name, text(dtype, " matmul of ", size, " x ", size, " matrices"),
-          {"the matmul at the peak of float32, of float64 at half of it", operations}, [=] {
+  return {name,
+          text(dtype, " matmul of ", size, " x ", size, " matrices"),
+          {"the matmul at the peak of float32, of float64 at half of it", operations},
+          [=] {
             // Integers are small ones.
             const double range = is_float(dtype) ? 1 : 100;
             const auto matrix = [=] { return drawn({size, size}, -range, range).astype(dtype); };
@@ -47,8 +49,7 @@ Row with_reason(Row row) {
 std::vector<Row> matmul_dtype_rows(bool tiny) {
   const std::int64_t size = tiny ? 16 : 1024;
   const Ints sizes = tiny ? Ints{8, 6, 6, 3} : Ints{784, 512, 512, 10};
-  return {with_reason(dot_row("dot_f64_1024", DType::Float64, size)),
-          dot_bf16_row(size),
+  return {with_reason(dot_row("dot_f64_1024", DType::Float64, size)), dot_bf16_row(size),
           with_reason(dot_row("dot_f16_1024", DType::Float16, size)),
           dot_row("dot_i32_512", DType::Int32, tiny ? 16 : 512),
           with_reason(mlp_train_f64(tiny ? 4 : 64, sizes))};

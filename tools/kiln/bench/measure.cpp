@@ -65,9 +65,8 @@ std::vector<PeerResult> peer_results(const Samples& samples, const std::vector<P
     if (one.seconds.empty()) continue;
     results.push_back({peers[i]->name(), one.form, median(one.seconds), median(one.ratio)});
   }
-  std::stable_sort(results.begin(), results.end(), [](const PeerResult& a, const PeerResult& b) {
-    return a.ratio < b.ratio;
-  });
+  std::stable_sort(results.begin(), results.end(),
+                   [](const PeerResult& a, const PeerResult& b) { return a.ratio < b.ratio; });
   return results;
 }
 
@@ -116,9 +115,9 @@ std::string quoted(const std::string& word) {
 /// Measures the row by this program in a new process, which prints the seconds in a line.
 double seconds_of_new_process(const Row& row, int threads, const MeasureOptions& options) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::string command = text("KILN_THREADS=", threads, " ", quoted(program), " bench --cold ",
-                             row.name, options.tiny ? " --tiny" : "",
-                             options.device ? " --device" : "");
+  std::string command =
+      text("KILN_THREADS=", threads, " ", quoted(program), " bench --cold ", row.name,
+           options.tiny ? " --tiny" : "", options.device ? " --device" : "");
   if (!options.backend.empty()) command += " --backend " + quoted(options.backend);
   std::FILE* pipe = ::popen(command.c_str(), "r");
   double seconds = 0;

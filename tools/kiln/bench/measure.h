@@ -15,9 +15,9 @@ struct MeasureOptions {
   std::vector<int> threads;
   std::string backend;  // for rows that have a process of their own
   bool tiny = false;
-  bool device = false;   // the rows are those of a GPU
+  bool device = false;  // the rows are those of a GPU
   bool operators = false;  // time operator(), too, except in rows with a process of their own
-  double seconds = 6;    // of rounds for a row, which has at least three
+  double seconds = 6;  // of rounds for a row, which has at least three
   std::vector<Peer*> peers;  // ready
 };
 

@@ -34,7 +34,10 @@ Row random_normal_row(const std::string& name, std::int64_t size) {
   Limit limit = copy_limit("1 array written, 4 B; + 60 operations (a draw, log, cos) an element",
                            bytes_of(dims));
   limit.operations = 60.0 * static_cast<double>(size);
-  return {name, text(size, " normal draws"), limit, [=] {
+  return {name,
+          text(size, " normal draws"),
+          limit,
+          [=] {
             WorkBuilder builder(Memory::Host);
             return builder.work({random_normal(Shape({size}))});
           },
@@ -44,8 +47,10 @@ Row random_normal_row(const std::string& name, std::int64_t size) {
 
 Row concatenate_row(const std::string& name, std::int64_t count, const Ints& dims) {
   const double bytes = 2 * bytes_of(dims) * static_cast<double>(count);
-  return {name, text(count, " arrays of ", join_text(dims, " x "), " joined along the last axis"),
-          copy_limit("each array read and written", bytes), [=] {
+  return {name,
+          text(count, " arrays of ", join_text(dims, " x "), " joined along the last axis"),
+          copy_limit("each array read and written", bytes),
+          [=] {
             WorkBuilder builder(Memory::Host);
             std::vector<Tensor> parts;
             for (std::int64_t i = 0; i < count; ++i) parts.push_back(builder.input(drawn(dims)));
@@ -66,8 +71,10 @@ Row gather_row(const std::string& name, const Ints& table, std::int64_t indices)
 }
 
 Row divide_row(const std::string& name, std::int64_t size) {
-  Limit limit{.formula = "one pass: 2 arrays read, 1 written, 12 B an element", .reads = 2,
-              .writes = 1, .floats = elements({size})};
+  Limit limit{.formula = "one pass: 2 arrays read, 1 written, 12 B an element",
+              .reads = 2,
+              .writes = 1,
+              .floats = elements({size})};
   return {name, text("quotients of ", size, " int32"), limit, [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn_classes({size}, 1 << 30));
@@ -81,8 +88,7 @@ std::vector<Row> operation_rows(bool tiny) {
   const std::int64_t large = tiny ? 1000 : std::int64_t{4} << 20;
   const std::int64_t side = tiny ? 20 : 4096, steps = tiny ? 20 : 2048;
   return {permute_row("transpose_4096", {side, side}, {1, 0}),
-          permute_row("nhwc_to_nchw", tiny ? Ints{2, 3, 3, 5} : Ints{32, 56, 56, 64},
-                      {0, 3, 1, 2}),
+          permute_row("nhwc_to_nchw", tiny ? Ints{2, 3, 3, 5} : Ints{32, 56, 56, 64}, {0, 3, 1, 2}),
           cumsum_row("cumsum_2048", {steps, steps}),
           random_normal_row("random_normal_4m", large),
           concatenate_row("concat_4", 4, tiny ? Ints{4, 5} : Ints{2048, 512}),

@@ -71,8 +71,10 @@ Work train_work(const StepFunction& step, const std::vector<Tensor>& weights,
 
 /// Cho et al. 2014, with the reset gate after the candidate's recurrent matmul.
 Row gru_train(const RecurrentSizes& s) {
-  return {"gru_train", text("GRU (reset after the matmul), ", described(s)),
-          recurrent_limit(s.time * s.samples, s.inputs, s.units, 3, 3), [=] {
+  return {"gru_train",
+          text("GRU (reset after the matmul), ", described(s)),
+          recurrent_limit(s.time * s.samples, s.inputs, s.units, 3, 3),
+          [=] {
             std::vector<Tensor> w, u, b;  // update, reset, candidate
             for (int gate = 0; gate < 3; ++gate) {
               w.push_back(matrix(s.inputs, s.units));
@@ -111,7 +113,8 @@ Limit inference_limit(const RecurrentSizes& s) {
 /// As in serving: states in, states out.
 Row lstm_step_row(const RecurrentSizes& s) {
   const auto weights = static_cast<std::size_t>(4 * s.units * (s.inputs + s.units + 1));
-  Limit limit{.formula = "one pass over the weights: 1 array read, 4 B a weight", .reads = 1,
+  Limit limit{.formula = "one pass over the weights: 1 array read, 4 B a weight",
+              .reads = 1,
               .floats = weights};
   return {"lstm_step",
           text("one step of an LSTM of ", s.inputs, " inputs and ", s.units, " units, batch ",
@@ -126,16 +129,16 @@ Row lstm_step_row(const RecurrentSizes& s) {
 }
 
 Row lstm_infer_one(const RecurrentSizes& s) {
-  return {"lstm_infer_one",
-          text("LSTM, T=", s.time, ", batch ", s.samples, ", ", s.inputs, " inputs, ", s.units,
-               " units: all outputs"),
-          inference_limit(s), [=] {
-            WorkBuilder builder(Memory::Host);
-            const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
-            const Tensor zero = constant(Array::zeros({s.samples, s.units}));
-            return builder.work({lstm(lstm_weights(s.inputs, s.units), x, {zero, zero}, {})
-                                     .outputs});
-          }};
+  return {
+      "lstm_infer_one",
+      text("LSTM, T=", s.time, ", batch ", s.samples, ", ", s.inputs, " inputs, ", s.units,
+           " units: all outputs"),
+      inference_limit(s), [=] {
+        WorkBuilder builder(Memory::Host);
+        const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
+        const Tensor zero = constant(Array::zeros({s.samples, s.units}));
+        return builder.work({lstm(lstm_weights(s.inputs, s.units), x, {zero, zero}, {}).outputs});
+      }};
 }
 
 Tensor normal(const Tensor& x, const Tensor& scale, const Tensor& offset) {
@@ -146,8 +149,10 @@ Tensor normal(const Tensor& x, const Tensor& scale, const Tensor& offset) {
 }  // namespace
 
 Row lstm_masked_train(const RecurrentSizes& s, Memory memory) {
-  return {"lstm_masked_train", "masked LSTM, " + described(s),
-          recurrent_limit(s.time * s.samples, s.inputs, s.units, 4, 5), [=] {
+  return {"lstm_masked_train",
+          "masked LSTM, " + described(s),
+          recurrent_limit(s.time * s.samples, s.inputs, s.units, 4, 5),
+          [=] {
             WorkBuilder builder(memory);
             const Tensor x = builder.input(drawn({s.samples, s.time, s.inputs}));
             return lstm_work(s, builder, x, builder.input(drawn_mask(s.samples, s.time)));
@@ -176,19 +181,18 @@ Row lnlstm_train(const RecurrentSizes& s, Memory memory) {
             const Tensor scale_h = ones({4 * units}), shift_h = zeros({4 * units});
             const Tensor scale_c = ones({units}), shift_c = zeros({units});
             const auto step = [=](const Tensor& in, const std::vector<Tensor>& states) {
-              const Tensor gates = normal(dot(in, w), scale_x, offset) +
-                                   normal(dot(states[0], u), scale_h, shift_h);
+              const Tensor gates =
+                  normal(dot(in, w), scale_x, offset) + normal(dot(states[0], u), scale_h, shift_h);
               const auto gate = [&](std::int64_t i) {
                 return slice(gates, {0, i * units}, {samples, units});
               };
-              const Tensor c =
-                  sigmoid(gate(1)) * states[1] + sigmoid(gate(0)) * tanh(gate(2));
+              const Tensor c = sigmoid(gate(1)) * states[1] + sigmoid(gate(0)) * tanh(gate(2));
               const Tensor cell = normal(c, scale_c, shift_c);
               const Tensor h = sigmoid(gate(3)) * tanh(cell);
               return StepResult{h, {h, cell}};
             };
-            return train_work(step, {w, u, scale_x, offset, scale_h, shift_h, scale_c, shift_c},
-                              s, 2, memory);
+            return train_work(step, {w, u, scale_x, offset, scale_h, shift_h, scale_c, shift_c}, s,
+                              2, memory);
           }};
 }
 

@@ -46,7 +46,8 @@ using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 void write_number(Writer& out, const char* key, std::optional<double> value) {
   out.Key(key);
-  if (value) out.Double(*value); else out.Null();
+  if (value) out.Double(*value);
+  else out.Null();
 }
 
 std::optional<double> thousandfold(std::optional<double> value) {
@@ -86,7 +87,8 @@ void write_result(Writer& out, const Result& result) {
   write_number(out, "ours_ms", thousandfold(result.ours));
   write_number(out, "limit_ms", thousandfold(result.limit));
   out.Key("peer");
-  if (best) out.String(name_and_form(*best).c_str()); else out.Null();
+  if (best) out.String(name_and_form(*best).c_str());
+  else out.Null();
   write_number(out, "peer_ms", best ? thousandfold(best->seconds) : std::nullopt);
   write_number(out, "ratio", best ? std::optional(best->ratio) : std::nullopt);
   write_peers(out, result.peers);
@@ -131,8 +133,8 @@ void print_row(const Row& row) {
 }
 
 void print_table_head(bool operators, bool has_peers) {
-  std::printf("\n%-20s %7s %11s %11s %9s %9s", "row", "threads", "ours ms", "limit ms",
-              "ours/lim", "mem/live");
+  std::printf("\n%-20s %7s %11s %11s %9s %9s", "row", "threads", "ours ms", "limit ms", "ours/lim",
+              "mem/live");
   if (operators) std::printf(" %9s", "op/into");
   if (has_peers) std::printf(" %11s %9s  best peer", "peer ms", "peer/ours");
   std::printf("\n");
@@ -141,12 +143,11 @@ void print_table_head(bool operators, bool has_peers) {
 void print_result(const Result& result) {
   std::printf("%-20s %7d %11s %11s %9s %9s", result.row.c_str(), result.threads,
               milliseconds(result.ours).c_str(), milliseconds(result.limit).c_str(),
-              factor(quotient(result.ours, result.limit)).c_str(),
-              factor(result.memory).c_str());
+              factor(quotient(result.ours, result.limit)).c_str(), factor(result.memory).c_str());
   if (result.operator_ratio) std::printf(" %9s", factor(result.operator_ratio).c_str());
   if (const PeerResult* best = best_peer(result)) {
-    std::printf(" %11s %9s  %s", milliseconds(best->seconds).c_str(),
-                factor(best->ratio).c_str(), name_and_form(*best).c_str());
+    std::printf(" %11s %9s  %s", milliseconds(best->seconds).c_str(), factor(best->ratio).c_str(),
+                name_and_form(*best).c_str());
   }
   std::printf("\n");
   std::fflush(stdout);

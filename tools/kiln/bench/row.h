@@ -29,7 +29,7 @@ enum class Timing {
   Steady,     // a call among many
   FirstCall,  // from making the graph (on a GPU: from opening its libraries) to the first result,
               // in a process of its own
-  CpuTime,    // the processors' time of a call among many, in a process of its own
+  CpuTime,  // the processors' time of a call among many, in a process of its own
 };
 
 struct Row {

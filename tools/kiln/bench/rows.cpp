@@ -38,8 +38,10 @@ Row call_row() {
 }
 
 Row chain10(std::int64_t size, Memory memory) {
-  Limit limit{.formula = "one pass: 2 arrays read, 1 written, 12 B an element", .reads = 2,
-              .writes = 1, .floats = elements({size})};
+  Limit limit{.formula = "one pass: 2 arrays read, 1 written, 12 B an element",
+              .reads = 2,
+              .writes = 1,
+              .floats = elements({size})};
   return {"chain10", text("+ * - max / min + > select * on ", size, " floats, 2 operands"), limit,
           [=] {
             WorkBuilder builder(memory);
@@ -50,10 +52,13 @@ Row chain10(std::int64_t size, Memory memory) {
 }
 
 Row chain10_tanh(std::int64_t size, Memory memory) {
-  Limit limit{.formula = "one pass: 3 arrays read, 1 written, 16 B an element", .reads = 3,
-              .writes = 1, .floats = elements({size})};
+  Limit limit{.formula = "one pass: 3 arrays read, 1 written, 16 B an element",
+              .reads = 3,
+              .writes = 1,
+              .floats = elements({size})};
   return {"chain10_tanh",
-          text("0.5 x (1 + tanh(0.79788 (x + 0.044715 x^3))) a + b on ", size, " floats"), limit,
+          text("0.5 x (1 + tanh(0.79788 (x + 0.044715 x^3))) a + b on ", size, " floats"),
+          limit,
           [=] {
             WorkBuilder builder(memory);
             const Array value = drawn({size});
@@ -68,8 +73,8 @@ Row chain10_tanh(std::int64_t size, Memory memory) {
 
 Row outer_row(std::int64_t size) {
   const auto count = static_cast<std::size_t>(size);
-  Limit limit{.formula = "one pass: 1 array written, 4 B an element", .writes = 1,
-              .floats = count * count};
+  Limit limit{
+      .formula = "one pass: 1 array written, 4 B an element", .writes = 1, .floats = count * count};
   return {"outer", text("outer product of two vectors of ", size), limit, [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor column = builder.input(drawn({size, 1}));
@@ -80,11 +85,17 @@ Row outer_row(std::int64_t size) {
 Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory) {
   const Ints dims{rows, columns};
   const double operations = 30.0 * static_cast<double>(elements(dims));
-  Limit limit{.formula = "one pass: 1 array read, 1 written, 8 B; + 30 operations (an exp) an "
-                         "element",
-              .operations = operations, .reads = 1, .writes = 1,
+  Limit limit{.formula =
+                  "one pass: 1 array read, 1 written, 8 B; + 30 operations (an exp) an "
+                  "element",
+              .operations = operations,
+              .reads = 1,
+              .writes = 1,
               .floats = elements(dims)};
-  return {name, text("softmax of the rows of ", rows, " x ", columns), limit, [=] {
+  return {name,
+          text("softmax of the rows of ", rows, " x ", columns),
+          limit,
+          [=] {
             WorkBuilder builder(memory);
             return builder.work({softmax(builder.input(drawn(dims)))});
           },
@@ -97,8 +108,10 @@ Row softmax_row(const std::string& name, std::int64_t rows, std::int64_t columns
 
 Row layernorm_train(std::int64_t rows, std::int64_t columns, Memory memory) {
   const Ints dims{rows, columns};
-  Limit limit{.formula = "passes: 3 arrays read, 2 written, 20 B an element", .reads = 3,
-              .writes = 2, .floats = elements(dims)};
+  Limit limit{.formula = "passes: 3 arrays read, 2 written, 20 B an element",
+              .reads = 3,
+              .writes = 2,
+              .floats = elements(dims)};
   return {"layernorm_train",
           text("layer norm of ", rows, " x ", columns, " with scale and offset, forward and all ",
                "gradients"),
@@ -128,8 +141,7 @@ std::vector<Row> elementwise_rows(bool tiny) {
 std::vector<Row> all_rows(bool tiny) {
   std::vector<Row> rows;
   for (auto make : {elementwise_rows, operation_rows, recurrent_rows, sizes_rows, training_rows,
-                    image_rows, optimizer_rows, matmul_dtype_rows, compile_rows,
-                    first_step_rows}) {
+                    image_rows, optimizer_rows, matmul_dtype_rows, compile_rows, first_step_rows}) {
     for (Row& row : make(tiny)) rows.push_back(std::move(row));
   }
   return rows;

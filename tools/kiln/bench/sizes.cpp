@@ -65,7 +65,8 @@ Row rotate_row(std::int64_t count, std::int64_t width) {
   const auto w = static_cast<double>(width);
   return {text("rotate_", count),
           text("3 dense layers of ", width, " with relu, on ", count, " numbers of rows up to 64"),
-          {.formula = "the matmuls", .operations = 3 * 2 * w * w * rows}, [=] {
+          {.formula = "the matmuls", .operations = 3 * 2 * w * w * rows},
+          [=] {
             const Tensor x = placeholder({.shape = {None, width}});
             Tensor y = x;
             for (int layer = 0; layer < 3; ++layer) y = relu(dot(y, matrix(width, width)));
@@ -85,7 +86,8 @@ Row encode_row(std::int64_t lengths, const LayerSizes& sizes) {
   return {"encode_64",
           text("a transformer layer of ", sizes.width, ", ", sizes.heads, " heads, hidden ",
                sizes.hidden, ", on ", lengths, " lengths up to ", 2 * lengths),
-          {.formula = "the matmuls", .operations = operations}, [=] {
+          {.formula = "the matmuls", .operations = operations},
+          [=] {
             const Layer layer(sizes);
             const Tensor x = placeholder({.shape = {None, sizes.width}});
             const Tensor y = layer.output(x, layer.key(x), layer.value(x));
@@ -103,7 +105,8 @@ Row decode_row(std::int64_t length, const LayerSizes& sizes) {
   return {"decode_cache",
           text("a transformer layer of ", sizes.width, ", ", sizes.heads, " heads, hidden ",
                sizes.hidden, ": a position at a time, with a cache that grows from 1 to ", length),
-          {.formula = "the matmuls", .operations = operations}, [=] {
+          {.formula = "the matmuls", .operations = operations},
+          [=] {
             const Layer layer(sizes);
             const Tensor x = placeholder({.shape = {1, sizes.width}});
             const Shape cached{sizes.heads, None, sizes.head()};
@@ -111,9 +114,8 @@ Row decode_row(std::int64_t length, const LayerSizes& sizes) {
             const Tensor keys = concatenate({k, layer.key(x)}, {.axis = 1});
             const Tensor values = concatenate({v, layer.value(x)}, {.axis = 1});
             const auto cache = [&] { return drawn({sizes.heads, 1, sizes.head()}); };
-            return growing_work(
-                function({x, k, v}, {layer.output(x, keys, values), keys, values}),
-                {drawn({1, sizes.width}), cache(), cache()}, length);
+            return growing_work(function({x, k, v}, {layer.output(x, keys, values), keys, values}),
+                                {drawn({1, sizes.width}), cache(), cache()}, length);
           }};
 }
 

@@ -32,7 +32,8 @@ __attribute__((target("avx512f"))) void pass_avx512(float* const* arrays, std::s
     if constexpr (Writes == 0) asm volatile("" : : "v"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
-      if (NonTemporal) _mm512_stream_ps(to, sum); else _mm512_store_ps(to, sum);
+      if (NonTemporal) _mm512_stream_ps(to, sum);
+      else _mm512_store_ps(to, sum);
     }
   }
 }
@@ -46,7 +47,8 @@ __attribute__((target("avx"))) void pass_avx(float* const* arrays, std::size_t b
     if constexpr (Writes == 0) asm volatile("" : : "x"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
-      if (NonTemporal) _mm256_stream_ps(to, sum); else _mm256_store_ps(to, sum);
+      if (NonTemporal) _mm256_stream_ps(to, sum);
+      else _mm256_store_ps(to, sum);
     }
   }
 }
@@ -59,7 +61,8 @@ void pass_sse2(float* const* arrays, std::size_t begin, std::size_t end) {
     if constexpr (Writes == 0) asm volatile("" : : "x"(sum));
     for (int w = 0; w < Writes; ++w) {
       float* to = arrays[Reads + w] + i;
-      if (NonTemporal) _mm_stream_ps(to, sum); else _mm_store_ps(to, sum);
+      if (NonTemporal) _mm_stream_ps(to, sum);
+      else _mm_store_ps(to, sum);
     }
   }
 }

@@ -64,8 +64,7 @@ Row gather_row(const LookupSizes& s) {
           copy_limit("each row read and written", 2 * bytes_of({s.indices, s.columns})), [=] {
             WorkBuilder builder(Memory::Device);
             const Tensor table = builder.input(drawn({s.rows, s.columns}));
-            return builder.work(
-                {gather(table, builder.input(drawn_classes({s.indices}, s.rows)))});
+            return builder.work({gather(table, builder.input(drawn_classes({s.indices}, s.rows)))});
           }};
 }
 

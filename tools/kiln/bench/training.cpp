@@ -38,14 +38,18 @@ std::vector<UpdateOp> sgd_updates(const std::vector<Tensor>& weights,
 }  // namespace
 
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {
-  Limit limit{.formula = "matmuls at the peak + Adam: 3 arrays read and written in place, 24 B a "
-                         "weight",
-              .operations = step_operations(sizes, batch), .reads = 3,
-              .writes = 3, .floats = static_cast<std::size_t>(weight_count(sizes)),
+  Limit limit{.formula =
+                  "matmuls at the peak + Adam: 3 arrays read and written in place, 24 B a "
+                  "weight",
+              .operations = step_operations(sizes, batch),
+              .reads = 3,
+              .writes = 3,
+              .floats = static_cast<std::size_t>(weight_count(sizes)),
               .in_place = true};
   return {"mlp_adam",
           text(join_text(sizes, "-"), ", batch ", batch, ", softmax cross-entropy, Adam step"),
-          limit, [=] {
+          limit,
+          [=] {
             WorkBuilder builder(memory);
             const Tensor x = builder.input(drawn({batch, sizes.front()}));
             const Tensor y = builder.input(drawn_classes({batch}, sizes.back()));
@@ -61,10 +65,13 @@ Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {
 
 Row mlp_train_f64(std::int64_t batch, const Ints& sizes) {
   // An operation of float64 counts as two of float32, and so does a number in memory.
-  Limit limit{.formula = "matmuls at the peak of float64 + a read and a write of the weights, 16 B "
-                         "each",
-              .operations = 2 * step_operations(sizes, batch), .reads = 1,
-              .writes = 1, .floats = 2 * static_cast<std::size_t>(weight_count(sizes)),
+  Limit limit{.formula =
+                  "matmuls at the peak of float64 + a read and a write of the weights, 16 B "
+                  "each",
+              .operations = 2 * step_operations(sizes, batch),
+              .reads = 1,
+              .writes = 1,
+              .floats = 2 * static_cast<std::size_t>(weight_count(sizes)),
               .in_place = true};
   return {"mlp_train_f64",
           text("float64 ", join_text(sizes, "-"), ", batch ", batch,
@@ -82,7 +89,8 @@ Row mlp_train_f64(std::int64_t batch, const Ints& sizes) {
 
 Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory) {
   Limit limit{.formula = "matmuls at the peak + a bare call",
-              .operations = step_operations(sizes, batch), .bare_call = true};
+              .operations = step_operations(sizes, batch),
+              .bare_call = true};
   return {"mlp_tiny",
           text(join_text(sizes, "-"), ", batch ", batch, ", mean squared error, SGD step"), limit,
           [=] {
@@ -111,8 +119,9 @@ Row embedding_train(const Ints& table, std::int64_t indices, Memory memory) {
 
 Row ctc_train(const CtcSizes& s, Memory memory) {
   const double cells = static_cast<double>(s.samples * s.time * (2 * s.labels + 1));
-  Limit limit{.formula = "forward and backward: 30 operations for each of 3 exps and a log a state "
-                         "and step",
+  Limit limit{.formula =
+                  "forward and backward: 30 operations for each of 3 exps and a log a state "
+                  "and step",
               .operations = 2 * cells * 4 * 30};
   return {"ctc_train",
           text("CTC loss of softmax, T=", s.time, ", batch ", s.samples, ", ", s.classes,
@@ -133,7 +142,9 @@ Row ctc_train(const CtcSizes& s, Memory memory) {
 
 Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory) {
   Limit limit{.formula = "one pass: 4 arrays read, 3 of them written in place, 28 B a weight",
-              .reads = 4, .writes = 3, .floats = static_cast<std::size_t>(variables * size),
+              .reads = 4,
+              .writes = 3,
+              .floats = static_cast<std::size_t>(variables * size),
               .in_place = true};
   const std::string arrays = counted(static_cast<std::uint64_t>(variables), "variable");
   return {name, text("one Adam step of ", arrays, " of ", size), limit, [=] {

@@ -53,10 +53,8 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   bound.packing = static_cast<int>(out.packings.size());
   const std::size_t part = out.packing_parts.size();
   out.packing_parts.push_back({.packer = bound.convolution});
-  out.packings.push_back({.first_part = part,
-                          .last_part = part + 1,
-                          .source = source,
-                          .bytes = aligned(packed)});
+  out.packings.push_back(
+      {.first_part = part, .last_part = part + 1, .source = source, .bytes = aligned(packed)});
   return bound;
 }
 

@@ -16,8 +16,7 @@ std::int64_t grain_of(std::int64_t part_multiple, const KernelFacts& facts, std:
   const std::int64_t block =
       std::lcm(part_multiple, facts.is_contiguous ? host.lane_block() : std::int64_t{1});
   const auto rounded = [&](std::int64_t grain) { return ceil_div(grain, block) * block; };
-  const std::int64_t grain =
-      rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index));
+  const std::int64_t grain = rounded(std::max(std::int64_t{1}, host.kernel_grain / work_per_index));
   return rounded(std::max(grain, ceil_div(range, host.max_kernel_parts())));
 }
 
@@ -44,8 +43,8 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
       bound.range = extent;
       continue;
     }
-    work = std::max(std::int64_t{1}, std::min(host.kernel_grain, work) *
-                                         std::min(extent, host.kernel_grain));
+    work = std::max(std::int64_t{1},
+                    std::min(host.kernel_grain, work) * std::min(extent, host.kernel_grain));
   }
   if (!bound.function.run) bound.range = 0;
   const RowGroup* group = binding.group();
@@ -54,8 +53,7 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
     bound.range = (group->end - group->begin) * binding.scale;
   }
   bound.grain = grain_of(kernel.part_multiple, facts, bound.range, work, host);
-  bound.parallel =
-      !group && kernel.outer > 0 && bound.range > bound.grain && !facts.adds_columns;
+  bound.parallel = !group && kernel.outer > 0 && bound.range > bound.grain && !facts.adds_columns;
   for (const auto& [extent, node] : built.nonempty) {
     if (bound.range != 0 && binding.evaluate(extent) == 0) bound.empty_axis = node;
   }

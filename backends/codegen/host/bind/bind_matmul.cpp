@@ -10,8 +10,7 @@ namespace kiln::codegen {
 namespace {
 
 bool same_rhs(const MatmulShape& a, const MatmulShape& b) {
-  return a.k == b.k && a.n == b.n && a.rhs_k == b.rhs_k && a.rhs_n == b.rhs_n &&
-         a.dtype == b.dtype;
+  return a.k == b.k && a.n == b.n && a.rhs_k == b.rhs_k && a.rhs_n == b.rhs_n && a.dtype == b.dtype;
 }
 
 /// Equal parts of each matmul along M or along N.
@@ -58,8 +57,8 @@ class MatmulBinder {
     const bool divides = division_.along_m && division_.part < division_.extent;
     const bool shared = source_ < 0 && count == 1 && divides;
     use_ = shared ? RhsUse::Shared : rhs_use(source_, binding_);
-    bound_.calls.reserve(static_cast<std::size_t>(count * ceil_div(division_.extent,
-                                                                   division_.part)));
+    bound_.calls.reserve(
+        static_cast<std::size_t>(count * ceil_div(division_.extent, division_.part)));
     const MatrixOffsets first = start_of_batch();
     for (std::int64_t i = 0; i < count; ++i) add_parts(start_of(first, i));
     if (shared) share_rhs();

@@ -37,9 +37,9 @@ class Binder {
     out_->parallel_region = is_parallel_region();
     if (use_.is_program) bind_weights(*out_, inputs_);
     lay_out_packings();
-    out_->arena = build_arena(plan_, *out_->facts, out_->sizes,
-                              step_memory(*out_, inputs_.memory.scratch),
-                              [this] { return memory_of(*out_).bodies; }, inputs_.memory);
+    out_->arena = build_arena(
+        plan_, *out_->facts, out_->sizes, step_memory(*out_, inputs_.memory.scratch),
+        [this] { return memory_of(*out_).bodies; }, inputs_.memory);
     return std::move(out_);
   }
 
@@ -98,8 +98,8 @@ class Binder {
     static const NoDestructor<Plan> empty;
     static const NoDestructor<PlanFacts> no_facts(*empty, std::vector<BuiltKernel>());
     BoundPlanPtr bound;
-    std::optional<BindFailure> failure = failure_of_body(
-        body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });
+    std::optional<BindFailure> failure =
+        failure_of_body(body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });
     if (!failure) return bound;
     bound = new_bound_plan(inputs_);
     bound->plan = &*empty;

@@ -183,8 +183,8 @@ struct BoundPlan {
         weights(memory) {}
 
   std::span<const PackingPart> parts_of(const Packing& packing) const {
-    return std::span(packing_parts).subspan(packing.first_part,
-                                            packing.last_part - packing.first_part);
+    return std::span(packing_parts)
+        .subspan(packing.first_part, packing.last_part - packing.first_part);
   }
 
   const Plan* plan = nullptr;
@@ -201,8 +201,8 @@ struct BoundPlan {
   List<std::int64_t> cached_offsets;
   List<Packing> packings;
   List<PackingPart> packing_parts;  // of all packings, in order
-  List<BoundWeight> weights;        // of the program's plan: groups of cached steps, then packings
-  std::int64_t weight_bytes = 0;    // of these
+  List<BoundWeight> weights;  // of the program's plan: groups of cached steps, then packings
+  std::int64_t weight_bytes = 0;  // of these
   std::int64_t retained_bytes = 0;  // of prepared library calls, see Packer::retained_bytes()
 };
 

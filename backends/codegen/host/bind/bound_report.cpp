@@ -14,13 +14,12 @@ namespace {
 std::string implementations_of(const BoundMatmul& matmul) {
   std::vector<std::pair<std::string, std::size_t>> implementations;
   for (const MatmulCall& call : matmul.calls) {
-    const char* packing = call.shares_rhs          ? ", once for all of them"
-                          : call.packing < 0       ? ""
-                                                   : ", right operand packed";
+    const char* packing = call.shares_rhs    ? ", once for all of them"
+                          : call.packing < 0 ? ""
+                                             : ", right operand packed";
     const std::string implementation = text(call.matmul->description(), packing);
-    const auto known =
-        std::find_if(implementations.begin(), implementations.end(),
-                     [&](const auto& one) { return one.first == implementation; });
+    const auto known = std::find_if(implementations.begin(), implementations.end(),
+                                    [&](const auto& one) { return one.first == implementation; });
     if (known != implementations.end()) {
       ++known->second;
     } else {
@@ -80,9 +79,9 @@ std::string cached_steps_text(const CachedSteps& cached) {
 }  // namespace
 
 std::string print_memory(const Program& program, const BoundPlan& bound) {
-  return print_memory(program, memory_of(bound),
-                      {text("; packed: ", bound.weight_bytes, " bytes"),
-                       cached_steps_text(bound.facts->cached)});
+  return print_memory(
+      program, memory_of(bound),
+      {text("; packed: ", bound.weight_bytes, " bytes"), cached_steps_text(bound.facts->cached)});
 }
 
 std::string print_library_calls(const BoundPlan& bound) {

@@ -30,9 +30,8 @@ std::shared_ptr<const WeightForm> WeightForms::of(std::span<const std::int64_t> 
   form->packer = packer;
   form->bytes = bytes;
   WeightForm& made = *form;
-  std::shared_ptr<const WeightForm> owned(form.release(), [this, hash](const WeightForm* last) {
-    remove(last, hash);
-  });
+  std::shared_ptr<const WeightForm> owned(
+      form.release(), [this, hash](const WeightForm* last) { remove(last, hash); });
   const std::lock_guard lock(mutex_);
   if (auto known = find(hash, key, packer.get())) return known;
   free_.reserve(count_ + 1);  // so that removal does not allocate

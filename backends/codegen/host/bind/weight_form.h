@@ -59,7 +59,7 @@ class WeightForms {
   std::mutex mutex_;
   ByHash by_hash_;
   std::vector<std::size_t> free_;  // numbers
-  std::size_t count_ = 0;          // of numbers, used and free
+  std::size_t count_ = 0;  // of numbers, used and free
   std::uint64_t created_ = 0;
 };
 

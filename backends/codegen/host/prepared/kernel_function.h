@@ -21,10 +21,10 @@ struct IndexOutOfRange {
 /// axes may be 0 (a reduction then gives its identity element), and so may a dynamic_limit (no
 /// index is in range).
 struct KernelArguments {
-  std::byte* const* buffers = nullptr;     // one per operand
-  const std::int64_t* sizes = nullptr;     // one per Kernel::sizes
+  std::byte* const* buffers = nullptr;  // one per operand
+  const std::int64_t* sizes = nullptr;  // one per Kernel::sizes
   std::int64_t begin = 0, end = 0;
-  IndexOutOfRange* out_of_range = nullptr;   // set by the first such index, unless it is set
+  IndexOutOfRange* out_of_range = nullptr;  // set by the first such index, unless it is set
   std::uint64_t seed = 0, call_counter = 0;  // for Random
 };
 

@@ -46,11 +46,10 @@ class Reuse {
   }
 
   bool is_needed_after(std::size_t s, int e) const {
-    return std::any_of(
-        kernel_.stages.begin() + static_cast<std::ptrdiff_t>(s) + 1, kernel_.stages.end(),
-        [&](const Stage& stage) -> bool {
-          return needed(kernel_, roots_of(kernel_, stage))[at(e)];
-        });
+    return std::any_of(kernel_.stages.begin() + static_cast<std::ptrdiff_t>(s) + 1,
+                       kernel_.stages.end(), [&](const Stage& stage) -> bool {
+                         return needed(kernel_, roots_of(kernel_, stage))[at(e)];
+                       });
   }
 
   /// The access of a later store with a distinct element for every point, to an operand without

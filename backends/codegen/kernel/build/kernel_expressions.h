@@ -84,7 +84,7 @@ class KernelExpressions {
   const KernelGroup& group_;
   const FusionPlan& fusion_plan_;
   const SizeNames& names_;
-  std::vector<int> outer_;     // axes of the domain
+  std::vector<int> outer_;  // axes of the domain
   std::vector<int> position_;  // of each axis of the domain in the kernel
   std::unordered_map<const ir::Node*, const Member*> members_;
   std::unordered_map<const ir::Node*, int> stage_of_;

@@ -16,7 +16,7 @@ struct PartialKernels {
 PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t length);
 
 struct PartialColumnSum {
-  ir::Value tensor;   // the sums of each block of rows, dims [blocks, columns]
+  ir::Value tensor;  // the sums of each block of rows, dims [blocks, columns]
   BuiltKernel total;  // adds up the blocks, in order
 };
 /// Redirects the column sum of an operand to the partial sums of the block of rows that the index

@@ -77,10 +77,8 @@ Status end_capture(Stream& stream, std::shared_ptr<Graph>& graph) {
     return invalidate(*capture, kCaptureWrongThread);
   }
   Status status = Status::Success;
-  if (!capture->is_valid)
-    status = Status::CaptureInvalidated;
-  else if (!is_joined(stream))
-    status = kCaptureUnjoined;
+  if (!capture->is_valid) status = Status::CaptureInvalidated;
+  else if (!is_joined(stream)) status = kCaptureUnjoined;
   if (status == Status::Success) graph = std::make_shared<Graph>(std::move(capture->nodes));
   end(*capture);
   return status;

@@ -28,9 +28,8 @@ Libraries open_all(const std::string& folder) {
 
 /// Whether the text has the seed of a draw, which a program may choose anew in each run.
 bool has_seed(const codegen::Kernel& kernel) {
-  return std::any_of(kernel.expressions.begin(), kernel.expressions.end(), [](const auto& one) {
-    return one.kind == codegen::ExpressionKind::Random;
-  });
+  return std::any_of(kernel.expressions.begin(), kernel.expressions.end(),
+                     [](const auto& one) { return one.kind == codegen::ExpressionKind::Random; });
 }
 
 }  // namespace
@@ -55,19 +54,19 @@ Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& paramet
   const auto is_in_bounds = [](const std::byte* address, std::size_t bytes) {
     return state().device_bytes(to_device(address), bytes) != nullptr;
   };
-  kernel.emulated->run(kernel.emulated_name, {.operands = operands.data(),
-                                              .sizes = parameters.sizes.data(),
-                                              .grid = {.points = parameters.points,
-                                                       .blocks = parameters.blocks,
-                                                       .threads = kernel.threads(),
-                                                       .part_points = parameters.part_points},
-                                              .partials = to_host(parameters.partials),
-                                              .arrivals = reinterpret_cast<std::uint32_t*>(
-                                                  to_host(parameters.arrivals)),
-                                              .step = parameters.step,
-                                              .call = call,
-                                              .order = order,
-                                              .is_in_bounds = is_in_bounds});
+  kernel.emulated->run(kernel.emulated_name,
+                       {.operands = operands.data(),
+                        .sizes = parameters.sizes.data(),
+                        .grid = {.points = parameters.points,
+                                 .blocks = parameters.blocks,
+                                 .threads = kernel.threads(),
+                                 .part_points = parameters.part_points},
+                        .partials = to_host(parameters.partials),
+                        .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
+                        .step = parameters.step,
+                        .call = call,
+                        .order = order,
+                        .is_in_bounds = is_in_bounds});
   return Status::Success;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "fake CUDA driver: %s\n%s%s\n", error.what(),

@@ -42,7 +42,7 @@ struct LaunchParameters {
   std::vector<DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
   std::int64_t points = 0, blocks = 0;
-  std::int64_t part_points = 0;             // this and the next line: of schedules with `split_k`
+  std::int64_t part_points = 0;  // this and the next line: of schedules with `split_k`
   DeviceAddress partials = 0, arrivals = 0;
   std::int32_t step = 0;
   DeviceAddress call = 0;

@@ -17,8 +17,8 @@ int main() {
   expect(kiln::testing::status_of(first) == 0, "the first child");
   const pid_t second = ::fork();
   if (second == 0) {
-    const std::string text = kiln::testing::error_of<kiln::BackendError>(
-        [&] { f({kiln::Array{0.f, 0.f, 0.f}}); });
+    const std::string text =
+        kiln::testing::error_of<kiln::BackendError>([&] { f({kiln::Array{0.f, 0.f, 0.f}}); });
     expect(text.find("before it forked") != std::string::npos, "the error of the second child");
     return 0;
   }

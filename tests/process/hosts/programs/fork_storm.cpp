@@ -38,8 +38,8 @@ struct Layer {
   explicit Layer(const std::string& backend)
       : w(variable(Array::full({8, 8}, 0.125), {.name = "w"})),
         b(variable(Array::full({8}, 0.5), {.name = "b"})) {
-    step = function({x}, {y},
-                    {.updates = {update(w, w * 0.5)}, .name = "step", .backend = backend});
+    step =
+        function({x}, {y}, {.updates = {update(w, w * 0.5)}, .name = "step", .backend = backend});
     read = function({x}, {y}, {.name = "read", .backend = backend});
     print = function({x}, {print_tensor(sum(y), {.message = "sum"})}, {.backend = backend});
   }
@@ -175,8 +175,7 @@ void pause_for(int microseconds) {
 }
 
 /// Waits for a child; ends the program if it fails or hangs. `busy`: what the threads are in.
-void require_success(pid_t child, const char* busy,
-                     const std::function<const char*()>& position) {
+void require_success(pid_t child, const char* busy, const std::function<const char*()>& position) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;

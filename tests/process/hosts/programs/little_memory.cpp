@@ -56,8 +56,7 @@ class LibraryCalls {
     const kiln::Tensor image =
         kiln::placeholder({.shape = {1, kiln::None, 9, 16}, .name = "image"});
     const kiln::Tensor filter = kiln::constant(kiln::Array::full({3, 3, 16, 32}, 1));
-    convolution_ =
-        kiln::function({image}, {kiln::conv2d(image, filter)}, {.backend = "cpu"});
+    convolution_ = kiln::function({image}, {kiln::conv2d(image, filter)}, {.backend = "cpu"});
   }
 
   /// Whether each call with that size is right or throws.
@@ -103,8 +102,8 @@ int main() {
   const kiln::Tensor sums = kiln::cumsum(wide, {.axis = 0});
   const kiln::Tensor result = kiln::sum(sums - kiln::mean(sums, {.axis = {0}, .keepdims = true}));
   const kiln::Function f =
-      kiln::function({x, i}, {result}, {.updates = {kiln::update_add(total, 1.0)},
-                                        .name = "wide", .backend = "cpu"});
+      kiln::function({x, i}, {result},
+                     {.updates = {kiln::update_add(total, 1.0)}, .name = "wide", .backend = "cpu"});
   const hosts_test::Sample sample("cpu");
   expect(text_of_call(f, 100).empty(), "a small call");
   expect(sample.right(3, 0.125), "the sample");

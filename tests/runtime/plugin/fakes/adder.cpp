@@ -20,9 +20,9 @@ namespace {
 using namespace kiln::sdk;
 
 constexpr std::array<std::string_view, 14> kOps = {
-    "add",        "fail",     "fail_unknown",  "fail_empty", "fail_length",  "later",
-    "later_fail", "parallel", "parallel_fail", "print",      "host_missing", "forget",
-    "log",        "dump"};
+    "add",          "fail",       "fail_unknown", "fail_empty",    "fail_length",
+    "later",        "later_fail", "parallel",     "parallel_fail", "print",
+    "host_missing", "forget",     "log",          "dump"};
 
 struct Node {
   std::uint64_t id;

@@ -20,9 +20,12 @@ std::unique_ptr<Instance> create(const Options&, const Host&) {
   return std::make_unique<SecondMinor>();
 }
 
-constexpr Plugin kSecond = {
-    .name = "second_minor", .version = "1", .build_id = "", .features = 0, .create = create,
-    .probe = nullptr};
+constexpr Plugin kSecond = {.name = "second_minor",
+                            .version = "1",
+                            .build_id = "",
+                            .features = 0,
+                            .create = create,
+                            .probe = nullptr};
 constexpr kiln_backend_api kTable = detail::make_api<kSecond>();
 
 constexpr kiln_backend_header make_header() {

@@ -217,12 +217,21 @@ struct Entry {
   void (*leave_out)(kiln_backend_api&);
 };
 #define KILN_ENTRY(name) {#name, [](kiln_backend_api& api) { api.name = nullptr; }}
-constexpr Entry kEntries[] = {
-    KILN_ENTRY(error_read),         KILN_ENTRY(error_destroy),   KILN_ENTRY(instance_create),
-    KILN_ENTRY(instance_destroy),   KILN_ENTRY(compile),         KILN_ENTRY(executable_info),
-    KILN_ENTRY(executable_destroy), KILN_ENTRY(buffer_allocate), KILN_ENTRY(buffer_import_host),
-    KILN_ENTRY(buffer_copy_to_host), KILN_ENTRY(buffer_info),    KILN_ENTRY(buffer_destroy),
-    KILN_ENTRY(execute),            KILN_ENTRY(event_wait),      KILN_ENTRY(event_destroy)};
+constexpr Entry kEntries[] = {KILN_ENTRY(error_read),
+                              KILN_ENTRY(error_destroy),
+                              KILN_ENTRY(instance_create),
+                              KILN_ENTRY(instance_destroy),
+                              KILN_ENTRY(compile),
+                              KILN_ENTRY(executable_info),
+                              KILN_ENTRY(executable_destroy),
+                              KILN_ENTRY(buffer_allocate),
+                              KILN_ENTRY(buffer_import_host),
+                              KILN_ENTRY(buffer_copy_to_host),
+                              KILN_ENTRY(buffer_info),
+                              KILN_ENTRY(buffer_destroy),
+                              KILN_ENTRY(execute),
+                              KILN_ENTRY(event_wait),
+                              KILN_ENTRY(event_destroy)};
 #undef KILN_ENTRY
 
 const kiln_backend_api* table() {

@@ -10,9 +10,12 @@ std::unique_ptr<Instance> create(const Options&, const Host&) {
   return std::make_unique<NoCompiler>();
 }
 
-constexpr Plugin kWide = {
-    .name = "wide_range", .version = "2", .build_id = "", .features = 0, .create = create,
-    .probe = nullptr};
+constexpr Plugin kWide = {.name = "wide_range",
+                          .version = "2",
+                          .build_id = "",
+                          .features = 0,
+                          .create = create,
+                          .probe = nullptr};
 
 struct LongTable {
   kiln_backend_api known;
