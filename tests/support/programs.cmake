@@ -45,13 +45,14 @@ function(kiln_discover_tests target prefix)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
 
-# kiln_add_test_program(path [OPTIMISED] [AS_USERS_LINK] [SOURCES source...] [EXCEPT source...]
-#   [LINK library...] [NEEDS target...])
+# kiln_add_test_program(path [OPTIMISED] [AS_USERS_LINK] [WITHOUT_KILN] [SOURCES source...]
+#   [EXCEPT source...] [LINK library...] [NEEDS target...])
 # Builds test_<name> from tests/<path>/*.cpp, *.c and SOURCES, without EXCEPT; <name> is the last
 # part of the path. OPTIMISED: for tests that compute much themselves; the others compile in half
-# the time. AS_USERS_LINK: links libkiln.so instead of its objects. NEEDS: targets used at run time.
+# the time. AS_USERS_LINK: links libkiln.so instead of its objects. WITHOUT_KILN: for tests that use
+# no code of Kiln, so that they can run before anything is compiled. NEEDS: targets used at run time.
 function(kiln_add_test_program path)
-  cmake_parse_arguments(ARG "OPTIMISED;AS_USERS_LINK" "" "SOURCES;EXCEPT;LINK;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;AS_USERS_LINK;WITHOUT_KILN" "" "SOURCES;EXCEPT;LINK;NEEDS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/tests/${path})
   get_filename_component(name ${path} NAME)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*.c)
@@ -68,6 +69,9 @@ function(kiln_add_test_program path)
   set(parts $<TARGET_OBJECTS:kiln_test_parts>)
   if(ARG_AS_USERS_LINK)
     set(library kiln::kiln kiln_flags)
+    set(parts "")
+  elseif(ARG_WITHOUT_KILN)
+    set(library kiln_flags)
     set(parts "")
   endif()
   add_executable(${target} ${sources} ${parts} $<TARGET_OBJECTS:kiln_test_environment>)

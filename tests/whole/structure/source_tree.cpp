@@ -34,6 +34,11 @@ std::vector<fs::path> sources() { return files(is_source); }
 
 std::string name_of(const fs::path& path) { return fs::relative(path, kRoot).string(); }
 
+bool is_public(const std::string& name) {
+  return name.find("/kiln/") != std::string::npos && !name.starts_with("tools/") &&
+         !name.starts_with("tests/") && name.ends_with(".h");
+}
+
 std::vector<std::string> lines_of(const fs::path& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;

@@ -17,6 +17,8 @@ std::vector<fs::path> files(bool (*is_wanted)(const fs::path&));
 std::vector<fs::path> sources();
 /// The path relative to the root.
 std::string name_of(const fs::path& path);
+/// Whether a file of this name is a header that users include.
+bool is_public(const std::string& name);
 std::vector<std::string> lines_of(const fs::path& path);
 /// Whether the text has `word` as a word of its own.
 bool has_word(const std::string& text, const std::string& word);
