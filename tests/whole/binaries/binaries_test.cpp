@@ -26,9 +26,7 @@ std::string last_name(const std::string& symbol) {
   return name.substr(name[0] == '~' ? 1 : 0, name.find("[abi:"));
 }
 
-std::string output_of(const std::string& command) {
-  return kiln::testing::run_shell(command).text;
-}
+std::string output_of(const std::string& command) { return kiln::testing::run_shell(command).text; }
 
 }  // namespace
 
