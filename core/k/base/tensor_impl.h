@@ -1,7 +1,8 @@
-// Shared by all K functions: TensorImpl behind Tensor, Call, which names the function and line in
-// nodes and errors, and the conversion of operands, shapes, axes and dtypes.
+// Shared by all K functions: TensorImpl behind Tensor, and the conversion of operands, shapes, axes
+// and dtypes.
 #pragma once
 
+#include "core/k/base/call.h"
 #include "core/ops/build.h"
 #include "core/types/text.h"
 
@@ -15,9 +16,9 @@ namespace kiln {
 /// values with equal indices are added.
 struct SparseParts {
   ir::Value indices;  // int64 (count, 2): row and column
-  ir::Value values;   // (count)
-  ir::Dims dims;      // rows, columns
-  ir::Value extent;   // of a placeholder: bool (rows, columns, 0), which feeds the sizes
+  ir::Value values;  // (count)
+  ir::Dims dims;  // rows, columns
+  ir::Value extent;  // of a placeholder: bool (rows, columns, 0), which feeds the sizes
   ir::Type type() const { return {values.dtype(), dims}; }
 };
 
@@ -43,28 +44,6 @@ Tensor wrap(const ir::Value& value, std::string name = "");
 
 /// A new placeholder.
 ir::Value fresh_placeholder(ir::Type type, std::string name);
-
-/// A call of a K function: sets the origin of the nodes that are made, and of the errors that are
-/// thrown, during its scope. Of nested K functions the outermost, the user's call, is named.
-class Call {
- public:
-  Call(const char* function, Where where) : scope_({where, function}) {}
-
-  /// The name and the line of the outermost running call.
-  static std::string function();
-  static Where where();
-  /// Throws with function() and where().
-  [[noreturn]] static void value_error(const char* argument, const std::string& message);
-  [[noreturn]] static void type_error(const char* argument, const std::string& message);
-  [[noreturn]] static void not_implemented(const char* argument, const std::string& message);
-  /// Throws OutOfMemory that names the outermost running call, else `function`; if memory does not
-  /// even suffice for that, the text is just "no memory". Every function of the public API calls
-  /// this from its handler of std::bad_alloc.
-  [[noreturn]] static void out_of_memory(const char* function, Where where);
-
- private:
-  ir::OriginScope scope_;
-};
 
 /// The value of a tensor. Throws ValueError if it is empty and TypeError if it is sparse; both name
 /// `argument`.
