@@ -90,97 +90,88 @@ bool is_floatx(const std::string& name) {
 
 }  // namespace
 
-double epsilon(Where where) try {
-  const Call call("epsilon", where);
-  return configured(&State::epsilon, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("epsilon", where);
+double epsilon(Where where) {
+  return api_call("epsilon", where, [&] { return configured(&State::epsilon, where); });
 }
 
-void set_epsilon(double e, Where where) try {
-  if (!(e > 0) || !std::isfinite(e)) {
-    throw ValueError("set_epsilon", "e", text("e ", e, " is not a positive number"), where);
-  }
-  configure(&State::epsilon, e);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_epsilon", where);
+void set_epsilon(double e, Where where) {
+  translate_exceptions("set_epsilon", where, [&] {
+    if (!(e > 0) || !std::isfinite(e)) {
+      throw ValueError("set_epsilon", "e", text("e ", e, " is not a positive number"), where);
+    }
+    configure(&State::epsilon, e);
+  });
 }
 
-std::string floatx(Where where) try {
-  const Call call("floatx", where);
-  return configured(&State::floatx, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("floatx", where);
+std::string floatx(Where where) {
+  return api_call("floatx", where, [&] { return configured(&State::floatx, where); });
 }
 
-void set_floatx(const StringArgument& floatx, Where where) try {
-  if (!is_floatx(floatx)) {
-    reject("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
-  }
-  configure<std::string>(&State::floatx, floatx);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_floatx", where);
+void set_floatx(const StringArgument& floatx, Where where) {
+  translate_exceptions("set_floatx", where, [&] {
+    if (!is_floatx(floatx)) {
+      reject("set_floatx", "floatx", floatx, "'float16', 'float32' or 'float64'", where);
+    }
+    configure<std::string>(&State::floatx, floatx);
+  });
 }
 
-std::string image_data_format(Where where) try {
-  const Call call("image_data_format", where);
-  return configured(&State::data_format, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("image_data_format", where);
+std::string image_data_format(Where where) {
+  return api_call("image_data_format", where,
+                  [&] { return configured(&State::data_format, where); });
 }
 
-void set_image_data_format(const StringArgument& data_format, Where where) try {
-  if (data_format != "channels_last" && data_format != "channels_first") {
-    reject("set_image_data_format", "data_format", data_format,
-           "'channels_last' or 'channels_first'", where);
-  }
-  configure<std::string>(&State::data_format, data_format);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_image_data_format", where);
+void set_image_data_format(const StringArgument& data_format, Where where) {
+  translate_exceptions("set_image_data_format", where, [&] {
+    if (data_format != "channels_last" && data_format != "channels_first") {
+      reject("set_image_data_format", "data_format", data_format,
+             "'channels_last' or 'channels_first'", where);
+    }
+    configure<std::string>(&State::data_format, data_format);
+  });
 }
 
-std::string image_dim_ordering(Where where) try {
-  const Call call("image_dim_ordering", where);
-  return image_data_format(where) == "channels_first" ? "th" : "tf";
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("image_dim_ordering", where);
+std::string image_dim_ordering(Where where) {
+  return api_call("image_dim_ordering", where, [&] {
+    return std::string(image_data_format(where) == "channels_first" ? "th" : "tf");
+  });
 }
 
-void set_image_dim_ordering(const StringArgument& dim_ordering, Where where) try {
-  if (dim_ordering != "th" && dim_ordering != "tf") {
-    reject("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
-  }
-  configure<std::string>(&State::data_format,
-                         dim_ordering == "th" ? "channels_first" : "channels_last");
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_image_dim_ordering", where);
+void set_image_dim_ordering(const StringArgument& dim_ordering, Where where) {
+  translate_exceptions("set_image_dim_ordering", where, [&] {
+    if (dim_ordering != "th" && dim_ordering != "tf") {
+      reject("set_image_dim_ordering", "dim_ordering", dim_ordering, "'th' or 'tf'", where);
+    }
+    configure<std::string>(&State::data_format,
+                           dim_ordering == "th" ? "channels_first" : "channels_last");
+  });
 }
 
-std::int64_t get_uid(const StringArgument& prefix) try {
-  const std::lock_guard lock(state_mutex);
-  return ++state().uids[prefix];
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("get_uid", {});
+std::int64_t get_uid(const StringArgument& prefix) {
+  return translate_exceptions("get_uid", {}, [&] {
+    const std::lock_guard lock(state_mutex);
+    return ++state().uids[prefix];
+  });
 }
 
-void reset_uids() try {
-  const std::lock_guard lock(state_mutex);
-  state().uids.clear();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("reset_uids", {});
+void reset_uids() {
+  translate_exceptions("reset_uids", {}, [&] {
+    const std::lock_guard lock(state_mutex);
+    state().uids.clear();
+  });
 }
 
 void manual_variable_initialization(Flag /*value*/) {}
 
-void set_learning_phase(WholeNumber value, Where where) try {
-  if (value != 0 && value != 1) {
-    throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
-                     where);
-  }
-  const std::lock_guard lock(state_mutex);
-  state().learning_phase = static_cast<int>(value);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_learning_phase", where);
+void set_learning_phase(WholeNumber value, Where where) {
+  translate_exceptions("set_learning_phase", where, [&] {
+    if (value != 0 && value != 1) {
+      throw ValueError("set_learning_phase", "value", text("value ", value, " is neither 0 nor 1"),
+                       where);
+    }
+    const std::lock_guard lock(state_mutex);
+    state().learning_phase = static_cast<int>(value);
+  });
 }
 
 std::optional<int> fixed_learning_phase() {
@@ -201,12 +192,12 @@ void forget_configuration() {
   state().data_format.reset();
 }
 
-void set_random_seed(Seed seed) try {
-  const std::lock_guard lock(state_mutex);
-  state().generator.emplace(static_cast<std::uint64_t>(std::int64_t{seed}));
-  state().calls.store(0, std::memory_order_relaxed);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_random_seed", {});
+void set_random_seed(Seed seed) {
+  translate_exceptions("set_random_seed", {}, [&] {
+    const std::lock_guard lock(state_mutex);
+    state().generator.emplace(static_cast<std::uint64_t>(std::int64_t{seed}));
+    state().calls.store(0, std::memory_order_relaxed);
+  });
 }
 
 std::uint64_t next_seed() {

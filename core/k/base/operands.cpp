@@ -66,12 +66,11 @@ Where line_of(const Tensor& x) {
   return value ? value->node->origin.where : Where{};
 }
 
-Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) try {
-  const Call call(function, where_of(x, y));
-  const auto [a, b] = broadcast_numbers(x, y);
-  return wrap(ir::binary(op, a, b));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, where_of(x, y));
+Tensor arithmetic(const char* function, ir::Op op, const Operand& x, const Operand& y) {
+  return api_call(function, where_of(x, y), [&] {
+    const auto [a, b] = broadcast_numbers(x, y);
+    return wrap(ir::binary(op, a, b));
+  });
 }
 
 }  // namespace
@@ -177,65 +176,35 @@ Tensor operator*(const Operand& x, const Operand& y) {
 Tensor operator/(const Operand& x, const Operand& y) {
   return arithmetic("operator/", ir::Op::Div, x, y);
 }
-Tensor operator<(const Operand& x, const Operand& y) try {
-  const Call call("operator<", where_of(x, y));
-  return less(x, y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator<", where_of(x, y));
+Tensor operator<(const Operand& x, const Operand& y) {
+  return api_call("operator<", where_of(x, y), [&] { return less(x, y); });
 }
-Tensor operator<=(const Operand& x, const Operand& y) try {
-  const Call call("operator<=", where_of(x, y));
-  return less_equal(x, y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator<=", where_of(x, y));
+Tensor operator<=(const Operand& x, const Operand& y) {
+  return api_call("operator<=", where_of(x, y), [&] { return less_equal(x, y); });
 }
-Tensor operator>(const Operand& x, const Operand& y) try {
-  const Call call("operator>", where_of(x, y));
-  return greater(x, y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator>", where_of(x, y));
+Tensor operator>(const Operand& x, const Operand& y) {
+  return api_call("operator>", where_of(x, y), [&] { return greater(x, y); });
 }
-Tensor operator>=(const Operand& x, const Operand& y) try {
-  const Call call("operator>=", where_of(x, y));
-  return greater_equal(x, y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator>=", where_of(x, y));
+Tensor operator>=(const Operand& x, const Operand& y) {
+  return api_call("operator>=", where_of(x, y), [&] { return greater_equal(x, y); });
 }
-Tensor operator==(const Operand& x, const Operand& y) try {
-  const Call call("operator==", where_of(x, y));
-  return equal(x, y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator==", where_of(x, y));
+Tensor operator==(const Operand& x, const Operand& y) {
+  return api_call("operator==", where_of(x, y), [&] { return equal(x, y); });
 }
-Tensor operator!=(const Operand& x, const Operand& y) try {
-  const Call call("operator!=", where_of(x, y));
-  return not_equal(x, y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator!=", where_of(x, y));
+Tensor operator!=(const Operand& x, const Operand& y) {
+  return api_call("operator!=", where_of(x, y), [&] { return not_equal(x, y); });
 }
-Tensor operator&&(const Tensor& x, const Operand& y) try {
-  const Call call("operator&&", y.where());
-  return logical_and(Operand(x, y.where()), y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator&&", y.where());
+Tensor operator&&(const Tensor& x, const Operand& y) {
+  return api_call("operator&&", y.where(), [&] { return logical_and(Operand(x, y.where()), y); });
 }
-Tensor operator||(const Tensor& x, const Operand& y) try {
-  const Call call("operator||", y.where());
-  return logical_or(Operand(x, y.where()), y);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator||", y.where());
+Tensor operator||(const Tensor& x, const Operand& y) {
+  return api_call("operator||", y.where(), [&] { return logical_or(Operand(x, y.where()), y); });
 }
-Tensor operator!(const Tensor& x) try {
-  const Call call("operator!", line_of(x));
-  return logical_not(Operand(x, line_of(x)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator!", line_of(x));
+Tensor operator!(const Tensor& x) {
+  return api_call("operator!", line_of(x), [&] { return logical_not(Operand(x, line_of(x))); });
 }
-Tensor operator-(const Operand& x) try {
-  const Call call("operator-", x.where());
-  return wrap(-number_of(x));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator-", x.where());
+Tensor operator-(const Operand& x) {
+  return api_call("operator-", x.where(), [&] { return wrap(-number_of(x)); });
 }
 
 }  // namespace kiln

@@ -83,24 +83,22 @@ SparseParts sparse_concatenate(const std::vector<const SparseParts*>& parts, int
   return all;
 }
 
-bool is_sparse(const Tensor& tensor, Where where) try {
-  const Call call("is_sparse", where);
-  if (sparse_of(tensor)) return true;
-  value_of(tensor, "tensor");
-  return false;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("is_sparse", where);
+bool is_sparse(const Tensor& tensor, Where where) {
+  return api_call("is_sparse", where, [&] {
+    if (sparse_of(tensor)) return true;
+    value_of(tensor, "tensor");
+    return false;
+  });
 }
 
-Tensor to_dense(const Tensor& tensor, Where where) try {
-  const Call call("to_dense", where);
-  if (!sparse_of(tensor)) {
-    value_of(tensor, "tensor");
-    return tensor;
-  }
-  return wrap(dense_of(*sparse_of(tensor)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("to_dense", where);
+Tensor to_dense(const Tensor& tensor, Where where) {
+  return api_call("to_dense", where, [&] {
+    if (!sparse_of(tensor)) {
+      value_of(tensor, "tensor");
+      return tensor;
+    }
+    return wrap(dense_of(*sparse_of(tensor)));
+  });
 }
 
 }  // namespace kiln

@@ -13,56 +13,54 @@ bool Tensor::empty() const { return !sparse_of(*this) && !dense_value_of(*this);
 
 std::string Tensor::name() const { return impl_ ? impl_->name : std::string(); }
 
-Tensor Tensor::operator[](Index index) const try {
-  const Call call("operator[]", index.where());
-  const std::int64_t i = index.position();
-  const ir::Value x = value_of(*this, "x");
-  if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
-  const ir::Dim& size = x.dims()[0];
-  const ir::Dim start = i < 0 ? size + i : ir::Dim(i);
-  const bool is_past_end = less_equal(size, start) == ir::Ternary::Yes;
-  if (is_past_end || less_equal(0, start) == ir::Ternary::No) {
-    Call::value_error("i", text("index ", i, " is out of range (x ", x.type(), ")"));
-  }
-  const ir::Value one = ir::slice_axis(x, 0, start, start + 1);
-  return wrap(ir::reshape(one, {x.dims().begin() + 1, x.dims().end()}));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator[]", index.where());
+Tensor Tensor::operator[](Index index) const {
+  return api_call("operator[]", index.where(), [&] {
+    const std::int64_t i = index.position();
+    const ir::Value x = value_of(*this, "x");
+    if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
+    const ir::Dim& size = x.dims()[0];
+    const ir::Dim start = i < 0 ? size + i : ir::Dim(i);
+    const bool is_past_end = less_equal(size, start) == ir::Ternary::Yes;
+    if (is_past_end || less_equal(0, start) == ir::Ternary::No) {
+      Call::value_error("i", text("index ", i, " is out of range (x ", x.type(), ")"));
+    }
+    const ir::Value one = ir::slice_axis(x, 0, start, start + 1);
+    return wrap(ir::reshape(one, {x.dims().begin() + 1, x.dims().end()}));
+  });
 }
 
 Tensor Tensor::slice(std::optional<WholeNumber> start, std::optional<WholeNumber> stop,
-                     Where where) const try {
-  const Call call("slice", where);
-  const ir::Value x = value_of(*this, "x");
-  if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
-  const ir::Dim& size = x.dims()[0];
-  const auto bound = [&](std::int64_t i) {
-    return i < 0 ? max(size + i, 0) : min(ir::Dim(i), size);
-  };
-  const ir::Dim first = start ? bound(*start) : ir::Dim(0);
-  const ir::Dim last = stop ? bound(*stop) : size;
-  return wrap(ir::slice_axis(x, 0, first, max(first, last)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("slice", where);
+                     Where where) const {
+  return api_call("slice", where, [&] {
+    const ir::Value x = value_of(*this, "x");
+    if (x.rank() == 0) Call::value_error("x", text("x is a scalar (x ", x.type(), ")"));
+    const ir::Dim& size = x.dims()[0];
+    const auto bound = [&](std::int64_t i) {
+      return i < 0 ? max(size + i, 0) : min(ir::Dim(i), size);
+    };
+    const ir::Dim first = start ? bound(*start) : ir::Dim(0);
+    const ir::Dim last = stop ? bound(*stop) : size;
+    return wrap(ir::slice_axis(x, 0, first, max(first, last)));
+  });
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& tensor) try {
-  if (tensor.empty()) return out << "(empty)";
-  const ir::Type type = type_of(tensor);
-  const std::string name = tensor.name();
-  out << name << (name.empty() ? "" : " ") << (sparse_of(tensor) ? "sparse " : "");
-  out << type.dtype << '[';
-  for (std::size_t i = 0; i < type.dims.size(); ++i) {
-    if (i != 0) out << ',';
-    if (type.dims[i].is_static()) {
-      out << type.dims[i].value();
-    } else {
-      out << "None";
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  return translate_exceptions("operator<<", {}, [&]() -> std::ostream& {
+    if (tensor.empty()) return out << "(empty)";
+    const ir::Type type = type_of(tensor);
+    const std::string name = tensor.name();
+    out << name << (name.empty() ? "" : " ") << (sparse_of(tensor) ? "sparse " : "");
+    out << type.dtype << '[';
+    for (std::size_t i = 0; i < type.dims.size(); ++i) {
+      if (i != 0) out << ',';
+      if (type.dims[i].is_static()) {
+        out << type.dims[i].value();
+      } else {
+        out << "None";
+      }
     }
-  }
-  return out << ']';
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator<<", {});
+    return out << ']';
+  });
 }
 
 bool same_node(const Tensor& x, const Tensor& y) {
