@@ -41,85 +41,71 @@ Value bounded(const Value& x, const ReluOptions& options) {
 
 }  // namespace
 
-Tensor relu(const Operand& x, const ReluOptions& options) try {
-  const Call call("relu", x.where());
-  const Value value = number_of(x);
-  const Value threshold = option(options.threshold, value, "threshold");
-  // At a threshold of 0 both parts agree, and the gradient is that of the lower one.
-  const Value below =
-      options.threshold == 0 ? ir::less_equal_to(value, threshold) : ir::less(value, threshold);
-  return wrap(ir::select(below, sloped(value, options), bounded(value, options)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("relu", x.where());
+Tensor relu(const Operand& x, const ReluOptions& options) {
+  return api_call("relu", x.where(), [&] {
+    const Value value = number_of(x);
+    const Value threshold = option(options.threshold, value, "threshold");
+    // At a threshold of 0 both parts agree, and the gradient is that of the lower one.
+    const Value below =
+        options.threshold == 0 ? ir::less_equal_to(value, threshold) : ir::less(value, threshold);
+    return wrap(ir::select(below, sloped(value, options), bounded(value, options)));
+  });
 }
 
-Tensor elu(const Operand& x, const EluOptions& options) try {
-  const Call call("elu", x.where());
-  const Value value = float_of(x);
-  const Value zero = ir::zeros_like(value);
-  const Value below = ir::less_equal_to(value, zero);
-  const Value curve = ir::unary(Op::Expm1, ir::select(below, value, zero)) * options.alpha;
-  return wrap(ir::select(below, curve, value));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("elu", x.where());
+Tensor elu(const Operand& x, const EluOptions& options) {
+  return api_call("elu", x.where(), [&] {
+    const Value value = float_of(x);
+    const Value zero = ir::zeros_like(value);
+    const Value below = ir::less_equal_to(value, zero);
+    const Value curve = ir::unary(Op::Expm1, ir::select(below, value, zero)) * options.alpha;
+    return wrap(ir::select(below, curve, value));
+  });
 }
 
-Tensor softmax(const Operand& x, const SoftmaxOptions& options) try {
-  const Call call("softmax", x.where());
-  const Value value = float_of(x);
-  return wrap(ir::softmax(value, axis_of(options.axis, value.rank())));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("softmax", x.where());
+Tensor softmax(const Operand& x, const SoftmaxOptions& options) {
+  return api_call("softmax", x.where(), [&] {
+    const Value value = float_of(x);
+    return wrap(ir::softmax(value, axis_of(options.axis, value.rank())));
+  });
 }
 
-Tensor softplus(const Operand& x) try {
-  const Call call("softplus", x.where());
-  const Value value = float_of(x);
-  return wrap(positive_part(value) + log1p_exp_of_minus_abs(value));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("softplus", x.where());
+Tensor softplus(const Operand& x) {
+  return api_call("softplus", x.where(), [&] {
+    const Value value = float_of(x);
+    return wrap(positive_part(value) + log1p_exp_of_minus_abs(value));
+  });
 }
 
-Tensor softsign(const Operand& x) try {
-  const Call call("softsign", x.where());
-  const Value value = float_of(x);
-  return wrap(value / (ir::unary(Op::Abs, value) + 1.0));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("softsign", x.where());
+Tensor softsign(const Operand& x) {
+  return api_call("softsign", x.where(), [&] {
+    const Value value = float_of(x);
+    return wrap(value / (ir::unary(Op::Abs, value) + 1.0));
+  });
 }
 
-Tensor sigmoid(const Operand& x) try {
-  const Call call("sigmoid", x.where());
-  return wrap(ir::unary(Op::Sigmoid, float_of(x)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("sigmoid", x.where());
+Tensor sigmoid(const Operand& x) {
+  return api_call("sigmoid", x.where(), [&] { return wrap(ir::unary(Op::Sigmoid, float_of(x))); });
 }
 
-Tensor tanh(const Operand& x) try {
-  const Call call("tanh", x.where());
-  return wrap(ir::unary(Op::Tanh, float_of(x)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("tanh", x.where());
+Tensor tanh(const Operand& x) {
+  return api_call("tanh", x.where(), [&] { return wrap(ir::unary(Op::Tanh, float_of(x))); });
 }
 
-Tensor hard_sigmoid(const Operand& x) try {
-  const Call call("hard_sigmoid", x.where());
-  return wrap(clipped(float_of(x) * 0.2 + 0.5, 0, 1));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("hard_sigmoid", x.where());
+Tensor hard_sigmoid(const Operand& x) {
+  return api_call("hard_sigmoid", x.where(),
+                  [&] { return wrap(clipped(float_of(x) * 0.2 + 0.5, 0, 1)); });
 }
 
-Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options) try {
-  const Call call("l2_normalize", x.where());
-  const Value original = float_of(x);
-  const Value value = widened(original);
-  const ir::Ints axes = axes_of(options.axis, value.rank());
-  const Value sum = ir::reduce_sum(value * value, axes);
-  const Value norm = ir::unary(Op::Sqrt, ir::binary(Op::Maximum, sum, ir::like(sum, 1e-12)));
-  const Value result = value / ir::broadcast_over(norm, value.dims(), axes);
-  return wrap(ir::cast(result, original.dtype()));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("l2_normalize", x.where());
+Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options) {
+  return api_call("l2_normalize", x.where(), [&] {
+    const Value original = float_of(x);
+    const Value value = widened(original);
+    const ir::Ints axes = axes_of(options.axis, value.rank());
+    const Value sum = ir::reduce_sum(value * value, axes);
+    const Value norm = ir::unary(Op::Sqrt, ir::binary(Op::Maximum, sum, ir::like(sum, 1e-12)));
+    const Value result = value / ir::broadcast_over(norm, value.dims(), axes);
+    return wrap(ir::cast(result, original.dtype()));
+  });
 }
 
 }  // namespace kiln

@@ -10,34 +10,26 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-Tensor unary_floating(const char* function, Op op, const Operand& x) try {
-  const Call call(function, x.where());
-  return wrap(ir::unary(op, float_of(x)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, x.where());
+Tensor unary_floating(const char* function, Op op, const Operand& x) {
+  return api_call(function, x.where(), [&] { return wrap(ir::unary(op, float_of(x))); });
 }
 
-Tensor unary_number(const char* function, Op op, const Operand& x) try {
-  const Call call(function, x.where());
-  return wrap(ir::unary(op, number_of(x)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, x.where());
+Tensor unary_number(const char* function, Op op, const Operand& x) {
+  return api_call(function, x.where(), [&] { return wrap(ir::unary(op, number_of(x))); });
 }
 
-Tensor comparison(const char* function, Op op, const Operand& x, const Operand& y) try {
-  const Call call(function, where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::binary(op, a, b));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, where_of(x, y));
+Tensor comparison(const char* function, Op op, const Operand& x, const Operand& y) {
+  return api_call(function, where_of(x, y), [&] {
+    const auto [a, b] = broadcast_operands(x, y);
+    return wrap(ir::binary(op, a, b));
+  });
 }
 
-Tensor minmax(const char* function, Op op, const Operand& x, const Operand& y) try {
-  const Call call(function, where_of(x, y));
-  const auto [a, b] = broadcast_numbers(x, y);
-  return wrap(ir::binary(op, a, b));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, where_of(x, y));
+Tensor minmax(const char* function, Op op, const Operand& x, const Operand& y) {
+  return api_call(function, where_of(x, y), [&] {
+    const auto [a, b] = broadcast_numbers(x, y);
+    return wrap(ir::binary(op, a, b));
+  });
 }
 
 /// An operand of a logical function. TypeError unless it is bool.
@@ -53,12 +45,11 @@ std::pair<Value, Value> broadcast_bools(const Operand& x, const Operand& y) {
   return broadcast_values(bool_of(x, "x"), bool_of(y, "y"));
 }
 
-Tensor logical(const char* function, Op op, const Operand& x, const Operand& y) try {
-  const Call call(function, where_of(x, y));
-  const auto [a, b] = broadcast_bools(x, y);
-  return wrap(ir::binary(op, a, b));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, where_of(x, y));
+Tensor logical(const char* function, Op op, const Operand& x, const Operand& y) {
+  return api_call(function, where_of(x, y), [&] {
+    const auto [a, b] = broadcast_bools(x, y);
+    return wrap(ir::binary(op, a, b));
+  });
 }
 
 /// Applies one bound of clip.
@@ -74,86 +65,75 @@ bool is_number(const OptionalOperand& bound) {
 
 }  // namespace
 
-Tensor square(const Operand& x) try {
-  const Call call("square", x.where());
-  const Value value = number_of(x);
-  return wrap(value * value);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("square", x.where());
+Tensor square(const Operand& x) {
+  return api_call("square", x.where(), [&] {
+    const Value value = number_of(x);
+    return wrap(value * value);
+  });
 }
 
 Tensor abs(const Operand& x) { return unary_number("abs", Op::Abs, x); }
 
-Tensor sqrt(const Operand& x) try {
-  const Call call("sqrt", x.where());
-  return wrap(sqrt_or_zero(float_of(x)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("sqrt", x.where());
+Tensor sqrt(const Operand& x) {
+  return api_call("sqrt", x.where(), [&] { return wrap(sqrt_or_zero(float_of(x))); });
 }
 
 Tensor exp(const Operand& x) { return unary_floating("exp", Op::Exp, x); }
 Tensor log(const Operand& x) { return unary_floating("log", Op::Log, x); }
 
-Tensor round(const Operand& x) try {
-  const Call call("round", x.where());
-  const Value value = number_of(x);
-  return wrap(is_float(value.dtype()) ? ir::unary(Op::Round, value) : value);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("round", x.where());
+Tensor round(const Operand& x) {
+  return api_call("round", x.where(), [&] {
+    const Value value = number_of(x);
+    return wrap(is_float(value.dtype()) ? ir::unary(Op::Round, value) : value);
+  });
 }
 
 Tensor sign(const Operand& x) { return unary_number("sign", Op::Sign, x); }
 Tensor sin(const Operand& x) { return unary_floating("sin", Op::Sin, x); }
 Tensor cos(const Operand& x) { return unary_floating("cos", Op::Cos, x); }
 
-Tensor pow(const Operand& x, const Operand& a) try {
-  const Call call("pow", where_of(x, a));
-  const auto [base, exponent] = broadcast_numbers(x, a, {"x", "a"});
-  return wrap(ir::binary(Op::Pow, base, exponent));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("pow", where_of(x, a));
+Tensor pow(const Operand& x, const Operand& a) {
+  return api_call("pow", where_of(x, a), [&] {
+    const auto [base, exponent] = broadcast_numbers(x, a, {"x", "a"});
+    return wrap(ir::binary(Op::Pow, base, exponent));
+  });
 }
 
-Tensor clip(const Operand& x, const OptionalOperand& min_value,
-            const OptionalOperand& max_value) try {
-  const Call call("clip", x.where());
-  Value value = number_of(x);
-  // If max_value < min_value, both bounds are min_value, also for the gradient.
-  const bool reversed = is_number(min_value) && is_number(max_value) &&
-                        max_value.value().floating() < min_value.value().floating();
-  if (reversed) value_of(max_value.value(), value.dtype(), "max_value");
-  const OptionalOperand& highest = reversed ? min_value : max_value;
-  if (!highest.is_none()) value = bounded(Op::Minimum, value, highest, "max_value");
-  if (!min_value.is_none()) value = bounded(Op::Maximum, value, min_value, "min_value");
-  return wrap(value);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("clip", x.where());
+Tensor clip(const Operand& x, const OptionalOperand& min_value, const OptionalOperand& max_value) {
+  return api_call("clip", x.where(), [&] {
+    Value value = number_of(x);
+    // If max_value < min_value, both bounds are min_value, also for the gradient.
+    const bool reversed = is_number(min_value) && is_number(max_value) &&
+                          max_value.value().floating() < min_value.value().floating();
+    if (reversed) value_of(max_value.value(), value.dtype(), "max_value");
+    const OptionalOperand& highest = reversed ? min_value : max_value;
+    if (!highest.is_none()) value = bounded(Op::Minimum, value, highest, "max_value");
+    if (!min_value.is_none()) value = bounded(Op::Maximum, value, min_value, "min_value");
+    return wrap(value);
+  });
 }
 
 Tensor equal(const Operand& x, const Operand& y) { return comparison("equal", Op::Equal, x, y); }
 
-Tensor not_equal(const Operand& x, const Operand& y) try {
-  const Call call("not_equal", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::logical_not(ir::equal_to(a, b)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("not_equal", where_of(x, y));
+Tensor not_equal(const Operand& x, const Operand& y) {
+  return api_call("not_equal", where_of(x, y), [&] {
+    const auto [a, b] = broadcast_operands(x, y);
+    return wrap(ir::logical_not(ir::equal_to(a, b)));
+  });
 }
 
-Tensor greater(const Operand& x, const Operand& y) try {
-  const Call call("greater", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::less(b, a));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("greater", where_of(x, y));
+Tensor greater(const Operand& x, const Operand& y) {
+  return api_call("greater", where_of(x, y), [&] {
+    const auto [a, b] = broadcast_operands(x, y);
+    return wrap(ir::less(b, a));
+  });
 }
 
-Tensor greater_equal(const Operand& x, const Operand& y) try {
-  const Call call("greater_equal", where_of(x, y));
-  const auto [a, b] = broadcast_operands(x, y);
-  return wrap(ir::less_equal_to(b, a));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("greater_equal", where_of(x, y));
+Tensor greater_equal(const Operand& x, const Operand& y) {
+  return api_call("greater_equal", where_of(x, y), [&] {
+    const auto [a, b] = broadcast_operands(x, y);
+    return wrap(ir::less_equal_to(b, a));
+  });
 }
 
 Tensor less(const Operand& x, const Operand& y) { return comparison("less", Op::Less, x, y); }
@@ -169,19 +149,15 @@ Tensor logical_or(const Operand& x, const Operand& y) {
   return logical("logical_or", Op::Or, x, y);
 }
 
-Tensor logical_xor(const Operand& x, const Operand& y) try {
-  const Call call("logical_xor", where_of(x, y));
-  const auto [a, b] = broadcast_bools(x, y);
-  return wrap(ir::logical_not(ir::equal_to(a, b)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("logical_xor", where_of(x, y));
+Tensor logical_xor(const Operand& x, const Operand& y) {
+  return api_call("logical_xor", where_of(x, y), [&] {
+    const auto [a, b] = broadcast_bools(x, y);
+    return wrap(ir::logical_not(ir::equal_to(a, b)));
+  });
 }
 
-Tensor logical_not(const Operand& x) try {
-  const Call call("logical_not", x.where());
-  return wrap(ir::logical_not(bool_of(x, "x")));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("logical_not", x.where());
+Tensor logical_not(const Operand& x) {
+  return api_call("logical_not", x.where(), [&] { return wrap(ir::logical_not(bool_of(x, "x"))); });
 }
 
 Tensor maximum(const Operand& x, const Operand& y) { return minmax("maximum", Op::Maximum, x, y); }

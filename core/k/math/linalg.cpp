@@ -88,74 +88,71 @@ Value dot_of_sparse(const SparseParts& x, const Operand& y) {
 
 }  // namespace
 
-Tensor dot(const Operand& x, const Operand& y) try {
-  const Call call("dot", where_of(x, y));
-  if (const SparseParts* parts = x.is_tensor() ? sparse_of(x.tensor()) : nullptr) {
-    return wrap(dot_of_sparse(*parts, y));
-  }
-  const auto [a, b] = number_pair(x, y);
-  if (a.rank() == 0 || b.rank() == 0) {
-    const auto [left, right] = broadcast_values(a, b);
-    return wrap(left * right);
-  }
-  const int x_axis = a.rank() - 1, y_axis = std::max(b.rank() - 2, 0);
-  require_equal_sizes(a, x_axis, b, y_axis);
-  const Ints x_labels = labels_from(0, a.rank());
-  Ints y_labels = labels_from(a.rank(), b.rank());
-  y_labels[at(y_axis)] = x_labels.back();
-  const Ints result = labels_without(x_labels, y_labels, x_labels.back(), kNoBatch);
-  return wrap(ir::dot(a, x_labels, b, y_labels, result));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("dot", where_of(x, y));
+Tensor dot(const Operand& x, const Operand& y) {
+  return api_call("dot", where_of(x, y), [&] {
+    if (const SparseParts* parts = x.is_tensor() ? sparse_of(x.tensor()) : nullptr) {
+      return wrap(dot_of_sparse(*parts, y));
+    }
+    const auto [a, b] = number_pair(x, y);
+    if (a.rank() == 0 || b.rank() == 0) {
+      const auto [left, right] = broadcast_values(a, b);
+      return wrap(left * right);
+    }
+    const int x_axis = a.rank() - 1, y_axis = std::max(b.rank() - 2, 0);
+    require_equal_sizes(a, x_axis, b, y_axis);
+    const Ints x_labels = labels_from(0, a.rank());
+    Ints y_labels = labels_from(a.rank(), b.rank());
+    y_labels[at(y_axis)] = x_labels.back();
+    const Ints result = labels_without(x_labels, y_labels, x_labels.back(), kNoBatch);
+    return wrap(ir::dot(a, x_labels, b, y_labels, result));
+  });
 }
 
-Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& options) try {
-  const Call call("batch_dot", where_of(x, y));
-  const auto [a, b] = number_pair(x, y);
-  if (a.rank() < 2 || b.rank() < 2) {
-    Call::value_error(a.rank() < 2 ? "x" : "y",
-                      text("operands need a rank of 2 or more ", both(a, b)));
-  }
-  const AxisPair axes = contracted_axes(a, b, options.axes);
-  require_equal_sizes(a, 0, b, 0);
-  require_equal_sizes(a, axes.x, b, axes.y);
-  const Ints x_labels = labels_from(0, a.rank());
-  Ints y_labels = labels_from(a.rank(), b.rank());
-  y_labels[0] = 0;
-  y_labels[at(axes.y)] = axes.x;
-  const Ints result = labels_without(x_labels, y_labels, axes.x, /*batch=*/0);
-  const Value product = ir::dot(a, x_labels, b, y_labels, result);
-  return wrap(product.rank() == 1 ? ir::reshape(product, {product.dims()[0], 1}) : product);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("batch_dot", where_of(x, y));
+Tensor batch_dot(const Operand& x, const Operand& y, const BatchDotOptions& options) {
+  return api_call("batch_dot", where_of(x, y), [&] {
+    const auto [a, b] = number_pair(x, y);
+    if (a.rank() < 2 || b.rank() < 2) {
+      Call::value_error(a.rank() < 2 ? "x" : "y",
+                        text("operands need a rank of 2 or more ", both(a, b)));
+    }
+    const AxisPair axes = contracted_axes(a, b, options.axes);
+    require_equal_sizes(a, 0, b, 0);
+    require_equal_sizes(a, axes.x, b, axes.y);
+    const Ints x_labels = labels_from(0, a.rank());
+    Ints y_labels = labels_from(a.rank(), b.rank());
+    y_labels[0] = 0;
+    y_labels[at(axes.y)] = axes.x;
+    const Ints result = labels_without(x_labels, y_labels, axes.x, /*batch=*/0);
+    const Value product = ir::dot(a, x_labels, b, y_labels, result);
+    return wrap(product.rank() == 1 ? ir::reshape(product, {product.dims()[0], 1}) : product);
+  });
 }
 
-Tensor transpose(const Operand& x) try {
-  const Call call("transpose", x.where());
-  const Value value = input_of(x);
-  Ints axes = ir::all_axes(value);
-  std::reverse(axes.begin(), axes.end());
-  return wrap(ir::permute(value, axes));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("transpose", x.where());
+Tensor transpose(const Operand& x) {
+  return api_call("transpose", x.where(), [&] {
+    const Value value = input_of(x);
+    Ints axes = ir::all_axes(value);
+    std::reverse(axes.begin(), axes.end());
+    return wrap(ir::permute(value, axes));
+  });
 }
 
-Tensor gather(const Operand& reference, const Operand& indices) try {
-  const Call call("gather", where_of(reference, indices));
-  const Value entries = input_of(reference, "reference");
-  const bool is_number =
-      indices.kind() == Operand::Kind::Integer || indices.kind() == Operand::Kind::Unsigned;
-  const Value index =
-      is_number ? value_of(indices, DType::Int64, "indices", "") : input_of(indices, "indices");
-  if (entries.rank() == 0) {
-    Call::value_error("reference", text("reference is a scalar (reference ", entries.type(), ")"));
-  }
-  if (!is_integer(index.dtype())) {
-    Call::type_error("indices", text("indices are not integers (indices ", index.type(), ")"));
-  }
-  return wrap(ir::gather(entries, index, 0));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("gather", where_of(reference, indices));
+Tensor gather(const Operand& reference, const Operand& indices) {
+  return api_call("gather", where_of(reference, indices), [&] {
+    const Value entries = input_of(reference, "reference");
+    const bool is_number =
+        indices.kind() == Operand::Kind::Integer || indices.kind() == Operand::Kind::Unsigned;
+    const Value index =
+        is_number ? value_of(indices, DType::Int64, "indices", "") : input_of(indices, "indices");
+    if (entries.rank() == 0) {
+      Call::value_error("reference",
+                        text("reference is a scalar (reference ", entries.type(), ")"));
+    }
+    if (!is_integer(index.dtype())) {
+      Call::type_error("indices", text("indices are not integers (indices ", index.type(), ")"));
+    }
+    return wrap(ir::gather(entries, index, 0));
+  });
 }
 
 }  // namespace kiln

@@ -109,42 +109,42 @@ Value over_kept(const OptionalOperand& operand, const Value& x, const Value& mea
 
 Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& var,
                            const OptionalOperand& beta, const OptionalOperand& gamma,
-                           const BatchNormalizationOptions& options) try {
-  const Call call("batch_normalization", x.where());
-  require_epsilon(options.epsilon);
-  const Value original = float_of(x);
-  const int axis = axis_of(options.axis, std::max(original.rank(), 1));
-  Parts parts{.mean = broadcastable(mean, original, axis, "mean"),
-              .var = broadcastable(var, original, axis, "var"),
-              .beta = {},
-              .gamma = {}};
-  if (!beta.is_none()) parts.beta = broadcastable(beta.value(), original, axis, "beta");
-  if (!gamma.is_none()) parts.gamma = broadcastable(gamma.value(), original, axis, "gamma");
-  const Value result = normalized(widened(original), parts, options.epsilon);
-  return wrap(ir::cast(result, original.dtype()));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("batch_normalization", x.where());
+                           const BatchNormalizationOptions& options) {
+  return api_call("batch_normalization", x.where(), [&] {
+    require_epsilon(options.epsilon);
+    const Value original = float_of(x);
+    const int axis = axis_of(options.axis, std::max(original.rank(), 1));
+    Parts parts{.mean = broadcastable(mean, original, axis, "mean"),
+                .var = broadcastable(var, original, axis, "var"),
+                .beta = {},
+                .gamma = {}};
+    if (!beta.is_none()) parts.beta = broadcastable(beta.value(), original, axis, "beta");
+    if (!gamma.is_none()) parts.gamma = broadcastable(gamma.value(), original, axis, "gamma");
+    const Value result = normalized(widened(original), parts, options.epsilon);
+    return wrap(ir::cast(result, original.dtype()));
+  });
 }
 
 NormalizedBatch normalize_batch_in_training(const Operand& x, const OptionalOperand& gamma,
                                             const OptionalOperand& beta, const Axes& reduction_axes,
-                                            const NormalizeBatchOptions& options) try {
-  const Call call("normalize_batch_in_training", x.where());
-  require_epsilon(options.epsilon);
-  const Value original = float_of(x), value = widened(original);
-  const Ints axes = axes_of(reduction_axes, value.rank(), "reduction_axes");
-  const Value mean = ir::reduce_mean(value, axes), var = ir::variance(value, axes);
-  const Value mean_kept = with_ones(mean, value, axes);
-  const Dims& kept = mean_kept.dims();
-  const Parts parts{.mean = mean_kept,
-                    .var = with_ones(var, value, axes),
-                    .beta = over_kept(beta, original, mean, kept, "beta"),
-                    .gamma = over_kept(gamma, original, mean, kept, "gamma")};
-  const Value normed = normalized(value, parts, options.epsilon);
-  const auto narrow = [&](const Value& result) { return wrap(ir::cast(result, original.dtype())); };
-  return {narrow(normed), narrow(mean), narrow(var)};
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("normalize_batch_in_training", x.where());
+                                            const NormalizeBatchOptions& options) {
+  return api_call("normalize_batch_in_training", x.where(), [&]() -> NormalizedBatch {
+    require_epsilon(options.epsilon);
+    const Value original = float_of(x), value = widened(original);
+    const Ints axes = axes_of(reduction_axes, value.rank(), "reduction_axes");
+    const Value mean = ir::reduce_mean(value, axes), var = ir::variance(value, axes);
+    const Value mean_kept = with_ones(mean, value, axes);
+    const Dims& kept = mean_kept.dims();
+    const Parts parts{.mean = mean_kept,
+                      .var = with_ones(var, value, axes),
+                      .beta = over_kept(beta, original, mean, kept, "beta"),
+                      .gamma = over_kept(gamma, original, mean, kept, "gamma")};
+    const Value normed = normalized(value, parts, options.epsilon);
+    const auto narrow = [&](const Value& result) {
+      return wrap(ir::cast(result, original.dtype()));
+    };
+    return {narrow(normed), narrow(mean), narrow(var)};
+  });
 }
 
 }  // namespace kiln

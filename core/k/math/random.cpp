@@ -115,75 +115,70 @@ Dims noise_dims(const Shape& shape, const Value& x) {
 
 }  // namespace
 
-Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
-  const Call call("random_normal", where);
-  require_normal(options);
-  const DType dtype = float_dtype(options.dtype);
-  const Dims dims = dims_of(shape);
-  Draws draws(options.seed);
-  const Value u = draws.uniform(wide(dtype), dims), v = draws.uniform(wide(dtype), dims);
-  const Value radius = ir::unary(ir::Op::Sqrt, ir::unary(ir::Op::Log, 1.0 - u) * -2.0);
-  const Value normal = radius * ir::unary(ir::Op::Cos, v * (2 * std::numbers::pi));
-  return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("random_normal", where);
+Tensor random_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
+  return api_call("random_normal", where, [&] {
+    require_normal(options);
+    const DType dtype = float_dtype(options.dtype);
+    const Dims dims = dims_of(shape);
+    Draws draws(options.seed);
+    const Value u = draws.uniform(wide(dtype), dims), v = draws.uniform(wide(dtype), dims);
+    const Value radius = ir::unary(ir::Op::Sqrt, ir::unary(ir::Op::Log, 1.0 - u) * -2.0);
+    const Value normal = radius * ir::unary(ir::Op::Cos, v * (2 * std::numbers::pi));
+    return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+  });
 }
 
-Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) try {
-  const Call call("random_uniform", where);
-  const DType dtype = float_dtype(options.dtype);
-  require_interval(options.minval, options.maxval, dtype);
-  const Dims dims = dims_of(shape);
-  const Value u = Draws(options.seed).uniform(dtype, dims);
-  if (options.minval == 0 && options.maxval == 1) return wrap(u);
-  const double length = options.maxval - options.minval;
-  const Value scaled = ir::cast(ir::cast(u, wide(dtype)) * length + options.minval, dtype);
-  if (!(options.minval < options.maxval)) return wrap(scaled);
-  // Rounding can give maxval: such a draw becomes minval, so that the interval is half open.
-  const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));
-  return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("random_uniform", where);
+Tensor random_uniform(const Shape& shape, const RandomUniformOptions& options, Where where) {
+  return api_call("random_uniform", where, [&] {
+    const DType dtype = float_dtype(options.dtype);
+    require_interval(options.minval, options.maxval, dtype);
+    const Dims dims = dims_of(shape);
+    const Value u = Draws(options.seed).uniform(dtype, dims);
+    if (options.minval == 0 && options.maxval == 1) return wrap(u);
+    const double length = options.maxval - options.minval;
+    const Value scaled = ir::cast(ir::cast(u, wide(dtype)) * length + options.minval, dtype);
+    if (!(options.minval < options.maxval)) return wrap(scaled);
+    // Rounding can give maxval: such a draw becomes minval, so that the interval is half open.
+    const Value inside = ir::less(scaled, ir::like(scaled, options.maxval));
+    return wrap(ir::select(inside, scaled, ir::like(scaled, options.minval)));
+  });
 }
 
-Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) try {
-  const Call call("random_binomial", where);
-  if (!(options.p >= 0 && options.p <= 1)) {
-    Call::value_error("p", text("p ", options.p, " is outside [0, 1]"));
-  }
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  const Dims dims = dims_of(shape);
-  // u is in (0, 1], so that p = 0 never gives 1 and p = 1 always does.
-  const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);
-  return wrap(ir::cast(ir::less_equal_to(u, ir::like(u, options.p)), dtype));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("random_binomial", where);
+Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options, Where where) {
+  return api_call("random_binomial", where, [&] {
+    if (!(options.p >= 0 && options.p <= 1)) {
+      Call::value_error("p", text("p ", options.p, " is outside [0, 1]"));
+    }
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const Dims dims = dims_of(shape);
+    // u is in (0, 1], so that p = 0 never gives 1 and p = 1 always does.
+    const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);
+    return wrap(ir::cast(ir::less_equal_to(u, ir::like(u, options.p)), dtype));
+  });
 }
 
-Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) try {
-  const Call call("truncated_normal", where);
-  require_normal(options);
-  const DType dtype = float_dtype(options.dtype);
-  const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
-  const double edge = std::erf(std::numbers::sqrt2);
-  const Value normal = normal_quantile((u * 2.0 - 1.0) * edge);
-  return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("truncated_normal", where);
+Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, Where where) {
+  return api_call("truncated_normal", where, [&] {
+    require_normal(options);
+    const DType dtype = float_dtype(options.dtype);
+    const Value u = Draws(options.seed).uniform(wide(dtype), dims_of(shape));
+    const double edge = std::erf(std::numbers::sqrt2);
+    const Value normal = normal_quantile((u * 2.0 - 1.0) * edge);
+    return wrap(ir::cast(normal * options.stddev + options.mean, dtype));
+  });
 }
 
-Tensor dropout(const Operand& x, double level, const DropoutOptions& options) try {
-  const Call call("dropout", x.where());
-  const Value value = float_of(x);
-  if (!(level >= 0 && level < 1)) {
-    Call::value_error("level", text("level ", level, " is outside [0, 1)"));
-  }
-  const Dims noise = noise_dims(options.noise_shape, value);
-  const Value u = Draws(options.seed).uniform(wide(value.dtype()), noise);
-  const Value dropped = ir::broadcast_to(ir::less(u, ir::like(u, level)), value.dims());
-  return wrap(ir::select(dropped, ir::zeros_like(value), value / (1 - level)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("dropout", x.where());
+Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
+  return api_call("dropout", x.where(), [&] {
+    const Value value = float_of(x);
+    if (!(level >= 0 && level < 1)) {
+      Call::value_error("level", text("level ", level, " is outside [0, 1)"));
+    }
+    const Dims noise = noise_dims(options.noise_shape, value);
+    const Value u = Draws(options.seed).uniform(wide(value.dtype()), noise);
+    const Value dropped = ir::broadcast_to(ir::less(u, ir::like(u, level)), value.dims());
+    return wrap(ir::select(dropped, ir::zeros_like(value), value / (1 - level)));
+  });
 }
 
 }  // namespace kiln
