@@ -124,26 +124,25 @@ Dim length_of(const Range& range, DType dtype) {
 }
 
 Tensor make_arange(const Operand& start, const Operand& stop, double step,
-                   const ArangeOptions& options) try {
-  const Call call("arange", stop.where());
-  const DType dtype = dtype_of(options.dtype, DType::Int32);
-  if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
-      dtype != DType::Float64) {
-    Call::type_error("dtype",
-                     text("dtype ", dtype, " is not one of int32, int64, float32, float64"));
-  }
-  const Range range{bound_of(start, "start", dtype), bound_of(stop, "stop", dtype),
-                    bound_of(step, "step", dtype)};
-  if (step == 0) Call::value_error("step", "step is 0");
-  if (!is_float(dtype)) require_integral(range, text("dtype ", dtype));
-  const Dim length = length_of(range, dtype);
-  const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
-  const Value index = ir::iota({wide, {length}}, 0);
-  const Value scaled = step == 1 ? index : index * ir::like(index, step);
-  const Value offset = ir::broadcast_to(scalar_of(range.start, wide), index.dims());
-  return wrap(ir::cast(scaled + offset, dtype));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("arange", stop.where());
+                   const ArangeOptions& options) {
+  return api_call("arange", stop.where(), [&] {
+    const DType dtype = dtype_of(options.dtype, DType::Int32);
+    if (dtype != DType::Int32 && dtype != DType::Int64 && dtype != DType::Float32 &&
+        dtype != DType::Float64) {
+      Call::type_error("dtype",
+                       text("dtype ", dtype, " is not one of int32, int64, float32, float64"));
+    }
+    const Range range{bound_of(start, "start", dtype), bound_of(stop, "stop", dtype),
+                      bound_of(step, "step", dtype)};
+    if (step == 0) Call::value_error("step", "step is 0");
+    if (!is_float(dtype)) require_integral(range, text("dtype ", dtype));
+    const Dim length = length_of(range, dtype);
+    const DType wide = is_float(dtype) ? DType::Float64 : DType::Int64;
+    const Value index = ir::iota({wide, {length}}, 0);
+    const Value scaled = step == 1 ? index : index * ir::like(index, step);
+    const Value offset = ir::broadcast_to(scalar_of(range.start, wide), index.dims());
+    return wrap(ir::cast(scaled + offset, dtype));
+  });
 }
 
 }  // namespace

@@ -45,28 +45,26 @@ std::vector<ShapeEntry> requested_shape(const PlaceholderOptions& options) {
 }
 
 Tensor filled_like(const char* function, const Operand& x, double value,
-                   const LikeOptions& options) try {
-  const Call call(function, x.where());
-  const ir::Value like = input_of(x);
-  const DType dtype = dtype_of(options.dtype, like.dtype());
-  return wrap(ir::full(dtype, like.dims(), value), options.name);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, x.where());
+                   const LikeOptions& options) {
+  return api_call(function, x.where(), [&] {
+    const ir::Value like = input_of(x);
+    const DType dtype = dtype_of(options.dtype, like.dtype());
+    return wrap(ir::full(dtype, like.dims(), value), options.name);
+  });
 }
 
 }  // namespace
 
-Tensor placeholder(const PlaceholderOptions& options, Where where) try {
-  const Call call("placeholder", where);
-  ir::Type type{dtype_of(options.dtype, floatx_dtype()), {}};
-  const std::string dim_name = dim_name_of(options.name);
-  for (const ShapeEntry& entry : requested_shape(options)) {
-    type.dims.push_back(placeholder_dim(entry, dim_name, type.dims.size()));
-  }
-  if (options.sparse) return sparse_placeholder(type, options.name);
-  return wrap(fresh_placeholder(std::move(type), scoped_name(options.name)), options.name);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("placeholder", where);
+Tensor placeholder(const PlaceholderOptions& options, Where where) {
+  return api_call("placeholder", where, [&] {
+    ir::Type type{dtype_of(options.dtype, floatx_dtype()), {}};
+    const std::string dim_name = dim_name_of(options.name);
+    for (const ShapeEntry& entry : requested_shape(options)) {
+      type.dims.push_back(placeholder_dim(entry, dim_name, type.dims.size()));
+    }
+    if (options.sparse) return sparse_placeholder(type, options.name);
+    return wrap(fresh_placeholder(std::move(type), scoped_name(options.name)), options.name);
+  });
 }
 
 ir::Value fresh_placeholder(ir::Type type, std::string name) {
@@ -91,48 +89,39 @@ bool is_variable(const Tensor& x) {
   return value != nullptr && value->node->op == ir::Op::Variable;
 }
 
-bool is_keras_tensor(const Tensor& x, Where where) try {
-  const Call call("is_keras_tensor", where);
-  type_of(x);
-  return false;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("is_keras_tensor", where);
+bool is_keras_tensor(const Tensor& x, Where where) {
+  return api_call("is_keras_tensor", where, [&] {
+    type_of(x);
+    return false;
+  });
 }
 
-Tensor shape(const Operand& x) try {
-  const Call call("shape", x.where());
-  const ir::Type type = x.is_tensor() ? type_of(x.tensor()) : input_of(x).type();
-  if (type.rank() == 0) return wrap(ir::constant({DType::Int64, {0}}, {}));
-  std::vector<ir::Value> sizes;
-  for (const ir::Dim& dim : type.dims) sizes.push_back(ir::reshape(ir::dim_size(dim), {1}));
-  return wrap(ir::concat(std::move(sizes), 0));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("shape", x.where());
+Tensor shape(const Operand& x) {
+  return api_call("shape", x.where(), [&] {
+    const ir::Type type = x.is_tensor() ? type_of(x.tensor()) : input_of(x).type();
+    if (type.rank() == 0) return wrap(ir::constant({DType::Int64, {0}}, {}));
+    std::vector<ir::Value> sizes;
+    for (const ir::Dim& dim : type.dims) sizes.push_back(ir::reshape(ir::dim_size(dim), {1}));
+    return wrap(ir::concat(std::move(sizes), 0));
+  });
 }
 
-std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x, Where where) try {
-  const Call call("int_shape", where);
-  std::vector<std::optional<std::int64_t>> sizes;
-  for (const ir::Dim& dim : type_of(x).dims) {
-    sizes.push_back(dim.is_static() ? std::optional(dim.value()) : std::nullopt);
-  }
-  return sizes;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("int_shape", where);
+std::vector<std::optional<std::int64_t>> int_shape(const Tensor& x, Where where) {
+  return api_call("int_shape", where, [&] {
+    std::vector<std::optional<std::int64_t>> sizes;
+    for (const ir::Dim& dim : type_of(x).dims) {
+      sizes.push_back(dim.is_static() ? std::optional(dim.value()) : std::nullopt);
+    }
+    return sizes;
+  });
 }
 
-int ndim(const Tensor& x, Where where) try {
-  const Call call("ndim", where);
-  return type_of(x).rank();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ndim", where);
+int ndim(const Tensor& x, Where where) {
+  return api_call("ndim", where, [&] { return type_of(x).rank(); });
 }
 
-std::string dtype(const Tensor& x, Where where) try {
-  const Call call("dtype", where);
-  return std::string(dtype_name(type_of(x).dtype));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("dtype", where);
+std::string dtype(const Tensor& x, Where where) {
+  return api_call("dtype", where, [&] { return std::string(dtype_name(type_of(x).dtype)); });
 }
 
 Tensor zeros_like(const Operand& x, const LikeOptions& options) {
@@ -143,31 +132,27 @@ Tensor ones_like(const Operand& x, const LikeOptions& options) {
   return filled_like("ones_like", x, 1, options);
 }
 
-Tensor identity(const Operand& x, const NameOptions& options) try {
-  const Call call("identity", x.where());
-  return wrap(ir::identity(input_of(x)), options.name);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("identity", x.where());
+Tensor identity(const Operand& x, const NameOptions& options) {
+  return api_call("identity", x.where(),
+                  [&] { return wrap(ir::identity(input_of(x)), options.name); });
 }
 
-std::int64_t count_params(const Tensor& x, Where where) try {
-  const Call call("count_params", where);
-  const ir::Value value = value_of(x, "x");
-  const ir::Dim count = product(value.dims());
-  if (!count.is_static()) {
-    Call::value_error("x", text("x has an unknown size (x ", value.type(), ")"));
-  }
-  return count.value();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("count_params", where);
+std::int64_t count_params(const Tensor& x, Where where) {
+  return api_call("count_params", where, [&] {
+    const ir::Value value = value_of(x, "x");
+    const ir::Dim count = product(value.dims());
+    if (!count.is_static()) {
+      Call::value_error("x", text("x has an unknown size (x ", value.type(), ")"));
+    }
+    return count.value();
+  });
 }
 
-Tensor cast(const Operand& x, const DTypeArgument& dtype) try {
-  const Call call("cast", x.where());
-  const DType to = dtype_of(dtype, floatx_dtype());
-  return wrap(ir::cast(value_of(x, to, "x"), to));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("cast", x.where());
+Tensor cast(const Operand& x, const DTypeArgument& dtype) {
+  return api_call("cast", x.where(), [&] {
+    const DType to = dtype_of(dtype, floatx_dtype());
+    return wrap(ir::cast(value_of(x, to, "x"), to));
+  });
 }
 
 }  // namespace kiln

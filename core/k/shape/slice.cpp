@@ -62,16 +62,15 @@ Value sliced(const Value& x, int axis, const Value& start, const Value& size) {
 
 }  // namespace
 
-Tensor slice(const Operand& x, const Shape& start, const Shape& size) try {
-  const Call call("slice", x.where());
-  Value value = input_of(x);
-  const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
-  for (int axis = 0; axis < value.rank(); ++axis) {
-    value = sliced(value, axis, starts[at(axis)], sizes[at(axis)]);
-  }
-  return wrap(value);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("slice", x.where());
+Tensor slice(const Operand& x, const Shape& start, const Shape& size) {
+  return api_call("slice", x.where(), [&] {
+    Value value = input_of(x);
+    const auto starts = entries_of(start, value, "start"), sizes = entries_of(size, value, "size");
+    for (int axis = 0; axis < value.rank(); ++axis) {
+      value = sliced(value, axis, starts[at(axis)], sizes[at(axis)]);
+    }
+    return wrap(value);
+  });
 }
 
 }  // namespace kiln
