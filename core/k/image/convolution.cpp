@@ -284,99 +284,82 @@ Dim area(const Ints& sizes) {
 
 }  // namespace
 
-Tensor conv1d(const Operand& x, const Operand& kernel, const ConvOptions& options) try {
-  const Call call("conv1d", where_of(x, kernel));
-  return conv(x, kernel, options, 1, /*causal=*/true);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("conv1d", where_of(x, kernel));
+Tensor conv1d(const Operand& x, const Operand& kernel, const ConvOptions& options) {
+  return api_call("conv1d", where_of(x, kernel),
+                  [&] { return conv(x, kernel, options, 1, /*causal=*/true); });
 }
 
-Tensor conv2d(const Operand& x, const Operand& kernel, const ConvOptions& options) try {
-  const Call call("conv2d", where_of(x, kernel));
-  return conv(x, kernel, options, 2);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("conv2d", where_of(x, kernel));
+Tensor conv2d(const Operand& x, const Operand& kernel, const ConvOptions& options) {
+  return api_call("conv2d", where_of(x, kernel), [&] { return conv(x, kernel, options, 2); });
 }
 
-Tensor conv3d(const Operand& x, const Operand& kernel, const ConvOptions& options) try {
-  const Call call("conv3d", where_of(x, kernel));
-  return conv(x, kernel, options, 3);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("conv3d", where_of(x, kernel));
+Tensor conv3d(const Operand& x, const Operand& kernel, const ConvOptions& options) {
+  return api_call("conv3d", where_of(x, kernel), [&] { return conv(x, kernel, options, 3); });
 }
 
 Tensor conv2d_transpose(const Operand& x, const Operand& kernel, const Shape& output_shape,
-                        const ConvOptions& options) try {
-  const Call call("conv2d_transpose", where_of(x, kernel));
-  return transposed(x, kernel, output_shape, options, 2);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("conv2d_transpose", where_of(x, kernel));
+                        const ConvOptions& options) {
+  return api_call("conv2d_transpose", where_of(x, kernel),
+                  [&] { return transposed(x, kernel, output_shape, options, 2); });
 }
 
 Tensor conv3d_transpose(const Operand& x, const Operand& kernel, const Shape& output_shape,
-                        const Conv3dTransposeOptions& options) try {
-  const Call call("conv3d_transpose", where_of(x, kernel));
-  return transposed(
-      x, kernel, output_shape,
-      {.strides = options.strides, .padding = options.padding, .data_format = options.data_format},
-      3);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("conv3d_transpose", where_of(x, kernel));
+                        const Conv3dTransposeOptions& options) {
+  return api_call("conv3d_transpose", where_of(x, kernel), [&] {
+    return transposed(x, kernel, output_shape,
+                      {.strides = options.strides,
+                       .padding = options.padding,
+                       .data_format = options.data_format},
+                      3);
+  });
 }
 
 Tensor depthwise_conv2d(const Operand& x, const Operand& depthwise_kernel,
-                        const ConvOptions& options) try {
-  const Call call("depthwise_conv2d", where_of(x, depthwise_kernel));
-  const ConvArguments args = check_arguments(x, depthwise_kernel, options, 2, "depthwise_kernel");
-  return wrap(channels_from_end(depthwise(args), args.format));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("depthwise_conv2d", where_of(x, depthwise_kernel));
+                        const ConvOptions& options) {
+  return api_call("depthwise_conv2d", where_of(x, depthwise_kernel), [&] {
+    const ConvArguments args = check_arguments(x, depthwise_kernel, options, 2, "depthwise_kernel");
+    return wrap(channels_from_end(depthwise(args), args.format));
+  });
 }
 
 Tensor separable_conv2d(const Operand& x, const Operand& depthwise_kernel,
-                        const Operand& pointwise_kernel, const ConvOptions& options) try {
-  const Call call("separable_conv2d", where_of(x, depthwise_kernel));
-  return separable(x, depthwise_kernel, pointwise_kernel, options, 2);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("separable_conv2d", where_of(x, depthwise_kernel));
+                        const Operand& pointwise_kernel, const ConvOptions& options) {
+  return api_call("separable_conv2d", where_of(x, depthwise_kernel),
+                  [&] { return separable(x, depthwise_kernel, pointwise_kernel, options, 2); });
 }
 
 Tensor separable_conv1d(const Operand& x, const Operand& depthwise_kernel,
-                        const Operand& pointwise_kernel, const ConvOptions& options) try {
-  const Call call("separable_conv1d", where_of(x, depthwise_kernel));
-  return separable(x, depthwise_kernel, pointwise_kernel, options, 1);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("separable_conv1d", where_of(x, depthwise_kernel));
+                        const Operand& pointwise_kernel, const ConvOptions& options) {
+  return api_call("separable_conv1d", where_of(x, depthwise_kernel),
+                  [&] { return separable(x, depthwise_kernel, pointwise_kernel, options, 1); });
 }
 
 Tensor local_conv1d(const Operand& inputs, const Operand& kernel, const Steps& kernel_size,
-                    const Steps& strides, const LocalConvOptions& options) try {
-  const Call call("local_conv1d", where_of(inputs, kernel));
-  data_format_of(options.data_format);
-  Local local = local_of(inputs, kernel, kernel_size, strides, 1);
-  local.kernel = require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
-                                     "elements of a window");
-  return wrap(local_dot(local, {local.kernel.dims()[0]}, /*channels_before=*/false));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("local_conv1d", where_of(inputs, kernel));
+                    const Steps& strides, const LocalConvOptions& options) {
+  return api_call("local_conv1d", where_of(inputs, kernel), [&] {
+    data_format_of(options.data_format);
+    Local local = local_of(inputs, kernel, kernel_size, strides, 1);
+    local.kernel = require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
+                                       "elements of a window");
+    return wrap(local_dot(local, {local.kernel.dims()[0]}, /*channels_before=*/false));
+  });
 }
 
 Tensor local_conv2d(const Operand& inputs, const Operand& kernel, const Steps& kernel_size,
                     const Steps& strides, const Steps& output_shape,
-                    const LocalConvOptions& options) try {
-  const Call call("local_conv2d", where_of(inputs, kernel));
-  const DataFormat format = data_format_of(options.data_format);
-  const Ints positions = steps_of(output_shape, 2, "output_shape");
-  Local local = local_of(inputs, kernel, kernel_size, strides, 2);
-  local.x = channels_to_end(local.x, format);
-  local.kernel = require_kernel_size(local.kernel, 0, area(positions), "positions");
-  local.kernel = require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
-                                     "elements of a window");
-  const bool channels_before = format == DataFormat::ChannelsFirst;
-  const Value y = local_dot(local, {positions.begin(), positions.end()}, channels_before);
-  return wrap(channels_from_end(y, format));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("local_conv2d", where_of(inputs, kernel));
+                    const LocalConvOptions& options) {
+  return api_call("local_conv2d", where_of(inputs, kernel), [&] {
+    const DataFormat format = data_format_of(options.data_format);
+    const Ints positions = steps_of(output_shape, 2, "output_shape");
+    Local local = local_of(inputs, kernel, kernel_size, strides, 2);
+    local.x = channels_to_end(local.x, format);
+    local.kernel = require_kernel_size(local.kernel, 0, area(positions), "positions");
+    local.kernel = require_kernel_size(local.kernel, 1, area(local.windows) * local.x.dims().back(),
+                                       "elements of a window");
+    const bool channels_before = format == DataFormat::ChannelsFirst;
+    const Value y = local_dot(local, {positions.begin(), positions.end()}, channels_before);
+    return wrap(channels_from_end(y, format));
+  });
 }
 
 }  // namespace kiln

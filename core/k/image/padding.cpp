@@ -27,34 +27,31 @@ Tensor padded(const Value& x, int first, const std::vector<Sides>& padding) {
 
 }  // namespace
 
-Tensor temporal_padding(const Operand& x, const TemporalPaddingOptions& options) try {
-  const Call call("temporal_padding", x.where());
-  const Value value = input_of(x);
-  require_rank(value, 3);
-  return padded(value, 1, {options.padding});
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("temporal_padding", x.where());
+Tensor temporal_padding(const Operand& x, const TemporalPaddingOptions& options) {
+  return api_call("temporal_padding", x.where(), [&] {
+    const Value value = input_of(x);
+    require_rank(value, 3);
+    return padded(value, 1, {options.padding});
+  });
 }
 
-Tensor spatial_2d_padding(const Operand& x, const Spatial2dPaddingOptions& options) try {
-  const Call call("spatial_2d_padding", x.where());
-  const int first = first_spatial_axis(data_format_of(options.data_format));
-  const Value value = input_of(x);
-  require_rank(value, 4);
-  return padded(value, first, {options.padding.rows, options.padding.columns});
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("spatial_2d_padding", x.where());
+Tensor spatial_2d_padding(const Operand& x, const Spatial2dPaddingOptions& options) {
+  return api_call("spatial_2d_padding", x.where(), [&] {
+    const int first = first_spatial_axis(data_format_of(options.data_format));
+    const Value value = input_of(x);
+    require_rank(value, 4);
+    return padded(value, first, {options.padding.rows, options.padding.columns});
+  });
 }
 
-Tensor spatial_3d_padding(const Operand& x, const Spatial3dPaddingOptions& options) try {
-  const Call call("spatial_3d_padding", x.where());
-  const int first = first_spatial_axis(data_format_of(options.data_format));
-  const Value value = input_of(x);
-  require_rank(value, 5);
-  const auto& padding = options.padding;
-  return padded(value, first, {padding.depth, padding.rows, padding.columns});
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("spatial_3d_padding", x.where());
+Tensor spatial_3d_padding(const Operand& x, const Spatial3dPaddingOptions& options) {
+  return api_call("spatial_3d_padding", x.where(), [&] {
+    const int first = first_spatial_axis(data_format_of(options.data_format));
+    const Value value = input_of(x);
+    require_rank(value, 5);
+    const auto& padding = options.padding;
+    return padded(value, first, {padding.depth, padding.rows, padding.columns});
+  });
 }
 
 }  // namespace kiln

@@ -141,58 +141,51 @@ Dims dims_of_full_bias(const Value& bias, DataFormat format) {
 
 }  // namespace
 
-Tensor pool2d(const Operand& x, const Steps& pool_size, const PoolOptions& options) try {
-  const Call call("pool2d", x.where());
-  return pooled(x, pool_size, options, 2);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("pool2d", x.where());
+Tensor pool2d(const Operand& x, const Steps& pool_size, const PoolOptions& options) {
+  return api_call("pool2d", x.where(), [&] { return pooled(x, pool_size, options, 2); });
 }
 
-Tensor pool3d(const Operand& x, const Steps& pool_size, const PoolOptions& options) try {
-  const Call call("pool3d", x.where());
-  return pooled(x, pool_size, options, 3);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("pool3d", x.where());
+Tensor pool3d(const Operand& x, const Steps& pool_size, const PoolOptions& options) {
+  return api_call("pool3d", x.where(), [&] { return pooled(x, pool_size, options, 3); });
 }
 
-Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& options) try {
-  const Call call("bias_add", where_of(x, bias));
-  const DataFormat format = data_format_of(options.data_format);
-  const auto [value, added] = number_pair(x, bias, {"x", "bias"});
-  if (value.rank() < 2) {
-    Call::value_error("x", text("x has rank ", value.rank(), ", below 2 (x ", value.type(), ")"));
-  }
-  const bool is_full = added.rank() == value.rank() - 1;
-  if (!is_full && added.rank() != 1) {
-    Call::value_error(
-        "bias", text("bias has rank ", added.rank(), ", neither 1 nor ", value.rank() - 1, " (x ",
-                     value.type(), ", bias ", added.type(), ")"));
-  }
-  Dims dims(value.dims().size(), 1);
-  const std::size_t channels = format == DataFormat::ChannelsFirst ? 1 : dims.size() - 1;
-  if (is_full) {
-    dims = dims_of_full_bias(added, format);
-  } else {
-    dims[channels] = added.dims()[0];
-  }
-  for (std::size_t i = 1; i < dims.size(); ++i) {
-    const bool stretched = !is_full && i != channels;
-    if (stretched || equal(dims[i], value.dims()[i]) != ir::Ternary::No) continue;
-    Call::value_error("bias",
-                      text("axis ", i, " of x has size ", value.dims()[i], " but the bias gives ",
-                           dims[i], " (x ", value.type(), ", bias ", added.type(), ")"));
-  }
-  // Each dim is the static one of the two, if there is one: x itself is never stretched.
-  Dims sum = value.dims(), bias_dims = dims;
-  for (std::size_t i = 1; i < dims.size(); ++i) {
-    if (!is_full && i != channels) continue;
-    if (!sum[i].is_static() && dims[i].is_static()) sum[i] = dims[i];
-    bias_dims[i] = sum[i];
-  }
-  const Value shaped = ir::with_dims(ir::reshape(added, dims), bias_dims);
-  return wrap(ir::with_dims(value, sum) + ir::broadcast_to(shaped, sum));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("bias_add", where_of(x, bias));
+Tensor bias_add(const Operand& x, const Operand& bias, const BiasAddOptions& options) {
+  return api_call("bias_add", where_of(x, bias), [&] {
+    const DataFormat format = data_format_of(options.data_format);
+    const auto [value, added] = number_pair(x, bias, {"x", "bias"});
+    if (value.rank() < 2) {
+      Call::value_error("x", text("x has rank ", value.rank(), ", below 2 (x ", value.type(), ")"));
+    }
+    const bool is_full = added.rank() == value.rank() - 1;
+    if (!is_full && added.rank() != 1) {
+      Call::value_error(
+          "bias", text("bias has rank ", added.rank(), ", neither 1 nor ", value.rank() - 1, " (x ",
+                       value.type(), ", bias ", added.type(), ")"));
+    }
+    Dims dims(value.dims().size(), 1);
+    const std::size_t channels = format == DataFormat::ChannelsFirst ? 1 : dims.size() - 1;
+    if (is_full) {
+      dims = dims_of_full_bias(added, format);
+    } else {
+      dims[channels] = added.dims()[0];
+    }
+    for (std::size_t i = 1; i < dims.size(); ++i) {
+      const bool stretched = !is_full && i != channels;
+      if (stretched || equal(dims[i], value.dims()[i]) != ir::Ternary::No) continue;
+      Call::value_error("bias",
+                        text("axis ", i, " of x has size ", value.dims()[i], " but the bias gives ",
+                             dims[i], " (x ", value.type(), ", bias ", added.type(), ")"));
+    }
+    // Each dim is the static one of the two, if there is one: x itself is never stretched.
+    Dims sum = value.dims(), bias_dims = dims;
+    for (std::size_t i = 1; i < dims.size(); ++i) {
+      if (!is_full && i != channels) continue;
+      if (!sum[i].is_static() && dims[i].is_static()) sum[i] = dims[i];
+      bias_dims[i] = sum[i];
+    }
+    const Value shaped = ir::with_dims(ir::reshape(added, dims), bias_dims);
+    return wrap(ir::with_dims(value, sum) + ir::broadcast_to(shaped, sum));
+  });
 }
 
 }  // namespace kiln

@@ -38,41 +38,39 @@ Value linear(const Value& x, int axis, std::int64_t factor) {
 }  // namespace
 
 Tensor resize_images(const Operand& x, WholeNumber height_factor, WholeNumber width_factor,
-                     const StringArgument& data_format, const ResizeImagesOptions& options) try {
-  const Call call("resize_images", x.where());
-  const int rows = first_spatial_axis(data_format_of(data_format));
-  const bool is_linear = options.interpolation == "bilinear";
-  if (!is_linear && options.interpolation != "nearest") {
-    Call::value_error("interpolation", text("interpolation '", options.interpolation,
-                                            "' is neither 'nearest' nor 'bilinear'"));
-  }
-  require_factor(height_factor, "height_factor");
-  require_factor(width_factor, "width_factor");
-  const Value value = is_linear ? float_of(x) : input_of(x);
-  require_rank(value, 4);
-  if (!is_linear) {
-    return wrap(nearest(nearest(value, rows, height_factor), rows + 1, width_factor));
-  }
-  const Value tall = linear(widened(value), rows, height_factor);
-  return wrap(ir::cast(linear(tall, rows + 1, width_factor), value.dtype()));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("resize_images", x.where());
+                     const StringArgument& data_format, const ResizeImagesOptions& options) {
+  return api_call("resize_images", x.where(), [&] {
+    const int rows = first_spatial_axis(data_format_of(data_format));
+    const bool is_linear = options.interpolation == "bilinear";
+    if (!is_linear && options.interpolation != "nearest") {
+      Call::value_error("interpolation", text("interpolation '", options.interpolation,
+                                              "' is neither 'nearest' nor 'bilinear'"));
+    }
+    require_factor(height_factor, "height_factor");
+    require_factor(width_factor, "width_factor");
+    const Value value = is_linear ? float_of(x) : input_of(x);
+    require_rank(value, 4);
+    if (!is_linear) {
+      return wrap(nearest(nearest(value, rows, height_factor), rows + 1, width_factor));
+    }
+    const Value tall = linear(widened(value), rows, height_factor);
+    return wrap(ir::cast(linear(tall, rows + 1, width_factor), value.dtype()));
+  });
 }
 
 Tensor resize_volumes(const Operand& x, WholeNumber depth_factor, WholeNumber height_factor,
-                      WholeNumber width_factor, const StringArgument& data_format) try {
-  const Call call("resize_volumes", x.where());
-  const int first = first_spatial_axis(data_format_of(data_format));
-  require_factor(depth_factor, "depth_factor");
-  require_factor(height_factor, "height_factor");
-  require_factor(width_factor, "width_factor");
-  Value value = input_of(x);
-  require_rank(value, 5);
-  value = nearest(value, first, depth_factor);
-  value = nearest(value, first + 1, height_factor);
-  return wrap(nearest(value, first + 2, width_factor));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("resize_volumes", x.where());
+                      WholeNumber width_factor, const StringArgument& data_format) {
+  return api_call("resize_volumes", x.where(), [&] {
+    const int first = first_spatial_axis(data_format_of(data_format));
+    require_factor(depth_factor, "depth_factor");
+    require_factor(height_factor, "height_factor");
+    require_factor(width_factor, "width_factor");
+    Value value = input_of(x);
+    require_rank(value, 5);
+    value = nearest(value, first, depth_factor);
+    value = nearest(value, first + 1, height_factor);
+    return wrap(nearest(value, first + 2, width_factor));
+  });
 }
 
 }  // namespace kiln
