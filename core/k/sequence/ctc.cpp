@@ -259,133 +259,125 @@ void require_paths(const CtcDecodeOptions& options) {
 }  // namespace
 
 CtcDecoded ctc_decode(const Operand& y_pred, const Operand& input_length,
-                      const CtcDecodeOptions& options) try {
-  const Call call("ctc_decode", where_of(y_pred, input_length));
-  const Value raw = float_of(y_pred, "y_pred");
-  const Value lengths = length_vector(input_length, "input_length");
-  const std::string types = text(" (y_pred ", raw.type(), ", input_length ", lengths.type(), ")");
-  if (raw.rank() != 3) Call::value_error("y_pred", text("y_pred has no three axes", types));
-  if (equal(raw.dims()[2], 0) == ir::Ternary::Yes) {
-    Call::value_error("y_pred", text("y_pred has no classes", types));
-  }
-  if (equal(raw.dims()[0], lengths.dims()[0]) == ir::Ternary::No) {
-    Call::value_error("input_length", text("batch sizes differ", types));
-  }
-  if (!options.greedy) {
-    require_paths(options);
-    require_existing_paths(options.top_paths, raw);
-  }
-  const Dim samples = raw.dims()[0];
-  const std::int64_t paths = options.greedy ? 1 : std::int64_t{options.top_paths};
-  std::vector<ir::Type> results;
-  for (std::int64_t i = 0; i < paths; ++i) {
-    results.push_back({DType::Int64, {samples, Dim::fresh("ctc_decode.longest")}});
-  }
-  results.push_back({DType::Float64, {samples, paths}});
-  const std::string payload =
-      options.greedy ? "" : text(options.beam_width, " ", paths, " ", options.merge_repeated);
-  const std::vector<Value> found =
-      data_dependent_call(options.greedy ? "ctc_greedy" : "ctc_beam_search", payload, results,
-                          {ir::cast(raw, DType::Float64) + epsilon(),
-                           ir::with_dims(truncated_lengths(lengths), {samples})});
-  CtcDecoded decoded;
-  for (std::size_t i = 0; i + 1 < found.size(); ++i) decoded.decoded.push_back(wrap(found[i]));
-  decoded.log_prob = wrap(ir::cast(found.back(), raw.dtype()));
-  return decoded;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_decode", where_of(y_pred, input_length));
+                      const CtcDecodeOptions& options) {
+  return api_call("ctc_decode", where_of(y_pred, input_length), [&] {
+    const Value raw = float_of(y_pred, "y_pred");
+    const Value lengths = length_vector(input_length, "input_length");
+    const std::string types = text(" (y_pred ", raw.type(), ", input_length ", lengths.type(), ")");
+    if (raw.rank() != 3) Call::value_error("y_pred", text("y_pred has no three axes", types));
+    if (equal(raw.dims()[2], 0) == ir::Ternary::Yes) {
+      Call::value_error("y_pred", text("y_pred has no classes", types));
+    }
+    if (equal(raw.dims()[0], lengths.dims()[0]) == ir::Ternary::No) {
+      Call::value_error("input_length", text("batch sizes differ", types));
+    }
+    if (!options.greedy) {
+      require_paths(options);
+      require_existing_paths(options.top_paths, raw);
+    }
+    const Dim samples = raw.dims()[0];
+    const std::int64_t paths = options.greedy ? 1 : std::int64_t{options.top_paths};
+    std::vector<ir::Type> results;
+    for (std::int64_t i = 0; i < paths; ++i) {
+      results.push_back({DType::Int64, {samples, Dim::fresh("ctc_decode.longest")}});
+    }
+    results.push_back({DType::Float64, {samples, paths}});
+    const std::string payload =
+        options.greedy ? "" : text(options.beam_width, " ", paths, " ", options.merge_repeated);
+    const std::vector<Value> found =
+        data_dependent_call(options.greedy ? "ctc_greedy" : "ctc_beam_search", payload, results,
+                            {ir::cast(raw, DType::Float64) + epsilon(),
+                             ir::with_dims(truncated_lengths(lengths), {samples})});
+    CtcDecoded decoded;
+    for (std::size_t i = 0; i + 1 < found.size(); ++i) decoded.decoded.push_back(wrap(found[i]));
+    decoded.log_prob = wrap(ir::cast(found.back(), raw.dtype()));
+    return decoded;
+  });
 }
 
-Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths) try {
-  const Call call("ctc_label_dense_to_sparse", where_of(labels, label_lengths));
-  const Value dense = number_of(labels, "labels");
-  const Value lengths = length_vector(label_lengths, "label_lengths");
-  const std::string types =
-      text(" (labels ", dense.type(), ", label_lengths ", lengths.type(), ")");
-  if (dense.rank() != 2) Call::value_error("labels", text("labels are not a matrix", types));
-  if (equal(dense.dims()[0], lengths.dims()[0]) == ir::Ternary::No) {
-    Call::value_error("label_lengths", text("batch sizes differ", types));
-  }
-  const Dim own = Dim::fresh("ctc_label_dense_to_sparse.count");
-  const Dims row{dense.dims()[0]};
-  SparseParts parts;
-  parts.indices = data_dependent_call("ctc_label_indices", "", {{DType::Int64, {own, 2}}},
-                                      {ir::dim_size(dense.dims()[1]),
-                                       ir::with_dims(truncated_lengths(lengths), row)})
-                      .front();
-  const Dim count = parts.indices.dims()[0];
-  parts.dims = dense.dims();
-  const Value i = ir::reshape(ir::slice_axis(parts.indices, 1, 0, 1), {count});
-  const Value j = ir::reshape(ir::slice_axis(parts.indices, 1, 1, 2), {count});
-  const Value width = ir::broadcast_to(ir::dim_size(dense.dims()[1]), {count});
-  const Value flat = ir::reshape(dense, {dense.dims()[0] * dense.dims()[1]});
-  parts.values = ir::stop_gradient(ir::gather(flat, i * width + j));
-  return wrap_sparse(std::move(parts));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_label_dense_to_sparse", where_of(labels, label_lengths));
+Tensor ctc_label_dense_to_sparse(const Operand& labels, const Operand& label_lengths) {
+  return api_call("ctc_label_dense_to_sparse", where_of(labels, label_lengths), [&] {
+    const Value dense = number_of(labels, "labels");
+    const Value lengths = length_vector(label_lengths, "label_lengths");
+    const std::string types =
+        text(" (labels ", dense.type(), ", label_lengths ", lengths.type(), ")");
+    if (dense.rank() != 2) Call::value_error("labels", text("labels are not a matrix", types));
+    if (equal(dense.dims()[0], lengths.dims()[0]) == ir::Ternary::No) {
+      Call::value_error("label_lengths", text("batch sizes differ", types));
+    }
+    const Dim own = Dim::fresh("ctc_label_dense_to_sparse.count");
+    const Dims row{dense.dims()[0]};
+    SparseParts parts;
+    parts.indices = data_dependent_call("ctc_label_indices", "", {{DType::Int64, {own, 2}}},
+                                        {ir::dim_size(dense.dims()[1]),
+                                         ir::with_dims(truncated_lengths(lengths), row)})
+                        .front();
+    const Dim count = parts.indices.dims()[0];
+    parts.dims = dense.dims();
+    const Value i = ir::reshape(ir::slice_axis(parts.indices, 1, 0, 1), {count});
+    const Value j = ir::reshape(ir::slice_axis(parts.indices, 1, 1, 2), {count});
+    const Value width = ir::broadcast_to(ir::dim_size(dense.dims()[1]), {count});
+    const Value flat = ir::reshape(dense, {dense.dims()[0] * dense.dims()[1]});
+    parts.values = ir::stop_gradient(ir::gather(flat, i * width + j));
+    return wrap_sparse(std::move(parts));
+  });
 }
 
-Tensor ctc_interleave_blanks(const Operand& Y) try {
-  const Call call("ctc_interleave_blanks", Y.where());
-  return wrap(interleaved(labels_of(Y)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_interleave_blanks", Y.where());
+Tensor ctc_interleave_blanks(const Operand& Y) {
+  return api_call("ctc_interleave_blanks", Y.where(),
+                  [&] { return wrap(interleaved(labels_of(Y))); });
 }
 
-Tensor ctc_create_skip_idxs(const Operand& Y) try {
-  const Call call("ctc_create_skip_idxs", Y.where());
-  const Value labels = ir::cast(labels_of(Y), DType::Int64);
-  const ir::Type result{DType::Int64, {Dim::fresh("ctc_create_skip_idxs.count")}};
-  return wrap(data_dependent_call("ctc_skip_idxs", "", {result}, {labels}).front());
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_create_skip_idxs", Y.where());
+Tensor ctc_create_skip_idxs(const Operand& Y) {
+  return api_call("ctc_create_skip_idxs", Y.where(), [&] {
+    const Value labels = ir::cast(labels_of(Y), DType::Int64);
+    const ir::Type result{DType::Int64, {Dim::fresh("ctc_create_skip_idxs.count")}};
+    return wrap(data_dependent_call("ctc_skip_idxs", "", {result}, {labels}).front());
+  });
 }
 
 CtcStep ctc_update_log_p(const Operand& skip_idxs, const Operand& zeros, const Operand& active,
-                         const Operand& log_p_curr, const Operand& log_p_prev) try {
-  const Call call("ctc_update_log_p", where_of(log_p_curr, log_p_prev));
-  const Value indices = ir::cast(integers_of(skip_idxs, 1, "skip_idxs"), DType::Int64);
-  const auto [current, previous] =
-      operand_pair(log_p_curr, log_p_prev, {"log_p_curr", "log_p_prev"});
-  const Value none = value_of(zeros, current.dtype(), "zeros");
-  for (const Value& value : {current, previous, none}) {
-    if (is_float(value.dtype()) && value.rank() == 1) continue;
-    Call::value_error(
-        "log_p_curr",
-        text("log_p_curr, log_p_prev and zeros are not vectors of ", "floating point (log_p_curr ",
-             current.type(), ", log_p_prev ", previous.type(), ", zeros ", none.type(), ")"));
-  }
-  const Dims states = current.dims();
-  const Value ones = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, 1), indices.dims());
-  const Value hits = ir::scatter_add(indices, ones, 0, states[0]);
-  const Forward next =
-      forward(ir::less(integer(hits, 0), hits), ir::with_dims(none, states),
-              integers_of(active, 0, "active"), current, ir::with_dims(previous, states));
-  return {wrap(next.active), wrap(next.logs)};
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_update_log_p", where_of(log_p_curr, log_p_prev));
+                         const Operand& log_p_curr, const Operand& log_p_prev) {
+  return api_call("ctc_update_log_p", where_of(log_p_curr, log_p_prev), [&]() -> CtcStep {
+    const Value indices = ir::cast(integers_of(skip_idxs, 1, "skip_idxs"), DType::Int64);
+    const auto [current, previous] =
+        operand_pair(log_p_curr, log_p_prev, {"log_p_curr", "log_p_prev"});
+    const Value none = value_of(zeros, current.dtype(), "zeros");
+    for (const Value& value : {current, previous, none}) {
+      if (is_float(value.dtype()) && value.rank() == 1) continue;
+      Call::value_error("log_p_curr",
+                        text("log_p_curr, log_p_prev and zeros are not vectors of ",
+                             "floating point (log_p_curr ", current.type(), ", log_p_prev ",
+                             previous.type(), ", zeros ", none.type(), ")"));
+    }
+    const Dims states = current.dims();
+    const Value ones = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, 1), indices.dims());
+    const Value hits = ir::scatter_add(indices, ones, 0, states[0]);
+    const Forward next =
+        forward(ir::less(integer(hits, 0), hits), ir::with_dims(none, states),
+                integers_of(active, 0, "active"), current, ir::with_dims(previous, states));
+    return {wrap(next.active), wrap(next.logs)};
+  });
 }
 
 CtcPathProbs ctc_path_probs(const Operand& predict, const Operand& Y,
-                            const CtcPathOptions& options) try {
-  const Call call("ctc_path_probs", where_of(predict, Y));
-  return path_probs(predict, labels_of(Y), options.alpha);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_path_probs", where_of(predict, Y));
+                            const CtcPathOptions& options) {
+  return api_call("ctc_path_probs", where_of(predict, Y),
+                  [&] { return path_probs(predict, labels_of(Y), options.alpha); });
 }
 
-Tensor ctc_cost(const Operand& predict, const Operand& Y) try {
-  const Call call("ctc_cost", where_of(predict, Y));
-  const CtcPathProbs paths = path_probs(predict, interleaved(labels_of(Y)), CtcPathOptions().alpha);
-  const Value mask = value_of(paths.mask, "mask"), logs = value_of(paths.log_probs, "log_probs");
-  const Value low = ir::like(logs, -std::numeric_limits<double>::infinity());
-  const Value high = ir::stop_gradient(ir::reduce_max(ir::select(mask, logs, low), {0, 1}));
-  const Value none = ir::like(logs, 0);
-  const Value shifted = ir::select(mask, logs - ir::broadcast_to(high, logs.dims()), none);
-  const Value sum = ir::reduce_sum(ir::select(mask, exp(shifted), none), {0, 1});
-  return wrap(-(log(sum) + high));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_cost", where_of(predict, Y));
+Tensor ctc_cost(const Operand& predict, const Operand& Y) {
+  return api_call("ctc_cost", where_of(predict, Y), [&] {
+    const CtcPathProbs paths =
+        path_probs(predict, interleaved(labels_of(Y)), CtcPathOptions().alpha);
+    const Value mask = value_of(paths.mask, "mask"), logs = value_of(paths.log_probs, "log_probs");
+    const Value low = ir::like(logs, -std::numeric_limits<double>::infinity());
+    const Value high = ir::stop_gradient(ir::reduce_max(ir::select(mask, logs, low), {0, 1}));
+    const Value none = ir::like(logs, 0);
+    const Value shifted = ir::select(mask, logs - ir::broadcast_to(high, logs.dims()), none);
+    const Value sum = ir::reduce_sum(ir::select(mask, exp(shifted), none), {0, 1});
+    return wrap(-(log(sum) + high));
+  });
 }
 
 }  // namespace kiln

@@ -169,11 +169,10 @@ class BatchCost {
 }  // namespace
 
 Tensor ctc_batch_cost(const Operand& y_true, const Operand& y_pred, const Operand& input_length,
-                      const Operand& label_length) try {
-  const Call call("ctc_batch_cost", where_of(y_true, y_pred));
-  return wrap(BatchCost(y_true, y_pred, input_length, label_length).cost());
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ctc_batch_cost", where_of(y_true, y_pred));
+                      const Operand& label_length) {
+  return api_call("ctc_batch_cost", where_of(y_true, y_pred), [&] {
+    return wrap(BatchCost(y_true, y_pred, input_length, label_length).cost());
+  });
 }
 
 }  // namespace kiln

@@ -88,41 +88,31 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
 
 }  // namespace
 
-Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options,
-              Where where) try {
-  const Call call("map_fn", where);
-  const Value x = elements(fn, elems);
-  const DType dtype = dtype_of(options.dtype, x.dtype());
-  const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
-  const auto& parameters = builder.parameters();
-  ir::Trace trace;
-  const Value result = called(fn, trace, parameters[0], parameters[1]);
-  if (result.dtype() != dtype) {
-    Call::type_error("dtype", text("fn returns ", result.type(), " but dtype is ", dtype,
-                                   options.dtype.is_set() ? "" : ", that of elems"));
-  }
-  const std::vector<Value> results{result};
-  const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
-  const ir::NodeRef scan = ir::make_scan(traced, {}, {x}, x.dims()[0], /*reverse=*/false);
-  return wrap({scan, 0}, options.name);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("map_fn", where);
+Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options, Where where) {
+  return api_call("map_fn", where, [&] {
+    const Value x = elements(fn, elems);
+    const DType dtype = dtype_of(options.dtype, x.dtype());
+    const ir::LambdaBuilder builder({{DType::Int64, {}}, element_type(x)});
+    const auto& parameters = builder.parameters();
+    ir::Trace trace;
+    const Value result = called(fn, trace, parameters[0], parameters[1]);
+    if (result.dtype() != dtype) {
+      Call::type_error("dtype", text("fn returns ", result.type(), " but dtype is ", dtype,
+                                     options.dtype.is_set() ? "" : ", that of elems"));
+    }
+    const std::vector<Value> results{result};
+    const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
+    const ir::NodeRef scan = ir::make_scan(traced, {}, {x}, x.dims()[0], /*reverse=*/false);
+    return wrap({scan, 0}, options.name);
+  });
 }
 
-Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
-             Where where) try {
-  const Call call("foldl", where);
-  return fold(fn, elems, options, /*from_right=*/false);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("foldl", where);
+Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
+  return api_call("foldl", where, [&] { return fold(fn, elems, options, /*from_right=*/false); });
 }
 
-Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options,
-             Where where) try {
-  const Call call("foldr", where);
-  return fold(fn, elems, options, /*from_right=*/true);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("foldr", where);
+Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
+  return api_call("foldr", where, [&] { return fold(fn, elems, options, /*from_right=*/true); });
 }
 
 }  // namespace kiln

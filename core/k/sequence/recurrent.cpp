@@ -332,12 +332,9 @@ class Rnn {
 }  // namespace
 
 RnnResult rnn(const StepFunction& step_function, const Tensor& inputs,
-              const std::vector<Tensor>& initial_states, const RnnOptions& options,
-              Where where) try {
-  const Call call("rnn", where);
-  return Rnn(step_function, inputs, initial_states, options).run();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("rnn", where);
+              const std::vector<Tensor>& initial_states, const RnnOptions& options, Where where) {
+  return api_call("rnn", where,
+                  [&] { return Rnn(step_function, inputs, initial_states, options).run(); });
 }
 
 }  // namespace kiln
