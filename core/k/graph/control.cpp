@@ -175,56 +175,48 @@ void reset_learning_phase_placeholder() {
   std::swap(old, *phase_placeholder);
 }
 
-Tensor learning_phase() try {
-  const Call call("learning_phase", {});
-  if (const auto fixed = fixed_learning_phase()) {
-    return wrap(ir::scalar_constant_int(DType::Int32, *fixed));
-  }
-  return wrap(make_learning_phase_placeholder());
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("learning_phase", {});
+Tensor learning_phase() {
+  return api_call("learning_phase", {}, [&] {
+    if (const auto fixed = fixed_learning_phase()) {
+      return wrap(ir::scalar_constant_int(DType::Int32, *fixed));
+    }
+    return wrap(make_learning_phase_placeholder());
+  });
 }
 
-void clear_session() try {
-  reset_session_state();
-  reset_learning_phase_placeholder();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("clear_session", {});
+void clear_session() {
+  translate_exceptions("clear_session", {}, [&] {
+    reset_session_state();
+    reset_learning_phase_placeholder();
+  });
 }
 
 Tensor switch_(const Operand& condition, const Branch& then_expression,
-               const Branch& else_expression) try {
-  const Call call("switch", condition.where());
-  return choose(condition, then_expression, else_expression);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("switch", condition.where());
+               const Branch& else_expression) {
+  return api_call("switch", condition.where(),
+                  [&] { return choose(condition, then_expression, else_expression); });
 }
 
-Tensor in_train_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) try {
-  const Call call("in_train_phase", x.where());
-  return by_phase(x, alt, training, x.where(), kPhaseNames);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("in_train_phase", x.where());
+Tensor in_train_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) {
+  return api_call("in_train_phase", x.where(),
+                  [&] { return by_phase(x, alt, training, x.where(), kPhaseNames); });
 }
 
-Tensor in_test_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) try {
-  const Call call("in_test_phase", x.where());
-  return by_phase(alt, x, training, x.where(), kTestPhaseNames);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("in_test_phase", x.where());
+Tensor in_test_phase(const Branch& x, const Branch& alt, const OptionalOperand& training) {
+  return api_call("in_test_phase", x.where(),
+                  [&] { return by_phase(alt, x, training, x.where(), kTestPhaseNames); });
 }
 
-Tensor print_tensor(const Operand& x, const PrintOptions& options) try {
-  const Call call("print_tensor", x.where());
-  static std::atomic<std::int64_t> next{1};
-  const Value value = input_of(x);
-  const ir::HostCallAttrs attrs{.function = "print_tensor",
-                                .payload = options.message,
-                                .id = next.fetch_add(1, std::memory_order_relaxed),
-                                .results = {value.type()}};
-  return wrap(ir::make(ir::Op::HostCall, attrs, {ir::current_position(), value}));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("print_tensor", x.where());
+Tensor print_tensor(const Operand& x, const PrintOptions& options) {
+  return api_call("print_tensor", x.where(), [&] {
+    static std::atomic<std::int64_t> next{1};
+    const Value value = input_of(x);
+    const ir::HostCallAttrs attrs{.function = "print_tensor",
+                                  .payload = options.message,
+                                  .id = next.fetch_add(1, std::memory_order_relaxed),
+                                  .results = {value.type()}};
+    return wrap(ir::make(ir::Op::HostCall, attrs, {ir::current_position(), value}));
+  });
 }
 
 }  // namespace kiln

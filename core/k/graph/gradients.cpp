@@ -54,51 +54,48 @@ Tensor missing_gradient(std::string reason) {
 
 }  // namespace
 
-Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) try {
-  const Call call("gradients", loss.where());
-  const ir::Value y = value_of(loss, floatx_dtype(), "loss");
-  if (!is_float(y.dtype())) {
-    Call::type_error("loss", text("loss is not floating point (loss ", y.type(), ")"));
-  }
-  std::vector<ir::Value> x;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    x.push_back(value_of(variables, i, "variables"));
-  }
-  const ir::Value dy = ir::like(y, 1.0);
-  const autodiff::Vjp result = autodiff::vjp({&y, 1}, {&dy, 1}, x);
-  const bool all_found =
-      std::all_of(result.dx.begin(), result.dx.end(), [](const ir::Value& dx) { return bool(dx); });
-  const auto order = all_found ? std::vector<const ir::Node*>() : ir::topological_order({&y, 1});
-  std::vector<Tensor> gradients;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (result.dx[i]) {
-      gradients.push_back(wrap(result.dx[i]));
-      continue;
+Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) {
+  return api_call("gradients", loss.where(), [&] {
+    const ir::Value y = value_of(loss, floatx_dtype(), "loss");
+    if (!is_float(y.dtype())) {
+      Call::type_error("loss", text("loss is not floating point (loss ", y.type(), ")"));
     }
-    const std::string blocking = blocking_function(order, x[i]);
-    gradients.push_back(missing_gradient(missing_text(variables[i], blocking)));
-  }
-  return gradients;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("gradients", loss.where());
+    std::vector<ir::Value> x;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      x.push_back(value_of(variables, i, "variables"));
+    }
+    const ir::Value dy = ir::like(y, 1.0);
+    const autodiff::Vjp result = autodiff::vjp({&y, 1}, {&dy, 1}, x);
+    const bool all_found = std::all_of(result.dx.begin(), result.dx.end(),
+                                       [](const ir::Value& dx) { return bool(dx); });
+    const auto order = all_found ? std::vector<const ir::Node*>() : ir::topological_order({&y, 1});
+    std::vector<Tensor> gradients;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (result.dx[i]) {
+        gradients.push_back(wrap(result.dx[i]));
+        continue;
+      }
+      const std::string blocking = blocking_function(order, x[i]);
+      gradients.push_back(missing_gradient(missing_text(variables[i], blocking)));
+    }
+    return gradients;
+  });
 }
 
-Tensor stop_gradient(const Operand& x) try {
-  const Call call("stop_gradient", x.where());
-  return wrap(ir::stop_gradient(value_of(x, floatx_dtype(), "variables")));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("stop_gradient", x.where());
+Tensor stop_gradient(const Operand& x) {
+  return api_call("stop_gradient", x.where(), [&] {
+    return wrap(ir::stop_gradient(value_of(x, floatx_dtype(), "variables")));
+  });
 }
 
-Results<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) try {
-  const Call call("stop_gradient", where);
-  std::vector<Tensor> stopped;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    stopped.push_back(wrap(ir::stop_gradient(value_of(variables, i, "variables"))));
-  }
-  return stopped;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("stop_gradient", where);
+Results<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) {
+  return api_call("stop_gradient", where, [&] {
+    std::vector<Tensor> stopped;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      stopped.push_back(wrap(ir::stop_gradient(value_of(variables, i, "variables"))));
+    }
+    return stopped;
+  });
 }
 
 }  // namespace kiln

@@ -58,53 +58,49 @@ UpdateOp make_update(const Tensor& x, const ir::Value& value, Where where) {
 
 }  // namespace
 
-UpdateOp update(const Tensor& x, const Operand& new_x, Where where) try {
-  const Call call("update", where);
-  const ir::Value variable = variable_of(x, "x");
-  const ir::Value value = value_of(new_x, variable.dtype(), "new_x", "");
-  const auto both = [&] { return text("(x ", variable.type(), ", new_x ", value.type(), ")"); };
-  if (new_x.is_tensor() && value.rank() != variable.rank()) {
-    Call::value_error("new_x", text("new_x has rank ", value.rank(), " but the variable has rank ",
-                                    variable.rank(), " ", both()));
-  }
-  for (int axis = 0; axis < value.rank(); ++axis) {
-    if (equal(value.dims()[axis], variable.dims()[axis]) != ir::Ternary::No) continue;
-    Call::value_error("new_x", text("new_x does not fit the variable ", both()));
-  }
-  return make_update(x, fitted(variable, new_x, "new_x"), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("update", where);
+UpdateOp update(const Tensor& x, const Operand& new_x, Where where) {
+  return api_call("update", where, [&] {
+    const ir::Value variable = variable_of(x, "x");
+    const ir::Value value = value_of(new_x, variable.dtype(), "new_x", "");
+    const auto both = [&] { return text("(x ", variable.type(), ", new_x ", value.type(), ")"); };
+    if (new_x.is_tensor() && value.rank() != variable.rank()) {
+      Call::value_error("new_x", text("new_x has rank ", value.rank(),
+                                      " but the variable has rank ", variable.rank(), " ", both()));
+    }
+    for (int axis = 0; axis < value.rank(); ++axis) {
+      if (equal(value.dims()[axis], variable.dims()[axis]) != ir::Ternary::No) continue;
+      Call::value_error("new_x", text("new_x does not fit the variable ", both()));
+    }
+    return make_update(x, fitted(variable, new_x, "new_x"), where);
+  });
 }
 
-UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) try {
-  const Call call("update_add", where);
-  const ir::Value variable = variable_of(x, "x");
-  return make_update(x, variable + number(variable, increment, "increment"), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("update_add", where);
+UpdateOp update_add(const Tensor& x, const Operand& increment, Where where) {
+  return api_call("update_add", where, [&] {
+    const ir::Value variable = variable_of(x, "x");
+    return make_update(x, variable + number(variable, increment, "increment"), where);
+  });
 }
 
-UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) try {
-  const Call call("update_sub", where);
-  const ir::Value variable = variable_of(x, "x");
-  return make_update(x, variable - number(variable, decrement, "decrement"), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("update_sub", where);
+UpdateOp update_sub(const Tensor& x, const Operand& decrement, Where where) {
+  return api_call("update_sub", where, [&] {
+    const ir::Value variable = variable_of(x, "x");
+    return make_update(x, variable - number(variable, decrement, "decrement"), where);
+  });
 }
 
 UpdateOp moving_average_update(const Tensor& variable, const Operand& value,
-                               const Operand& momentum, Where where) try {
-  const Call call("moving_average_update", where);
-  const ir::Value x = variable_of(variable, "variable");
-  const ir::Value current = ir::cast(value_of(value, x.dtype(), "value", ""), x.dtype());
-  const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum", "variable"), x.dims());
-  if (!broadcasts_to(x.type(), current.type())) {
-    Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
-                                    ", value ", current.type(), ")"));
-  }
-  return make_update(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("moving_average_update", where);
+                               const Operand& momentum, Where where) {
+  return api_call("moving_average_update", where, [&] {
+    const ir::Value x = variable_of(variable, "variable");
+    const ir::Value current = ir::cast(value_of(value, x.dtype(), "value", ""), x.dtype());
+    const ir::Value m = ir::broadcast_to(fitted(x, momentum, "momentum", "variable"), x.dims());
+    if (!broadcasts_to(x.type(), current.type())) {
+      Call::value_error("value", text("value does not fit the variable (variable ", x.type(),
+                                      ", value ", current.type(), ")"));
+    }
+    return make_update(variable, x * m + ir::broadcast_to(current, x.dims()) * (1.0 - m), where);
+  });
 }
 
 }  // namespace kiln
