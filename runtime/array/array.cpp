@@ -168,18 +168,18 @@ void Array::release() noexcept {
 }
 
 /// Returns the elements, copied first if they are shared or a view.
-void* Array::own_data() try {
-  // Acquire: former owners have finished reading.
-  const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
-  if (own) return data_;
-  Array copy(dtype_, dims_);
-  copy.allocate(copy.bytes());
-  copy.copy_elements(data_);
-  std::swap(data_, copy.data_);  // not dims_, so that spans of them stay valid
-  std::swap(elements_, copy.elements_);
-  return data_;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+void* Array::own_data() {
+  return translate_exceptions("Array", {}, [&] {
+    // Acquire: former owners have finished reading.
+    const bool own = elements_ && elements_->owners.load(std::memory_order_acquire) == 1;
+    if (own) return data_;
+    Array copy(dtype_, dims_);
+    copy.allocate(copy.bytes());
+    copy.copy_elements(data_);
+    std::swap(data_, copy.data_);  // not dims_, so that spans of them stay valid
+    std::swap(elements_, copy.elements_);
+    return data_;
+  });
 }
 
 void* Array::data() & {
@@ -223,12 +223,12 @@ bool runtime::are_bools(const std::byte* bytes, std::size_t count) {
   return true;
 }
 
-Array Array::uninitialised(std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, dims);
-  array.allocate(array.bytes());
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::uninitialised(std::vector<std::int64_t> dims, DType dtype) {
+  return translate_exceptions("Array", {}, [&] {
+    Array array(dtype, dims);
+    array.allocate(array.bytes());
+    return array;
+  });
 }
 
 Array runtime::uninitialised_array(std::vector<std::int64_t> dims, DType dtype) {
@@ -245,71 +245,71 @@ void runtime::repeat_element(const std::byte* element, std::size_t bytes, std::b
   if (done != all) std::memcpy(to + done, block, all - done);
 }
 
-Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, dims);
-  bool is_zeroed = false;
-  array.allocate(array.bytes(), &is_zeroed);
-  if (!is_zeroed) std::memset(array.data_, 0, array.bytes());
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::zeros(std::vector<std::int64_t> dims, DType dtype) {
+  return translate_exceptions("Array", {}, [&] {
+    Array array(dtype, dims);
+    bool is_zeroed = false;
+    array.allocate(array.bytes(), &is_zeroed);
+    if (!is_zeroed) std::memset(array.data_, 0, array.bytes());
+    return array;
+  });
 }
 
-Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) try {
-  require_known(dtype);
-  const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
-  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
-  if (std::all_of(element.begin(), element.end(), is_zero)) return zeros(std::move(dims), dtype);
-  Array array(dtype, dims);
-  array.allocate(array.bytes());
-  runtime::repeat_element(element.data(), element.size(), static_cast<std::byte*>(array.data_),
-                          array.size_);
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::full(std::vector<std::int64_t> dims, double value, DType dtype) {
+  return translate_exceptions("Array", {}, [&] {
+    require_known(dtype);
+    const std::vector<std::byte> element = ir::scalar_bytes(dtype, value);
+    const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+    if (std::all_of(element.begin(), element.end(), is_zero)) return zeros(std::move(dims), dtype);
+    Array array(dtype, dims);
+    array.allocate(array.bytes());
+    runtime::repeat_element(element.data(), element.size(), static_cast<std::byte*>(array.data_),
+                            array.size_);
+    return array;
+  });
 }
 
-Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, dims);
-  if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
-  array.allocate(array.bytes());
-  array.copy_elements(elements);
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::copy_of(const void* elements, std::vector<std::int64_t> dims, DType dtype) {
+  return translate_exceptions("Array", {}, [&] {
+    Array array(dtype, dims);
+    if (array.size_ != 0 && !elements) throw ValueError("Array", "elements", "elements is null");
+    array.allocate(array.bytes());
+    array.copy_elements(elements);
+    return array;
+  });
 }
 
-Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) try {
-  Array array(dtype, dims);
-  require_address(elements, array.size_, dtype);
-  array.data_ = elements ? const_cast<void*>(elements) : const_cast<std::byte*>(kZero);
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::view(const void* elements, std::vector<std::int64_t> dims, DType dtype) {
+  return translate_exceptions("Array", {}, [&] {
+    Array array(dtype, dims);
+    require_address(elements, array.size_, dtype);
+    array.data_ = elements ? const_cast<void*>(elements) : const_cast<std::byte*>(kZero);
+    return array;
+  });
 }
 
-Array Array::astype(DType dtype) const try {
-  if (dtype == dtype_) return elements_ ? *this : copy_of(data_, dims_, dtype_);
-  Array array(dtype, dims_);
-  array.allocate(array.bytes());
-  ir::convert_elements(dtype_, static_cast<const std::byte*>(data_), dtype,
-                       static_cast<std::byte*>(array.data_), size_);
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::astype(DType dtype) const {
+  return translate_exceptions("Array", {}, [&] {
+    if (dtype == dtype_) return elements_ ? *this : copy_of(data_, dims_, dtype_);
+    Array array(dtype, dims_);
+    array.allocate(array.bytes());
+    ir::convert_elements(dtype_, static_cast<const std::byte*>(data_), dtype,
+                         static_cast<std::byte*>(array.data_), size_);
+    return array;
+  });
 }
 
-Array Array::reshape(std::vector<std::int64_t> dims) const try {
-  if (count_elements(dims) != size_) {
-    throw ValueError("reshape", "dims",
-                     text("dims [", join_text(dims, ","), "] do not hold the ", size_,
-                          " elements of [", join_text(dims_, ","), "]"));
-  }
-  Array array = *this;
-  array.dims_ = DimVector(dims);
-  return array;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+Array Array::reshape(std::vector<std::int64_t> dims) const {
+  return translate_exceptions("Array", {}, [&] {
+    if (count_elements(dims) != size_) {
+      throw ValueError("reshape", "dims",
+                       text("dims [", join_text(dims, ","), "] do not hold the ", size_,
+                            " elements of [", join_text(dims_, ","), "]"));
+    }
+    Array array = *this;
+    array.dims_ = DimVector(dims);
+    return array;
+  });
 }
 
 bool Array::operator==(const Array& other) const {
@@ -317,67 +317,68 @@ bool Array::operator==(const Array& other) const {
   return size_ == 0 || std::memcmp(data_, other.data_, bytes()) == 0;
 }
 
-std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> sizes) try {
-  std::vector<std::int64_t> dims;
-  for (std::size_t size : sizes) dims.push_back(static_cast<std::int64_t>(size));
-  return dims;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+std::vector<std::int64_t> Array::dims_of(std::initializer_list<std::size_t> sizes) {
+  return translate_exceptions("Array", {}, [&] {
+    std::vector<std::int64_t> dims;
+    for (std::size_t size : sizes) dims.push_back(static_cast<std::int64_t>(size));
+    return dims;
+  });
 }
 
-void Array::require_count(std::size_t given, std::span<const std::int64_t> dims) try {
-  const std::int64_t count = count_elements(dims);
-  if (static_cast<std::int64_t>(given) == count) return;
-  throw ValueError("Array", "dims",
-                   text("dims [", join_text(dims, ","), "] hold ", count, " elements but ", given,
-                        " were given"));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+void Array::require_count(std::size_t given, std::span<const std::int64_t> dims) {
+  translate_exceptions("Array", {}, [&] {
+    const std::int64_t count = count_elements(dims);
+    if (static_cast<std::int64_t>(given) == count) return;
+    throw ValueError("Array", "dims",
+                     text("dims [", join_text(dims, ","), "] hold ", count, " elements but ", given,
+                          " were given"));
+  });
 }
 
-void Array::require_equal(const char* what, std::size_t first, std::size_t other) try {
-  if (first == other) return;
-  const char* parts = std::string_view(what) == "rows" ? "elements" : "rows";
-  throw ValueError("Array", what, text(what, " of ", first, " and of ", other, " ", parts));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+void Array::require_equal(const char* what, std::size_t first, std::size_t other) {
+  translate_exceptions("Array", {}, [&] {
+    if (first == other) return;
+    const char* parts = std::string_view(what) == "rows" ? "elements" : "rows";
+    throw ValueError("Array", what, text(what, " of ", first, " and of ", other, " ", parts));
+  });
 }
 
-void Array::require_dtype(DType dtype) const try {
-  if (dtype == dtype_) return;
-  throw TypeError("Array", "T", text("elements of dtype ", dtype_, " are read as ", dtype));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+void Array::require_dtype(DType dtype) const {
+  translate_exceptions("Array", {}, [&] {
+    if (dtype == dtype_) return;
+    throw TypeError("Array", "T", text("elements of dtype ", dtype_, " are read as ", dtype));
+  });
 }
 
-void Array::require_one() const try {
-  if (size_ == 1) return;
-  throw ValueError("item", "", text("an array of ", size_, " elements has no single item"));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+void Array::require_one() const {
+  translate_exceptions("Array", {}, [&] {
+    if (size_ == 1) return;
+    throw ValueError("item", "", text("an array of ", size_, " elements has no single item"));
+  });
 }
 
-std::size_t Array::offset(std::initializer_list<std::int64_t> index) const try {
-  std::int64_t offset = 0;
-  std::size_t axis = 0;
-  bool inside = index.size() == dims_.size();
-  for (std::int64_t i : index) {
-    if (!inside) break;
-    inside = i >= 0 && i < dims_[axis];
-    offset = offset * dims_[axis++] + i;
-  }
-  if (inside) return static_cast<std::size_t>(offset);
-  throw ValueError("at", "index",
-                   text("index [", join_text(index, ","), "] is out of range for shape [",
-                        join_text(dims_, ","), "]"));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Array", {});
+std::size_t Array::offset(std::initializer_list<std::int64_t> index) const {
+  return translate_exceptions("Array", {}, [&] {
+    std::int64_t offset = 0;
+    std::size_t axis = 0;
+    bool inside = index.size() == dims_.size();
+    for (std::int64_t i : index) {
+      if (!inside) break;
+      inside = i >= 0 && i < dims_[axis];
+      offset = offset * dims_[axis++] + i;
+    }
+    if (inside) return static_cast<std::size_t>(offset);
+    throw ValueError("at", "index",
+                     text("index [", join_text(index, ","), "] is out of range for shape [",
+                          join_text(dims_, ","), "]"));
+  });
 }
 
-std::ostream& operator<<(std::ostream& out, const Array& array) try {
-  return out << runtime::array_text({array.dtype(), array.dims(), const_cast<void*>(array.data())});
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("operator<<", {});
+std::ostream& operator<<(std::ostream& out, const Array& array) {
+  return translate_exceptions("operator<<", {}, [&]() -> std::ostream& {
+    return out << runtime::array_text(
+               {array.dtype(), array.dims(), const_cast<void*>(array.data())});
+  });
 }
 
 }  // namespace kiln

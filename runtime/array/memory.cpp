@@ -19,14 +19,13 @@ std::int64_t release_idle_memory() noexcept {
   return static_cast<std::int64_t>(bytes);
 }
 
-void set_idle_memory_limit(WholeNumber bytes, Where where) try {
-  const Call call("set_idle_memory_limit", where);
-  if (bytes < 0) Call::value_error("bytes", text("bytes ", bytes, " is negative"));
-  runtime::block_pool().set_limit(static_cast<std::size_t>(std::int64_t{bytes}));
-  runtime::SmallBlocks::set_caching(bytes != 0);
-  runtime::SmallBlocks::release_all();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_idle_memory_limit", where);
+void set_idle_memory_limit(WholeNumber bytes, Where where) {
+  api_call("set_idle_memory_limit", where, [&] {
+    if (bytes < 0) Call::value_error("bytes", text("bytes ", bytes, " is negative"));
+    runtime::block_pool().set_limit(static_cast<std::size_t>(std::int64_t{bytes}));
+    runtime::SmallBlocks::set_caching(bytes != 0);
+    runtime::SmallBlocks::release_all();
+  });
 }
 
 }  // namespace kiln
