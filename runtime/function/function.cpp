@@ -227,93 +227,92 @@ Array evaluated(const ir::Graph& graph, Where where) {
 }  // namespace
 
 Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-                  const FunctionOptions& options, Where where) try {
-  const Call call("function", where);
-  const ir::Graph graph =
-      runtime::build_graph(inputs, outputs, options.updates, options.outputs_after_updates);
-  const std::string given = options.name.empty() ? "function" : options.name;
-  const std::string name = is_utf8(given) ? given : escaped_text(given);
-  auto impl = std::make_shared<Function::Impl>();
-  for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
-  const std::vector<bool>& sparse = impl->sparse;
-  impl->has_sparse = std::find(sparse.begin(), sparse.end(), true) != sparse.end();
-  return at_line(where, [&] {
-    const runtime::InstancePtr instance = chosen_instance(options);
-    impl->backend = instance->plugin().id;
-    impl->programs = runtime::compile_partitioned(
-        graph, name, instance, runtime::wanted_dumps(options.dump, options.dump_stages, name),
-        options.optimize, impl->sparse);
-    impl->prints = calls_host(impl->programs);
-    return Function(std::move(impl));
+                  const FunctionOptions& options, Where where) {
+  return api_call("function", where, [&] {
+    const ir::Graph graph =
+        runtime::build_graph(inputs, outputs, options.updates, options.outputs_after_updates);
+    const std::string given = options.name.empty() ? "function" : options.name;
+    const std::string name = is_utf8(given) ? given : escaped_text(given);
+    auto impl = std::make_shared<Function::Impl>();
+    for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
+    const std::vector<bool>& sparse = impl->sparse;
+    impl->has_sparse = std::find(sparse.begin(), sparse.end(), true) != sparse.end();
+    return at_line(where, [&] {
+      const runtime::InstancePtr instance = chosen_instance(options);
+      impl->backend = instance->plugin().id;
+      impl->programs = runtime::compile_partitioned(
+          graph, name, instance, runtime::wanted_dumps(options.dump, options.dump_stages, name),
+          options.optimize, impl->sparse);
+      impl->prints = calls_host(impl->programs);
+      return Function(std::move(impl));
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("function", where);
 }
 
-Results<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const try {
-  return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-    const Impl& impl = *impl_;
-    if (impl.has_sparse) {
-      const std::vector<Feed> feeds(inputs.begin(), inputs.end());
-      return call_with(impl, std::span<const Feed>(feeds));
-    }
-    if (!can_bind(impl.programs.first(), inputs)) return call_by_views(impl, inputs);
-    return runtime::call(impl.programs, std::span(inputs));
+Results<Array> Function::operator()(const std::vector<Array>& inputs, Where where) const {
+  return translate_exceptions("Function", where, [&] {
+    return at_line(where, [&] {
+      const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
+      const Impl& impl = *impl_;
+      if (impl.has_sparse) {
+        const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+        return call_with(impl, std::span<const Feed>(feeds));
+      }
+      if (!can_bind(impl.programs.first(), inputs)) return call_by_views(impl, inputs);
+      return runtime::call(impl.programs, std::span(inputs));
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Function", where);
 }
 
-Results<Array> Function::operator()(std::initializer_list<FeedRef> inputs, Where where) const try {
-  return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-    return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
+Results<Array> Function::operator()(std::initializer_list<FeedRef> inputs, Where where) const {
+  return translate_exceptions("Function", where, [&] {
+    return at_line(where, [&] {
+      const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
+      return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Function", where);
 }
 
-Results<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const try {
-  return at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-    return call_with(*impl_, inputs);
+Results<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where where) const {
+  return translate_exceptions("Function", where, [&] {
+    return at_line(where, [&] {
+      const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
+      return call_with(*impl_, inputs);
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Function", where);
 }
 
-Results<Array> Function::call_with_feeds(std::span<const SparseArray> inputs, Where where) const
-    try {
-  const std::vector<Feed> feeds(inputs.begin(), inputs.end());
-  return call_with_feeds(std::span<const Feed>(feeds), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("Function", where);
+Results<Array> Function::call_with_feeds(std::span<const SparseArray> inputs, Where where) const {
+  return translate_exceptions("Function", where, [&] {
+    const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+    return call_with_feeds(std::span<const Feed>(feeds), where);
+  });
 }
 
 void Function::call_into(std::span<const ArrayView> inputs,
-                         std::span<const MutableArrayView> outputs, Where where) const try {
-  at_line(where, [&] {
-    const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-    runtime::call_into(impl_->programs, inputs, outputs);
+                         std::span<const MutableArrayView> outputs, Where where) const {
+  translate_exceptions("call_into", where, [&] {
+    at_line(where, [&] {
+      const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
+      runtime::call_into(impl_->programs, inputs, outputs);
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("call_into", where);
 }
 
-void Function::dump(const StringArgument& directory, Stage stages, Where where) const try {
-  at_line(where, [&] {
-    const ScopedFpEnvironment usual;
-    const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;
-    for (std::size_t i = 0; i < programs.partitions.size(); ++i) {
-      runtime::DumpFolder folder(runtime::partition_directory(directory, i), stages, {"dump", ""});
-      runtime::dump_program(programs.partitions[i].program->program, folder);
-    }
-    runtime::DumpFolder folder(directory, stages, {"dump", ""});
-    runtime::dump_program(programs.last->program, folder);
+void Function::dump(const StringArgument& directory, Stage stages, Where where) const {
+  translate_exceptions("dump", where, [&] {
+    at_line(where, [&] {
+      const ScopedFpEnvironment usual;
+      const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;
+      for (std::size_t i = 0; i < programs.partitions.size(); ++i) {
+        runtime::DumpFolder folder(runtime::partition_directory(directory, i), stages,
+                                   {"dump", ""});
+        runtime::dump_program(programs.partitions[i].program->program, folder);
+      }
+      runtime::DumpFolder folder(directory, stages, {"dump", ""});
+      runtime::dump_program(programs.last->program, folder);
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("dump", where);
 }
 
 const std::string& Function::name() const& {
@@ -321,46 +320,41 @@ const std::string& Function::name() const& {
 }
 const std::string& Function::backend() const& { return require_compiled(impl_).backend; }
 
-FunctionStats Function::stats() const try {
-  const Call call("stats", {});
-  const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;
-  FunctionStats stats = stats_of(*programs.last);
-  for (const runtime::ProgramPartition& partition : programs.partitions) {
-    const FunctionStats other = stats_of(*partition.program);
-    stats.compiles += other.compiles;
-    stats.cache_hits += other.cache_hits;
-    stats.compile_seconds += other.compile_seconds;
-    stats.code_generations += other.code_generations;
-    stats.bindings += other.bindings;
-    stats.peak_bytes = std::max(stats.peak_bytes, other.peak_bytes);
-    stats.live_bytes = std::max(stats.live_bytes, other.live_bytes);
-  }
-  return stats;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("stats", {});
+FunctionStats Function::stats() const {
+  return api_call("stats", {}, [&] {
+    const runtime::PartitionedProgram& programs = require_compiled(impl_).programs;
+    FunctionStats stats = stats_of(*programs.last);
+    for (const runtime::ProgramPartition& partition : programs.partitions) {
+      const FunctionStats other = stats_of(*partition.program);
+      stats.compiles += other.compiles;
+      stats.cache_hits += other.cache_hits;
+      stats.compile_seconds += other.compile_seconds;
+      stats.code_generations += other.code_generations;
+      stats.bindings += other.bindings;
+      stats.peak_bytes = std::max(stats.peak_bytes, other.peak_bytes);
+      stats.live_bytes = std::max(stats.live_bytes, other.live_bytes);
+    }
+    return stats;
+  });
 }
 
-Array eval(const Tensor& x, Where where) try {
-  const Call call("eval", where);
-  type_of(x);
-  return evaluated(runtime::build_graph({}, {x}, {}), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("eval", where);
+Array eval(const Tensor& x, Where where) {
+  return api_call("eval", where, [&] {
+    type_of(x);
+    return evaluated(runtime::build_graph({}, {x}, {}), where);
+  });
 }
 
-Array eval(const UpdateOp& x, Where where) try {
-  const Call call("eval", where);
-  return evaluated(runtime::build_graph({}, {x.value}, {x}), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("eval", where);
+Array eval(const UpdateOp& x, Where where) {
+  return api_call("eval", where,
+                  [&] { return evaluated(runtime::build_graph({}, {x.value}, {x}), where); });
 }
 
-Variable variable(const Tensor& value, const VariableOptions& options, Where where) try {
-  const Call call("variable", where);
-  value_of(value, "value");
-  return variable(eval(value, where), options, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("variable", where);
+Variable variable(const Tensor& value, const VariableOptions& options, Where where) {
+  return api_call("variable", where, [&] {
+    value_of(value, "value");
+    return variable(eval(value, where), options, where);
+  });
 }
 
 }  // namespace kiln
