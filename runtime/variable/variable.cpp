@@ -67,14 +67,13 @@ bool is_symbolic(const Shape& shape) {
 }
 
 Tensor filled(const char* function, const Shape& shape, double value, const CreateOptions& options,
-              Where where) try {
-  const Call call(function, where);
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
-  return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
-                       options.name, {});
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory(function, where);
+              Where where) {
+  return api_call(function, where, [&]() -> Tensor {
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
+    return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
+                         options.name, {});
+  });
 }
 
 /// Casts `value` to `dtype`. ValueError naming argument, index and value where an integer dtype
@@ -134,198 +133,179 @@ const Constraint& Variable::constraint(Where where) const& {
   return storage(*this, "variable").constraint;
 }
 
-Variable variable(const Array& value, const VariableOptions& options, Where where) try {
-  const Call call("variable", where);
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("variable", where);
+Variable variable(const Array& value, const VariableOptions& options, Where where) {
+  return api_call("variable", where, [&] {
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
+  });
 }
 
-Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) try {
-  const Call call("variable", where);
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  SparseParts parts;
-  parts.indices = value_of(constant(value.indices(), {.dtype = "int64"}, where), "value");
-  parts.values =
-      value_of(constant(value.values(), {.dtype = std::string(dtype_name(dtype))}, where), "value");
-  parts.dims = {value.dims()[0], value.dims()[1]};
-  return wrap_sparse(std::move(parts), options.name);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("variable", where);
+Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) {
+  return api_call("variable", where, [&] {
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    SparseParts parts;
+    parts.indices = value_of(constant(value.indices(), {.dtype = "int64"}, where), "value");
+    parts.values = value_of(
+        constant(value.values(), {.dtype = std::string(dtype_name(dtype))}, where), "value");
+    parts.dims = {value.dims()[0], value.dims()[1]};
+    return wrap_sparse(std::move(parts), options.name);
+  });
 }
 
-Tensor constant(const Array& value, const ConstantOptions& options, Where where) try {
-  const Call call("constant", where);
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  Array converted = cast_argument(value, dtype, "value");
-  if (options.shape.is_set()) {
-    const std::vector<std::int64_t> sizes = sizes_of(options.shape);
-    const std::int64_t count = product(ir::Dims(sizes.begin(), sizes.end())).value();
-    if (converted.size() == 1 && count != 1) {
-      ir::Type scalar{dtype, {}};
-      const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
-      const ir::Value one = ir::constant(scalar, {bytes, bytes + converted.bytes()});
-      return wrap(ir::broadcast_to(one, ir::Dims(sizes.begin(), sizes.end())), options.name);
+Tensor constant(const Array& value, const ConstantOptions& options, Where where) {
+  return api_call("constant", where, [&] {
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    Array converted = cast_argument(value, dtype, "value");
+    if (options.shape.is_set()) {
+      const std::vector<std::int64_t> sizes = sizes_of(options.shape);
+      const std::int64_t count = product(ir::Dims(sizes.begin(), sizes.end())).value();
+      if (converted.size() == 1 && count != 1) {
+        ir::Type scalar{dtype, {}};
+        const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
+        const ir::Value one = ir::constant(scalar, {bytes, bytes + converted.bytes()});
+        return wrap(ir::broadcast_to(one, ir::Dims(sizes.begin(), sizes.end())), options.name);
+      }
+      if (converted.size() != count) {
+        Call::value_error("shape", text("shape [", join_text(sizes, ","), "] has ", count,
+                                        " elements but value has ", converted.size()));
+      }
+      converted = converted.reshape(sizes);
     }
-    if (converted.size() != count) {
-      Call::value_error("shape", text("shape [", join_text(sizes, ","), "] has ", count,
-                                      " elements but value has ", converted.size()));
+    const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
+    return wrap(ir::constant(type_of(converted), {bytes, bytes + converted.bytes()}), options.name);
+  });
+}
+
+Tensor zeros(const Shape& shape, const CreateOptions& options, Where where) {
+  return translate_exceptions("zeros", where,
+                              [&] { return filled("zeros", shape, 0, options, where); });
+}
+
+Tensor ones(const Shape& shape, const CreateOptions& options, Where where) {
+  return translate_exceptions("ones", where,
+                              [&] { return filled("ones", shape, 1, options, where); });
+}
+
+Variable eye(WholeNumber size, const CreateOptions& options, Where where) {
+  return translate_exceptions("eye", where, [&] { return eye({size, size}, options, where); });
+}
+
+Variable eye(std::pair<WholeNumber, WholeNumber> size, const CreateOptions& options, Where where) {
+  return api_call("eye", where, [&] {
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const std::int64_t rows = size.first, columns = size.second;
+    if (rows < 0 || columns < 0) {
+      Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
     }
-    converted = converted.reshape(sizes);
-  }
-  const auto* bytes = static_cast<const std::byte*>(std::as_const(converted).data());
-  return wrap(ir::constant(type_of(converted), {bytes, bytes + converted.bytes()}), options.name);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("constant", where);
-}
-
-Tensor zeros(const Shape& shape, const CreateOptions& options, Where where) try {
-  return filled("zeros", shape, 0, options, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("zeros", where);
-}
-
-Tensor ones(const Shape& shape, const CreateOptions& options, Where where) try {
-  return filled("ones", shape, 1, options, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("ones", where);
-}
-
-Variable eye(WholeNumber size, const CreateOptions& options, Where where) try {
-  return eye({size, size}, options, where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("eye", where);
-}
-
-Variable eye(std::pair<WholeNumber, WholeNumber> size, const CreateOptions& options,
-             Where where) try {
-  const Call call("eye", where);
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  const std::int64_t rows = size.first, columns = size.second;
-  if (rows < 0 || columns < 0) {
-    Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
-  }
-  Array value = at_line(where, [&] { return Array::zeros({rows, columns}, DType::Float64); });
-  const auto elements = value.as<double>();
-  for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
-    elements[static_cast<std::size_t>(i * columns + i)] = 1;
-  }
-  return make_variable(value.astype(dtype), options.name, {});
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("eye", where);
+    Array value = at_line(where, [&] { return Array::zeros({rows, columns}, DType::Float64); });
+    const auto elements = value.as<double>();
+    for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
+      elements[static_cast<std::size_t>(i * columns + i)] = 1;
+    }
+    return make_variable(value.astype(dtype), options.name, {});
+  });
 }
 
 Variable random_uniform_variable(const Shape& shape, double low, double high,
-                                 const RandomVariableOptions& options, Where where) try {
-  const Call call("random_uniform_variable", where);
-  if (!(low <= high)) {
-    Call::value_error("low", text("low ", low, " is not at most high ", high));
-  }
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
-  if (is_float(dtype) && !(ir::is_finite_in(dtype, low) && ir::is_finite_in(dtype, high) &&
-                           std::isfinite(high - low))) {
-    Call::value_error("high", text("low ", low, ", high ", high,
-                                   " or their difference is not finite in ", dtype));
-  }
-  return random_variable(shape, options, [&](Array& value, std::uint64_t seed) {
-    runtime::fill_uniform(value, seed, low, high);
+                                 const RandomVariableOptions& options, Where where) {
+  return api_call("random_uniform_variable", where, [&] {
+    if (!(low <= high)) {
+      Call::value_error("low", text("low ", low, " is not at most high ", high));
+    }
+    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    if (is_float(dtype) && !(ir::is_finite_in(dtype, low) && ir::is_finite_in(dtype, high) &&
+                             std::isfinite(high - low))) {
+      Call::value_error("high", text("low ", low, ", high ", high,
+                                     " or their difference is not finite in ", dtype));
+    }
+    return random_variable(shape, options, [&](Array& value, std::uint64_t seed) {
+      runtime::fill_uniform(value, seed, low, high);
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("random_uniform_variable", where);
 }
 
 Variable random_normal_variable(const Shape& shape, double mean, double scale,
-                                const RandomVariableOptions& options, Where where) try {
-  const Call call("random_normal_variable", where);
-  return random_variable(shape, options, [&](Array& value, std::uint64_t seed) {
-    runtime::fill_normal(value, seed, mean, scale);
+                                const RandomVariableOptions& options, Where where) {
+  return api_call("random_normal_variable", where, [&] {
+    return random_variable(shape, options, [&](Array& value, std::uint64_t seed) {
+      runtime::fill_normal(value, seed, mean, scale);
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("random_normal_variable", where);
 }
 
-Array get_value(const Tensor& x, Where where) try {
-  const Call call("get_value", where);
-  return storage(x, "x").read();
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("get_value", where);
+Array get_value(const Tensor& x, Where where) {
+  return api_call("get_value", where, [&] { return storage(x, "x").read(); });
 }
 
-Results<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) try {
-  const Call call("batch_get_value", where);
-  std::vector<VariableStorage*> storages;
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    storages.push_back(&storage(xs[i], text("xs[", i, "]")));
-  }
-  std::vector<runtime::VersionRef> versions(storages.size());
-  VariableStorage::snapshot(storages, versions);
-  std::vector<Array> values;
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    values.push_back(storages[i]->read(*versions[i]));
-  }
-  return values;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("batch_get_value", where);
+Results<Array> batch_get_value(const std::vector<Tensor>& xs, Where where) {
+  return api_call("batch_get_value", where, [&] {
+    std::vector<VariableStorage*> storages;
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      storages.push_back(&storage(xs[i], text("xs[", i, "]")));
+    }
+    std::vector<runtime::VersionRef> versions(storages.size());
+    VariableStorage::snapshot(storages, versions);
+    std::vector<Array> values;
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+      values.push_back(storages[i]->read(*versions[i]));
+    }
+    return values;
+  });
 }
 
-void set_value(const Tensor& x, const Array& value, Where where) try {
-  const Call call("set_value", where);
-  VariableStorage& target = storage(x, "x");
-  Array fits = fitted(value_of(x, "x").type(), value);
-  runtime::VersionRef version(new runtime::Version(std::move(fits)));
-  VariableStorage* const written = &target;
-  const runtime::WriterLocks locks({&written, 1}, "set_value", "x");
-  {
-    const std::unique_lock lock(VariableStorage::publish_mutex());
-    target.publish(version);
-  }
-  // The replaced value is not recycled: it may occupy device memory.
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_value", where);
-}
-
-void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) try {
-  const Call call("batch_set_value", where);
-  // Sorted by id, the locking order; publish() leaves the replaced versions here.
-  std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
-  for (std::size_t i = 0; i < tuples.size(); ++i) {
-    const auto& [x, value] = tuples[i];
-    const std::string name = text("tuples[", i, "]");
-    VariableStorage& target = storage(x, name);
-    const ir::Type& type = value_of(x, name.c_str()).type();
-    Array fits = value.rank() == 0 ? filled_from(type, value, name) : fitted(type, value, name);
+void set_value(const Tensor& x, const Array& value, Where where) {
+  api_call("set_value", where, [&] {
+    VariableStorage& target = storage(x, "x");
+    Array fits = fitted(value_of(x, "x").type(), value);
     runtime::VersionRef version(new runtime::Version(std::move(fits)));
-    values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
-  }
-  std::vector<VariableStorage*> written;
-  for (const auto& [id, entry] : values) written.push_back(entry.first);
-  const runtime::WriterLocks locks(written, "batch_set_value", "tuples");
-  {
-    const std::unique_lock lock(VariableStorage::publish_mutex());
-    for (auto& [id, entry] : values) entry.first->publish(entry.second);
-  }
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("batch_set_value", where);
+    VariableStorage* const written = &target;
+    const runtime::WriterLocks locks({&written, 1}, "set_value", "x");
+    {
+      const std::unique_lock lock(VariableStorage::publish_mutex());
+      target.publish(version);
+    }
+    // The replaced value is not recycled: it may occupy device memory.
+  });
 }
 
-std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) try {
-  const Call call("get_variable_shape", where);
-  storage(x, "x");
-  std::vector<std::int64_t> shape;
-  for (const ir::Dim& dim : value_of(x, "x").dims()) shape.push_back(dim.value());
-  return shape;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("get_variable_shape", where);
+void batch_set_value(const std::vector<std::pair<Tensor, Array>>& tuples, Where where) {
+  api_call("batch_set_value", where, [&] {
+    // Sorted by id, the locking order; publish() leaves the replaced versions here.
+    std::map<std::int64_t, std::pair<VariableStorage*, runtime::VersionRef>> values;
+    for (std::size_t i = 0; i < tuples.size(); ++i) {
+      const auto& [x, value] = tuples[i];
+      const std::string name = text("tuples[", i, "]");
+      VariableStorage& target = storage(x, name);
+      const ir::Type& type = value_of(x, name.c_str()).type();
+      Array fits = value.rank() == 0 ? filled_from(type, value, name) : fitted(type, value, name);
+      runtime::VersionRef version(new runtime::Version(std::move(fits)));
+      values.insert_or_assign(target.id, std::pair{&target, std::move(version)});
+    }
+    std::vector<VariableStorage*> written;
+    for (const auto& [id, entry] : values) written.push_back(entry.first);
+    const runtime::WriterLocks locks(written, "batch_set_value", "tuples");
+    {
+      const std::unique_lock lock(VariableStorage::publish_mutex());
+      for (auto& [id, entry] : values) entry.first->publish(entry.second);
+    }
+  });
 }
 
-UpdateOp update(const Tensor& x, const Array& new_x, Where where) try {
-  const Call call("update", where);
-  storage(x, "x");
-  const DType dtype = value_of(x, "x").dtype();
-  return update(x, constant(cast_argument(new_x, dtype, "new_x"), {.dtype = dtype}), where);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("update", where);
+std::vector<std::int64_t> get_variable_shape(const Tensor& x, Where where) {
+  return api_call("get_variable_shape", where, [&] {
+    storage(x, "x");
+    std::vector<std::int64_t> shape;
+    for (const ir::Dim& dim : value_of(x, "x").dims()) shape.push_back(dim.value());
+    return shape;
+  });
+}
+
+UpdateOp update(const Tensor& x, const Array& new_x, Where where) {
+  return api_call("update", where, [&] {
+    storage(x, "x");
+    const DType dtype = value_of(x, "x").dtype();
+    return update(x, constant(cast_argument(new_x, dtype, "new_x"), {.dtype = dtype}), where);
+  });
 }
 
 }  // namespace kiln
