@@ -178,84 +178,75 @@ InstancePtr current_instance(const std::string& function) {
 
 }  // namespace runtime
 
-std::string backend(Where where) try {
-  const Call call("backend", where);
-  return backend_choice(where).name;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("backend", where);
+std::string backend(Where where) {
+  return api_call("backend", where, [&] { return backend_choice(where).name; });
 }
 
-BackendChoice backend_choice(Where where) try {
-  const Call call("backend", where);
-  return at_line(where, [] {
-    const runtime::ChosenPlugin chosen = runtime::current_choice("backend");
-    return BackendChoice{chosen.plugin->id, chosen.reason};
+BackendChoice backend_choice(Where where) {
+  return translate_exceptions("backend_choice", where, [&] {
+    const Call call("backend", where);
+    return at_line(where, [] {
+      const runtime::ChosenPlugin chosen = runtime::current_choice("backend");
+      return BackendChoice{chosen.plugin->id, chosen.reason};
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("backend_choice", where);
 }
 
-void set_backend(const StringArgument& name_or_path, Where where) try {
-  const Call call("set_backend", where);
-  runtime::ChosenPlugin chosen =
-      at_line(where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
-  const std::lock_guard lock(runtime::choice_mutex);
-  *runtime::choice = std::move(chosen);
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_backend", where);
+void set_backend(const StringArgument& name_or_path, Where where) {
+  api_call("set_backend", where, [&] {
+    runtime::ChosenPlugin chosen =
+        at_line(where, [&] { return runtime::choose(name_or_path, "set_backend", "set_backend"); });
+    const std::lock_guard lock(runtime::choice_mutex);
+    *runtime::choice = std::move(chosen);
+  });
 }
 
-std::string load_backend(const StringArgument& name_or_path, Where where) try {
-  const Call call("load_backend", where);
-  return at_line(where, [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("load_backend", where);
+std::string load_backend(const StringArgument& name_or_path, Where where) {
+  return api_call("load_backend", where, [&] {
+    return at_line(where, [&] { return runtime::open_plugin(name_or_path, "load_backend").id; });
+  });
 }
 
 void set_backend_options(const StringArgument& name_or_path,
-                         const std::map<std::string, std::string>& options, Where where) try {
-  const Call call("set_backend_options", where);
-  at_line(where, [&] {
-    const std::string function = "set_backend_options";
-    runtime::set_options(runtime::open_plugin(name_or_path, function), options, function);
+                         const std::map<std::string, std::string>& options, Where where) {
+  api_call("set_backend_options", where, [&] {
+    at_line(where, [&] {
+      const std::string function = "set_backend_options";
+      runtime::set_options(runtime::open_plugin(name_or_path, function), options, function);
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_backend_options", where);
 }
 
-std::vector<BackendDescription> list_backends() try {
-  const Call call("list_backends", {});
-  std::map<std::string, BackendDescription> all;
-  for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
-    all[file.name] = {.name = file.name,
-                      .path = file.path,
-                      .version = "",
-                      .loaded = false,
-                      .rejection = file.rejection};
-  }
-  for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
-    all[plugin->id] = {.name = plugin->id,
-                       .path = plugin->path,
-                       .version = plugin->version,
-                       .loaded = true,
-                       .rejection = ""};
-  }
-  std::vector<BackendDescription> list;
-  for (auto& [name, description] : all) list.push_back(std::move(description));
-  return list;
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("list_backends", {});
+std::vector<BackendDescription> list_backends() {
+  return api_call("list_backends", {}, [&] {
+    std::map<std::string, BackendDescription> all;
+    for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
+      all[file.name] = {.name = file.name,
+                        .path = file.path,
+                        .version = "",
+                        .loaded = false,
+                        .rejection = file.rejection};
+    }
+    for (const runtime::Plugin* plugin : runtime::opened_plugins()) {
+      all[plugin->id] = {.name = plugin->id,
+                         .path = plugin->path,
+                         .version = plugin->version,
+                         .loaded = true,
+                         .rejection = ""};
+    }
+    std::vector<BackendDescription> list;
+    for (auto& [name, description] : all) list.push_back(std::move(description));
+    return list;
+  });
 }
 
-void set_threads(WholeNumber count, Where where) try {
-  const Call call("set_threads", where);
-  at_line(where, [&] { runtime::set_thread_count(count); });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_threads", where);
+void set_threads(WholeNumber count, Where where) {
+  api_call("set_threads", where,
+           [&] { at_line(where, [&] { runtime::set_thread_count(count); }); });
 }
 
-std::string version() try { return std::string(runtime::kVersion); } catch (const std::bad_alloc&) {
-  Call::out_of_memory("version", {});
+std::string version() {
+  return translate_exceptions("version", {}, [&] { return std::string(runtime::kVersion); });
 }
 
 }  // namespace kiln
