@@ -7,10 +7,9 @@
 
 namespace kiln {
 
-Array cast_to_floatx(const Array& x, Where where) try {
-  return x.astype(*dtype_of_name(floatx(where)));
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("cast_to_floatx", where);
+Array cast_to_floatx(const Array& x, Where where) {
+  return translate_exceptions("cast_to_floatx", where,
+                              [&] { return x.astype(*dtype_of_name(floatx(where))); });
 }
 
 ConfiguredDefaults configured_defaults() {

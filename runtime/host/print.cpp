@@ -59,12 +59,12 @@ void write(const std::string& line) {
 
 }  // namespace
 
-void set_print_sink(PrintSink sink) try {
-  auto next = sink ? std::make_shared<const PrintSink>(std::move(sink)) : nullptr;
-  const std::lock_guard lock(print_sink_mutex);
-  print_sink->swap(next);  // the old one is destroyed after the lock is released
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("set_print_sink", {});
+void set_print_sink(PrintSink sink) {
+  translate_exceptions("set_print_sink", {}, [&] {
+    auto next = sink ? std::make_shared<const PrintSink>(std::move(sink)) : nullptr;
+    const std::lock_guard lock(print_sink_mutex);
+    print_sink->swap(next);  // the old one is destroyed after the lock is released
+  });
 }
 
 void runtime::host_print_tensor(const HostCallArguments& arguments) {

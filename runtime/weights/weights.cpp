@@ -93,43 +93,40 @@ Array cast_tensor(const NamedArray& tensor, DType dtype, const std::string& path
 
 }  // namespace
 
-void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
-                  Where where) try {
-  const Call call("save_weights", where);
-  const std::vector<std::string> names = names_of(variables);
-  std::vector<Array> values = batch_get_value(variables, where);
-  std::vector<NamedArray> tensors;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    tensors.push_back({names[i], std::move(values[i])});
-  }
-  with_file("save_weights", where, [&] { runtime::write_safetensors(path, tensors); });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("save_weights", where);
+void save_weights(const StringArgument& path, const std::vector<Tensor>& variables, Where where) {
+  api_call("save_weights", where, [&] {
+    const std::vector<std::string> names = names_of(variables);
+    std::vector<Array> values = batch_get_value(variables, where);
+    std::vector<NamedArray> tensors;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      tensors.push_back({names[i], std::move(values[i])});
+    }
+    with_file("save_weights", where, [&] { runtime::write_safetensors(path, tensors); });
+  });
 }
 
 LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>& variables,
-                           const LoadWeightsOptions& options, Where where) try {
-  const Call call("load_weights", where);
-  const std::vector<WeightSlot> slots = slots_of(variables, where);
-  return with_file("load_weights", where, [&] {
-    const SafetensorsFile file(path);
-    const std::vector<WeightSlot> tensors = slots_of(file.tensors());
-    const WeightMatch match = runtime::match_weights(tensors, slots, options.strict, path, where);
-    std::vector<std::pair<Tensor, Array>> values;
-    LoadedWeights result{.loaded = {},
-                         .missing = names_at(slots, match.missing_variables),
-                         .unused = names_at(tensors, match.unused_tensors)};
-    for (const WeightPair& pair : match.pairs) {
-      const NamedArray tensor{tensors[pair.tensor].name, file.read(file.tensors()[pair.tensor])};
-      values.emplace_back(variables[pair.variable],
-                          cast_tensor(tensor, slots[pair.variable].dtype, path));
-      result.loaded.push_back(tensor.name);
-    }
-    batch_set_value(values, where);
-    return result;
+                           const LoadWeightsOptions& options, Where where) {
+  return api_call("load_weights", where, [&] {
+    const std::vector<WeightSlot> slots = slots_of(variables, where);
+    return with_file("load_weights", where, [&] {
+      const SafetensorsFile file(path);
+      const std::vector<WeightSlot> tensors = slots_of(file.tensors());
+      const WeightMatch match = runtime::match_weights(tensors, slots, options.strict, path, where);
+      std::vector<std::pair<Tensor, Array>> values;
+      LoadedWeights result{.loaded = {},
+                           .missing = names_at(slots, match.missing_variables),
+                           .unused = names_at(tensors, match.unused_tensors)};
+      for (const WeightPair& pair : match.pairs) {
+        const NamedArray tensor{tensors[pair.tensor].name, file.read(file.tensors()[pair.tensor])};
+        values.emplace_back(variables[pair.variable],
+                            cast_tensor(tensor, slots[pair.variable].dtype, path));
+        result.loaded.push_back(tensor.name);
+      }
+      batch_set_value(values, where);
+      return result;
+    });
   });
-} catch (const std::bad_alloc&) {
-  Call::out_of_memory("load_weights", where);
 }
 
 }  // namespace kiln
