@@ -2,6 +2,7 @@
 // loader of glibc prints by LD_DEBUG=files which library's constructors it calls.
 #include "tools/kiln/doctor_process.h"
 
+#include "core/types/memory_file.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -9,13 +10,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -33,36 +32,6 @@ constexpr std::string_view kEnd = "end of the answer";
 [[noreturn]] void fail(const std::string& what, int error) {
   throw IoError("kiln doctor", "", text(what, ": ", std::strerror(error)));
 }
-
-/// A file in memory, whose descriptor is none of those that the process gets.
-class MemoryFile {
- public:
-  MemoryFile() {
-    const int original = ::memfd_create("kiln doctor", MFD_CLOEXEC);
-    if (original >= 0) file_ = ::fcntl(original, F_DUPFD_CLOEXEC, kAnswerDescriptor + 1);
-    if (file_ < 0) fail("no file in memory can be made", errno);
-    ::close(original);
-  }
-  ~MemoryFile() { ::close(file_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  int descriptor() const { return file_; }
-
-  std::string contents() const {
-    std::string all;
-    std::array<char, 1 << 16> buffer;
-    for (;;) {
-      const ssize_t count =
-          ::pread(file_, buffer.data(), buffer.size(), static_cast<off_t>(all.size()));
-      if (count <= 0) return all;
-      all.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-  }
-
- private:
-  int file_ = -1;
-};
 
 std::vector<char*> pointers_of(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
@@ -159,7 +128,11 @@ void split_output(const std::string& all, ProbeOutcome& outcome) {
 
 /// Runs `kiln doctor --probe PROBE`.
 ProbeOutcome run(const std::vector<std::string>& probe, std::chrono::milliseconds limit) {
-  const MemoryFile answer, output;
+  const MemoryFile answer("kiln doctor", kAnswerDescriptor);
+  const MemoryFile output("kiln doctor", kAnswerDescriptor);
+  if (answer.descriptor() < 0 || output.descriptor() < 0) {
+    fail("no file in memory can be made", errno);
+  }
   // If the parent made this program ignore SIGCHLD, waitpid() would not tell how a process ended.
   ::signal(SIGCHLD, SIG_DFL);
   const pid_t child = start(probe, answer, output);

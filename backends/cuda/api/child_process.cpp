@@ -2,53 +2,20 @@
 // drain while the program runs.
 #include "backends/cuda/api/child_process.h"
 
+#include "core/types/memory_file.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <thread>
 
 namespace kiln::cuda::api {
 namespace {
-
-/// A memory file. Its descriptor is never 0, 1 or 2, even if the process has closed them: the
-/// child's standard streams are redirected one after the other and would overwrite it.
-class MemoryFile {
- public:
-  MemoryFile() {
-    const int original = ::memfd_create("kiln", MFD_CLOEXEC);
-    if (original < 0) return;
-    file_ = ::fcntl(original, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    ::close(original);
-  }
-  ~MemoryFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  int descriptor() const { return file_; }
-
-  std::string contents() const {
-    std::string all;
-    std::array<char, 1 << 16> buffer;
-    for (;;) {
-      const ssize_t count =
-          ::pread(file_, buffer.data(), buffer.size(), static_cast<off_t>(all.size()));
-      if (count <= 0) return all;
-      all.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-  }
-
- private:
-  int file_ = -1;
-};
 
 /// Redirects the standard streams, unblocks all signals, and restores the default actions of
 /// SIGPIPE and SIGCHLD.
@@ -109,7 +76,7 @@ bool wait_for(pid_t child, std::chrono::milliseconds limit, int& status) {
 ChildOutcome run_child(const std::string& path, const std::vector<std::string>& arguments,
                        std::chrono::milliseconds limit) {
   ChildOutcome outcome;
-  const MemoryFile output, errors;
+  const MemoryFile output("kiln", STDERR_FILENO), errors("kiln", STDERR_FILENO);
   if (output.descriptor() < 0 || errors.descriptor() < 0) {
     outcome.failure = std::string("cannot store its output in memory: ") + std::strerror(errno);
     return outcome;
