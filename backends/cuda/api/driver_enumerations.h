@@ -173,4 +173,15 @@ KILN_CUDA_ENUMERATIONS(KILN_CUDA_ENUMERATION)
 #undef KILN_CUDA_ENUMERATION
 #undef KILN_CUDA_ENUMERATOR
 
+/// NVIDIA's name of the attribute; "an attribute" for a value without a row.
+constexpr const char* name_of(DeviceAttribute attribute) {
+  switch (attribute) {
+#define KILN_CUDA_NAME(name, symbol, value) \
+  case DeviceAttribute::name: return #symbol;
+    KILN_CUDA_DEVICE_ATTRIBUTE(KILN_CUDA_NAME)
+#undef KILN_CUDA_NAME
+  }
+  return "an attribute";
+}
+
 }  // namespace kiln::cuda::api

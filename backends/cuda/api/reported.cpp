@@ -11,16 +11,6 @@ namespace {
 constexpr DeviceAddress kAlignment = 256;
 constexpr std::size_t kMaxTextBytes = 4096;
 
-const char* name_of(DeviceAttribute attribute) {
-  switch (attribute) {
-#define KILN_CUDA_NAME(name, symbol, value) \
-  case DeviceAttribute::name: return #symbol;
-    KILN_CUDA_DEVICE_ATTRIBUTE(KILN_CUDA_NAME)
-#undef KILN_CUDA_NAME
-  }
-  return "an attribute";
-}
-
 std::string hexadecimal(DeviceAddress address) {
   char digits[16];
   const auto end = std::to_chars(digits, digits + sizeof(digits), address, 16).ptr;

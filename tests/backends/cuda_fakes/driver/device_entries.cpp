@@ -11,16 +11,6 @@
 namespace kiln::fake_cuda {
 namespace {
 
-std::string_view name_of(DeviceAttribute attribute) {
-  switch (attribute) {
-#define FAKE_NAME(name, symbol, value) \
-  case DeviceAttribute::name: return #symbol;
-    KILN_CUDA_DEVICE_ATTRIBUTE(FAKE_NAME)
-#undef FAKE_NAME
-  }
-  return "";
-}
-
 Status check_device(DeviceHandle device) {
   return device == 0 ? Status::Success : Status::InvalidDevice;
 }
