@@ -42,6 +42,7 @@ constexpr Translation kTranslations[] = {{"KILN_TEST_BACKEND", "KERAS_BACKEND"},
                                          {"KILN_TEST_CUDA_DRIVER", "KILN_CUDA_DRIVER"},
                                          {"KILN_TEST_CUDA_LIBRARIES", "KILN_CUDA_LIBRARIES"},
                                          {"KILN_TEST_DISABLE", "KILN_DISABLE"},
+                                         {"KILN_TEST_DUMP", "KILN_DUMP"},
                                          {"KILN_TEST_ONEDNN_ISA", "ONEDNN_MAX_CPU_ISA"}};
 
 bool is_kept(std::string_view variable) {

@@ -135,6 +135,22 @@ void check_seeds(std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) check_seed(seed);
 }
 
+/// The seeds [first, first + count).
+struct Seeds {
+  std::uint64_t first = 0, count = 1;
+};
+
+/// KILN_RANDOM_PROGRAMS: FIRST or FIRST:COUNT. REQUIRES: it is set.
+Seeds wanted_seeds() {
+  const char* wanted = std::getenv("KILN_RANDOM_PROGRAMS");
+  REQUIRE(wanted != nullptr);
+  char* rest = nullptr;
+  Seeds seeds;
+  seeds.first = std::strtoull(wanted, &rest, 10);
+  if (*rest == ':') seeds.count = std::strtoull(rest + 1, nullptr, 10);
+  return seeds;
+}
+
 }  // namespace
 
 TEST_CASE("random programs agree on all backends") { check_seeds(0, 60); }
@@ -142,9 +158,18 @@ TEST_CASE("random programs agree on all backends") { check_seeds(0, 60); }
 TEST_CASE("random programs agree on all backends, many seeds", "[slow]") { check_seeds(60, 500); }
 
 TEST_CASE("random programs of KILN_RANDOM_PROGRAMS agree on all backends", "[.][seeds]") {
-  const char* wanted = std::getenv("KILN_RANDOM_PROGRAMS");
-  REQUIRE(wanted != nullptr);
-  char* rest = nullptr;
-  const std::uint64_t first = std::strtoull(wanted, &rest, 10);
-  check_seeds(first, *rest == ':' ? std::strtoull(rest + 1, nullptr, 10) : 1);
+  const Seeds seeds = wanted_seeds();
+  check_seeds(seeds.first, seeds.count);
+}
+
+// For tools/compare_assembly, with KILN_TEST_DUMP.
+TEST_CASE("random programs of KILN_RANDOM_PROGRAMS run on the tested backend", "[.][run]") {
+  const Seeds seeds = wanted_seeds();
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+    clear_session();
+    set_random_seed(static_cast<std::int64_t>(seed));
+    const Program program = random_program(seed);
+    INFO("seed " << seed << ": " << program.text);
+    CHECK(run_on(program, tested_backend(), true, program.feeds).error == "");
+  }
 }

@@ -48,6 +48,7 @@ TEST_CASE("test programs take the variables that tests document") {
       {"KILN_TEST_BACKEND=cpu", "KERAS_BACKEND=cpu"},
       {"KILN_TEST_CPU_ISA=avx2", "KILN_CPU_ISA=avx2"},
       {"KILN_TEST_DISABLE=all", "KILN_DISABLE=all"},
+      {"KILN_TEST_DUMP=d", "KILN_DUMP=d"},
       {"KILN_TEST_ONEDNN_ISA=AVX2", "ONEDNN_MAX_CPU_ISA=AVX2"},
       {"KILN_RANDOM_PROGRAMS=17", "KILN_RANDOM_PROGRAMS=17"},
       {"KILN_TEST_ENVIRONMENT=1 KILN_THREADS=3", "KILN_THREADS=3"}};
