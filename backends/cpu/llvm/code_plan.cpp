@@ -5,7 +5,7 @@
 #include "backends/cpu/llvm/compile_thread.h"
 #include "backends/cpu/llvm/emit_kernel.h"
 #include "backends/cpu/llvm/kernel_key.h"
-#include "backends/cpu/llvm/kernel_work.h"
+#include "backends/cpu/schedule/kernel_work.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 
 #include "backends/codegen/kernel/build/built_kernel.h"
 #include "backends/cpu/llvm/jit.h"
-#include "backends/cpu/llvm/target.h"
+#include "backends/cpu/schedule/target.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,12 +1,8 @@
-// Emits the bounds check of a gathered row once per row. The index of a row (an embedding) belongs
-// to a loop around the loop over the row's elements; a check of every vector of the row costs more
-// than the load of it. A row out of range is replaced by zeros on the stack, which a mask of the
-// offset makes every element of the row read.
+// Emits the bounds check of a gathered row once per row. A row out of range is replaced by zeros on
+// the stack; its offsets are masked to 0, so that every load of the row reads those zeros.
 #include "backends/cpu/llvm/emit_context.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "core/types/at.h"
-
-#include <algorithm>
 
 namespace kiln::cpu {
 
@@ -14,29 +10,11 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-bool KernelEmitter::is_checked_per_row(const Expression& x, int level) const {
-  if (x.kind != ExpressionKind::Load || checked_rows_[at(x.number)].base) return false;
-  const Access& access = kernel_.accesses[at(x.number)];
-  if (access.dynamic < 0 || access.when >= 0) return false;
-  if (levels_.level(access.dynamic) != level) return false;
-  const Value* index = values_[at(access.dynamic)];
-  if (!index || index->getType()->isVectorTy()) return false;
-  if (tiles_.axis >= 0 && tiles_.tiled[at(x.number)]) return false;
-  if (levels_.varies_along(access) && !access.strides[at(kernel_.vector_axis)].is_one()) {
-    return false;
-  }
-  const auto varies = [](const ir::Dim& stride) { return stride != ir::Dim(0); };
-  const auto has_points = [](const ir::Dim& extent) {
-    return extent.is_static() && extent.value() > 0;
-  };
-  return std::any_of(access.strides.begin() + level, access.strides.end(), varies) &&
-         std::all_of(kernel_.axes.begin() + level, kernel_.axes.end(), has_points);
-}
-
 void KernelEmitter::check_rows(const std::vector<int>& list, int level) {
   for (const int i : list) {
     const Expression& x = kernel_.expressions[at(i)];
-    if (!is_checked_per_row(x, level)) continue;
+    if (x.kind != ExpressionKind::Load || schedule_.checked_rows[at(x.number)] != level) continue;
+    if (checked_rows_[at(x.number)].base) continue;
     const Access& access = kernel_.accesses[at(x.number)];
     Type* element = e_.memory_type(x.dtype);
     Value* index =

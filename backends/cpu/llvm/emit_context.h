@@ -2,7 +2,7 @@
 // bool is one bit, float16 and bfloat16 are float32; a value is a scalar or a vector of lanes.
 #pragma once
 
-#include "backends/cpu/llvm/target.h"
+#include "backends/cpu/schedule/target.h"
 #include "core/types/kiln/dtype.h"
 
 #include <llvm/IR/IRBuilder.h>

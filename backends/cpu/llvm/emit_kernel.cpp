@@ -5,10 +5,7 @@
 // depends on.
 #include "backends/cpu/llvm/emit_kernel.h"
 
-#include "backends/codegen/kernel/signs.h"
-#include "backends/codegen/kernel/unpropagated_nan.h"
 #include "backends/cpu/llvm/kernel_emitter.h"
-#include "backends/cpu/llvm/kernel_work.h"
 #include "core/types/at.h"
 
 #include <algorithm>
@@ -18,21 +15,10 @@ namespace {
 
 using namespace codegen;
 
-/// Whether the vector axis must run in order, without lanes: stores accumulate to elements that may
-/// coincide, or several indices store to the same element.
-bool in_order(const Kernel& kernel) {
-  const int axis = kernel.vector_axis;
-  const bool lanes_are_inner = axis >= kernel.outer;
-  const auto follows = [&](const Stage& stage, const Store& store) {
-    const Access& access = kernel.accesses[at(store.access)];
-    if (lanes_are_inner && store.accumulate && access.dynamic >= 0) return true;
-    if (lanes_are_inner && !stage.inner) return false;
-    return access.dynamic < 0 && access.strides[at(axis)] == ir::Dim(0);
-  };
-  return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    return std::any_of(stage.stores.begin(), stage.stores.end(),
-                       [&](const Store& store) { return follows(stage, store); });
-  });
+CpuSchedule verified_schedule(const Kernel& kernel, const CpuDescription& cpu) {
+  CpuSchedule schedule = schedule_cpu(kernel, cpu);
+  verify(kernel, schedule, cpu);
+  return schedule;
 }
 
 /// Called by kernels: records a call's first index out of range. `bad`: a byte per lane.
@@ -58,42 +44,29 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const I
       parameters_(parameters),
       b_(module.getContext()),
       e_{b_, module, target},
-      levels_(kernel),
-      never_positive_(never_positive(kernel)),
-      drops_nan_(need_not_propagate_nan(kernel)),
-      groups_(levels_.groups()) {
+      cpu_(description_of(target)),
+      schedule_(verified_schedule(kernel, cpu_)),
+      lanes_(schedule_.lanes),
+      levels_(kernel) {
   values_.resize(kernel.expressions.size());
   index_.resize(kernel.axes.size());
   results_.resize(kernel.stages.size());
   minmax_.resize(kernel.stages.size());
   checked_rows_.resize(kernel.accesses.size());
-  const bool together = kernel.vector_axis >= 0 && !in_order(kernel);
-  lanes_ = together ? register_lanes() * vectors() : 1;
-  lanes_are_outer_ = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
-  plan_tiles();
-  find_streamed();
-  widen_tiles();
-  plan_prefetches();
-  is_compact_ =
-      has_few_points(kernel_) && lanes_ > register_lanes() && tiles_.axis < 0 && !streams();
+  tiles_.memory.resize(kernel.accesses.size());
+  tiles_.ahead.resize(kernel.accesses.size());
 }
 
 void KernelEmitter::run() {
   begin_function();
   compute(levels_.needed_everywhere(), 0);
   check_rows(levels_.needed_everywhere(), 0);
-  if (streams()) {
+  if (schedule_.streams.any()) {
     streaming_loops();
   } else {
     outer_loops(0);
   }
   b_.CreateRetVoid();
-}
-
-int KernelEmitter::widest() const {
-  const bool wide = std::any_of(kernel_.expressions.begin(), kernel_.expressions.end(),
-                                [](const Expression& x) { return x.dtype == DType::Float64; });
-  return wide ? 8 : 4;
 }
 
 void KernelEmitter::begin_function() {
@@ -151,7 +124,7 @@ Value* KernelEmitter::variable(Type* type) {
 void KernelEmitter::compute(const std::vector<int>& list, int level) {
   for (const int i : list) {
     if (values_[at(i)] || levels_.level(i) > level || !is_ready(i)) continue;
-    values_[at(i)] = value_of(kernel_.expressions[at(i)]);
+    values_[at(i)] = value_of(i);
     computed_.push_back(i);
   }
 }
@@ -216,7 +189,7 @@ void KernelEmitter::vector_loop(Value* first, Value* last, std::optional<std::in
 
 void KernelEmitter::masked_loop(Value* first, Value* last, const Body& body) {
   const int lanes = lanes_;
-  lanes_ = width_ = register_lanes();
+  lanes_ = width_ = schedule_.register_lanes;
   loop(first, last, lanes_, [&](Value* index) {
     mask_ = lanes_before(b_.CreateSub(last, index));
     body(index);
@@ -278,11 +251,11 @@ void KernelEmitter::axis_loop(int axis, Value* first, Value* last,
 
 void KernelEmitter::outer_loops(int axis) {
   if (axis == kernel_.outer) {
-    for (const StageGroup group : groups_) run_stages(group);
+    for (const StageGroup group : schedule_.groups) run_stages(group);
     for (Value*& result : results_) result = nullptr;
     return;
   }
-  if (axis == tiles_.axis) return tile_loops();
+  if (axis == schedule_.tiles.axis) return tile_loops();
   axis_loop(axis, [&] {
     const std::vector<CheckedRow> outside = checked_rows_;
     compute(levels_.needed_everywhere(), axis + 1);
@@ -309,8 +282,9 @@ void KernelEmitter::inner_loops(const std::vector<int>& needed, int axis,
 void KernelEmitter::loop_in_parts(const std::vector<int>& needed, int axis,
                                   const std::function<void()>& point) {
   Value* last = size(kernel_.axes[at(axis)]);
-  loop(b_.getInt64(0), last, parts_.length, [&](Value* start) {
-    Value* next = b_.CreateAdd(start, b_.getInt64(at(parts_.length)));
+  const std::int64_t length = schedule_.sum_parts.length;
+  loop(b_.getInt64(0), last, length, [&](Value* start) {
+    Value* next = b_.CreateAdd(start, b_.getInt64(at(length)));
     Value* stop = b_.CreateSelect(b_.CreateICmpSLT(next, last), next, last);
     axis_loop(axis, start, stop, {}, [&] {
       compute(needed, axis + 1);

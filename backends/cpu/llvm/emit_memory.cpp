@@ -61,7 +61,8 @@ Value* KernelEmitter::axis_index(int axis) {
   return b_.CreateAdd(b_.CreateVectorSplat(at(lanes_), index), lane_numbers(b_.getInt64Ty()));
 }
 
-Value* KernelEmitter::value_of(const Expression& x) {
+Value* KernelEmitter::value_of(int expression) {
+  const Expression& x = kernel_.expressions[at(expression)];
   switch (x.kind) {
     case ExpressionKind::Constant: return constant(x);
     case ExpressionKind::AxisIndex: return axis_index(x.number);
@@ -73,6 +74,11 @@ Value* KernelEmitter::value_of(const Expression& x) {
       return converted(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
     case ExpressionKind::Apply: break;
   }
+  return applied(expression);
+}
+
+Value* KernelEmitter::applied(int expression) {
+  const Expression& x = kernel_.expressions[at(expression)];
   const int arity = ir::def(x.op).arity;
   std::vector<Value*> arguments;
   bool vector = false;
@@ -84,12 +90,15 @@ Value* KernelEmitter::value_of(const Expression& x) {
     for (Value*& argument : arguments) argument = splat(argument);
   }
   const DType operand = dtype_of(x.arguments[at(arity - 1)]);
-  if (divides_by_loop_invariant(x)) {
-    const auto emit = divides_share(x) ? emit_quotient_of_share : emit_divide;
-    return emit(e_, arguments[0], arguments[1]);
-  }
-  if (is_exp_of_nonpositive(x)) {
-    return rounded(e_, x.dtype, emit_exp_of_nonpositive(e_, arguments[0]));
+  switch (schedule_.short_forms[at(expression)]) {
+    case ShortForm::DivideByInvariant: {
+      const bool is_share = schedule_.divides_share(group_, expression);
+      const auto emit = is_share ? emit_quotient_of_share : emit_divide;
+      return emit(e_, arguments[0], arguments[1]);
+    }
+    case ShortForm::ExpOfNonpositive:
+      return rounded(e_, x.dtype, emit_exp_of_nonpositive(e_, arguments[0]));
+    case ShortForm::None: break;
   }
   return rounded(e_, x.dtype, emit_scalar(e_, x.op, operand, arguments));
 }
@@ -201,7 +210,7 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 }
 
 Value* KernelEmitter::load(const Expression& x) {
-  if (tiles_.row && tiles_.tiled[at(x.number)]) return row_of_tile(x);
+  if (tiles_.row && schedule_.tiles.tiled[at(x.number)]) return row_of_tile(x);
   const Address from = address_of(x.number);
   const bool is_in_memory = !uses_scratch(kernel_.accesses[at(x.number)].operand);
   if (from.contiguous && is_in_memory) prefetch_next_row(x.number, from.pointer, false);
@@ -313,9 +322,10 @@ void KernelEmitter::store(const Store& one) {
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   const bool is_final = stores_final_row(access.operand);
   const Address to = is_final ? address_in_memory(one.access) : address_of(one.access);
-  const bool is_streamed = is_streaming_ && streamed_[at(access.operand)];
+  const StreamSchedule& streams = schedule_.streams;
+  const bool is_streamed = is_streaming_ && streams.operands[at(access.operand)];
   if (to.contiguous && !is_streamed) prefetch_next_row(one.access, to.pointer, true);
-  const bool streaming = is_streamed && (is_final || access.operand != scratch_operand_);
+  const bool streaming = is_streamed && (is_final || access.operand != streams.scratch_operand);
   Value* x = values_[at(one.value)];
   const bool vector = to.contiguous || to.pointer->getType()->isVectorTy();
   if (vector) x = splat(x);

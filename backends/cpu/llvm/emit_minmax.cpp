@@ -9,15 +9,6 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-bool KernelEmitter::keeps_signs(std::size_t s) const {
-  const Stage& stage = kernel_.stages[s];
-  if (drops_nan_[s]) return false;
-  if (stage.kind != StageKind::Reduce || !is_float(dtype_of(stage.value))) return false;
-  if (stage.combiner != Combiner::Max && stage.combiner != Combiner::Min) return false;
-  // AVX-512 has emit_maximum in three instructions.
-  return lanes_ > 1 && !lanes_are_outer_ && e_.target.isa != Isa::Avx512;
-}
-
 KernelEmitter::MinMax KernelEmitter::begin_minmax(const Stage& stage, Value* best) {
   Type* scalar = e_.register_type(dtype_of(stage.value));
   Type* integer = b_.getIntNTy(scalar->getScalarSizeInBits());

@@ -10,9 +10,6 @@
 namespace kiln::cpu {
 namespace {
 
-/// The approximate length of a part of a blocked sum. Sums shorter than two parts are not divided.
-constexpr std::int64_t kPart = 256;
-
 /// Bytes of the narrowest vector register. Lanes are combined in vectors of at least this size:
 /// LLVM splits smaller ones into scalars, which for maxima pass through general registers.
 constexpr int kMinBytes = 16;
@@ -32,20 +29,21 @@ void KernelEmitter::run_stages(StageGroup group) {
   if (!first.inner) return store_all(first);
   if (first.combiner == Combiner::ArgMax) return emit_arg_max(group.first, first, needed);
   std::vector<Value*> sums, wholes;
-  parts_ = parts_of_sums();
+  parts_.axis = schedule_.sum_parts.axis;
   for (std::size_t s = group.first; s < group.last; ++s) {
     const Stage& stage = kernel_.stages[s];
     sums.push_back(accumulator(stage));
     wholes.push_back(sums.back());
-    if (keeps_signs(s)) minmax_[s] = begin_minmax(stage, sums.back());
-    if (parts_.axis < 0 || !is_long_sum(stage)) continue;
+    if (schedule_.minmax_forms[s] == MinMaxForm::KeepsSigns)
+      minmax_[s] = begin_minmax(stage, sums.back());
+    if (parts_.axis < 0 || !is_long_sum(kernel_, stage)) continue;
     wholes.back() = accumulator(stage);
     Type* type = accumulator_type(e_.register_type(dtype_of(stage.value)));
     parts_.sums.push_back({sums.back(), wholes.back(), type});
   }
   if (parts_.sums.empty()) parts_.axis = -1;
   const int lanes = lanes_;
-  if (is_compact_ && is_map(group)) lanes_ = register_lanes();
+  if (schedule_.is_compact && is_map(kernel_, group)) lanes_ = schedule_.register_lanes;
   const auto point = [&] {
     for (std::size_t s = group.first; s < group.last; ++s) {
       if (sums[s - group.first]) combine(s, sums[s - group.first]);
@@ -53,7 +51,7 @@ void KernelEmitter::run_stages(StageGroup group) {
       results_[s] = nullptr;
     }
   };
-  if (stores_final_row(scratch_operand_)) {
+  if (stores_final_row(schedule_.streams.scratch_operand)) {
     loop_from_line([&] {
       compute(needed, kernel_.outer + 1);
       point();
@@ -67,30 +65,6 @@ void KernelEmitter::run_stages(StageGroup group) {
     results_[s] = total(s, wholes[s - group.first]);
   }
   parts_ = {};
-}
-
-bool KernelEmitter::is_map(StageGroup group) const {
-  for (std::size_t s = group.first; s < group.last; ++s) {
-    if (kernel_.stages[s].kind != StageKind::Map) return false;
-  }
-  return true;
-}
-
-bool KernelEmitter::is_long_sum(const Stage& stage) const {
-  return stage.kind == StageKind::Reduce && stage.combiner == Combiner::Sum &&
-         dtype_of(stage.value) == DType::Float32;
-}
-
-KernelEmitter::Parts KernelEmitter::parts_of_sums() const {
-  std::int64_t within = 1;  // additions of the axes inside `axis`
-  for (int axis = static_cast<int>(kernel_.axes.size()) - 1; axis >= kernel_.outer; --axis) {
-    const std::int64_t step = axis == kernel_.vector_axis ? lanes_ : 1;
-    const ir::Dim& extent = kernel_.axes[at(axis)];
-    const std::int64_t length = std::max<std::int64_t>(1, kPart / within);
-    if (!extent.is_static() || extent.value() / step > 2 * length) return {axis, length * step, {}};
-    within *= std::max<std::int64_t>(1, extent.value() / step);
-  }
-  return {};
 }
 
 void KernelEmitter::store_all(const Stage& stage) {
@@ -114,12 +88,12 @@ void KernelEmitter::combine(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
   if (minmax_[s].best) return combine_minmax(stage, minmax_[s]);
   const bool runs = stage.kind == StageKind::Running;
-  if (runs && lanes_ > 1 && !lanes_are_outer_) return scan_lanes(s, sum);
+  if (runs && lanes_ > 1 && !schedule_.lanes_are_outer) return scan_lanes(s, sum);
   const DType dtype = dtype_of(stage.value);
   Value* old = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
   Value* next = combined(s, dtype, old);
   // Lanes beyond the end keep their value.
-  if (mask_ && !lanes_are_outer_) next = b_.CreateSelect(mask_, next, old);
+  if (mask_ && !schedule_.lanes_are_outer) next = b_.CreateSelect(mask_, next, old);
   b_.CreateStore(next, sum);
   if (!runs) return;
   results_[s] = next;
@@ -156,7 +130,7 @@ Value* KernelEmitter::total(std::size_t s, Value* sum) {
   if (minmax_[s].best) return end_minmax(s, minmax_[s]);
   const DType dtype = dtype_of(kernel_.stages[s].value);
   Value* lanes = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
-  const bool across = lanes_ > 1 && !lanes_are_outer_;
+  const bool across = lanes_ > 1 && !schedule_.lanes_are_outer;
   return across ? folded(s, dtype, lanes) : lanes;
 }
 
@@ -172,7 +146,8 @@ Value* KernelEmitter::combined(std::size_t s, DType dtype, Value* old) {
 }
 
 Value* KernelEmitter::joined(std::size_t s, DType dtype, Value* x, Value* y) {
-  if (!drops_nan_[s]) return apply(kernel_.stages[s].combiner, dtype, x, y);
+  if (schedule_.minmax_forms[s] != MinMaxForm::DropsNan)
+    return apply(kernel_.stages[s].combiner, dtype, x, y);
   return b_.CreateSelect(b_.CreateFCmpOGT(y, x), y, x);  // x where y is NaN: one vmaxps
 }
 
@@ -218,18 +193,18 @@ void KernelEmitter::emit_arg_max(std::size_t s, const Stage& stage,
     Value* x = in_lanes(stage.value);
     Value* here = b_.CreateTrunc(index_[at(axis)], index_type->getScalarType());
     if (lanes_ > 1) here = b_.CreateVectorSplat(at(lanes_), here);
-    if (lanes_ > 1 && !lanes_are_outer_) {
+    if (lanes_ > 1 && !schedule_.lanes_are_outer) {
       here = b_.CreateAdd(here, lane_numbers(index_type->getScalarType()));
     }
     Value *old = b_.CreateLoad(type, best), *old_index = b_.CreateLoad(index_type, best_index);
     Value* better = is_better(dtype, x, here, old, old_index);
-    if (mask_ && !lanes_are_outer_) better = b_.CreateAnd(better, mask_);
+    if (mask_ && !schedule_.lanes_are_outer) better = b_.CreateAnd(better, mask_);
     b_.CreateStore(b_.CreateSelect(better, x, old), best);
     b_.CreateStore(b_.CreateSelect(better, here, old_index), best_index);
     store_all(stage);
   });
   Value *values = b_.CreateLoad(type, best), *indices = b_.CreateLoad(index_type, best_index);
-  if (lanes_ > 1 && !lanes_are_outer_) indices = best_lane(dtype, values, indices);
+  if (lanes_ > 1 && !schedule_.lanes_are_outer) indices = best_lane(dtype, values, indices);
   results_[s] = b_.CreateSExt(indices, e_.with_lanes_of(b_.getInt64Ty(), indices->getType()));
 }
 

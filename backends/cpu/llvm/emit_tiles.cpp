@@ -1,97 +1,23 @@
-// Emits maps that read a transposed operand, whose elements are contiguous along an outer axis
-// instead of the vector axis. Such an operand is read in square tiles of as many rows as a vector
-// has lanes, and each tile is transposed in registers, so that every cache line is read once and
-// whole.
-#include "backends/codegen/kernel/order_axes.h"
+// Emits maps that read a transposed operand in square tiles, which are transposed in registers.
 #include "backends/cpu/llvm/kernel_emitter.h"
 #include "backends/cpu/llvm/transpose_tile.h"
 #include "core/types/at.h"
 
-#include <algorithm>
-
 namespace kiln::cpu {
-namespace {
-
-/// Bytes of a cache line.
-constexpr int kLine = 64;
-
-/// Adjacent tiles in a block if a row of a tile is a whole line: consecutive stores then stay in a
-/// page for longer.
-constexpr int kWholeLineTiles = 4;
-
-/// Rows of a block if lines are not written whole: more of them, at a stride of a power of two,
-/// would evict each other from the L1 cache.
-constexpr int kMaxPartialRows = 16;
-
-/// Each tile prefetches the second next one along the vector axis if the operand spans at least
-/// kMinPrefetchedBytes. Transposing axes of 32 x 56 x 56 x 64 takes 0.73 ms, without prefetches 1.4
-/// to 1.9; 4096 x 4096 4.5 ms instead of 7.3; 5 x 56 x 56 x 64 would take 1.03 times as long and
-/// 1 x 28 x 28 x 64 1.18 times (one core of an EPYC, Zen 5).
-constexpr std::int64_t kTilesAhead = 2, kMinPrefetchedBytes = std::int64_t{8} << 20;
-
-/// Returns the rows of a block of elements of `bytes` bytes.
-int rows_of_block(int lanes, int bytes) {
-  if (lanes * bytes >= kLine) return lanes * kWholeLineTiles;
-  return std::min(kLine / bytes, kMaxPartialRows);
-}
-
-}  // namespace
-
 using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-void KernelEmitter::plan_tiles() {
-  const int axis = lanes_ > 1 ? across_axis(kernel_) : -1;
-  if (axis < 0) return;
-  tiles_.axis = axis;
-  tiles_.rows = kMaxPartialRows;
-  const bool fills = fills_tiles();
-  for (const Access& access : kernel_.accesses) {
-    tiles_.tiled.push_back(fills && is_across(kernel_, access, axis));
-    if (!tiles_.tiled.back()) continue;
-    const auto bytes = static_cast<int>(dtype_bytes(kernel_.operands[at(access.operand)].dtype));
-    tiles_.rows = std::max(tiles_.rows, rows_of_block(lanes_, bytes));
-  }
-  tiles_.memory.resize(kernel_.accesses.size());
-}
-
-void KernelEmitter::widen_tiles() {
-  if (tiles_.axis < 0 || streams() || lanes_ * widest() >= kLine) return;
-  const auto is_whole = [&](int axis) {
-    const ir::Dim& extent = kernel_.axes[at(axis)];
-    return extent.is_static() && extent.value() % (2 * lanes_) == 0;
-  };
-  if (!is_whole(tiles_.axis) || !is_whole(kernel_.vector_axis)) return;
-  const int lanes = lanes_;
-  for (const int tried : {2 * lanes, lanes}) {
-    lanes_ = tried;
-    tiles_ = {};
-    plan_tiles();
-    find_streamed();
-    if (streams()) return;
-  }
-}
-
-bool KernelEmitter::fills_tiles() const {
-  if (e_.target.isa == Isa::Avx512) return true;
-  const auto fills = [&](int axis) {
-    const ir::Dim& extent = kernel_.axes[at(axis)];
-    return !extent.is_static() || extent.value() >= lanes_;
-  };
-  return fills(tiles_.axis) && fills(kernel_.vector_axis);
-}
-
 void KernelEmitter::tile_loops() {
-  const int axis = tiles_.axis;
-  tiles_.ahead.resize(kernel_.accesses.size());
-  for (std::size_t i = 0; i < tiles_.tiled.size(); ++i) {
-    if (tiles_.tiled[i]) tiles_.ahead[i] = elements_ahead(kernel_.accesses[i]);
+  const auto& [axis, rows, tiled] = schedule_.tiles;
+  for (std::size_t i = 0; i < tiled.size(); ++i) {
+    if (tiled[i]) tiles_.ahead[i] = elements_ahead(kernel_.accesses[i]);
   }
   Value* last = axis == 0 ? end_ : size(kernel_.axes[at(axis)]);
-  loop(axis == 0 ? begin_ : b_.getInt64(0), last, tiles_.rows, [&](Value* block) {
-    Value* next = b_.CreateAdd(block, b_.getInt64(at(tiles_.rows)));
-    loops_in_block(axis + 1, block, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, last));
+  loop(axis == 0 ? begin_ : b_.getInt64(0), last, rows, [&](Value* block) {
+    Value* next = b_.CreateAdd(block, b_.getInt64(at(schedule_.tiles.rows)));
+    loops_in_block(schedule_.tiles.axis + 1, block,
+                   b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, last));
   });
 }
 
@@ -103,15 +29,16 @@ void KernelEmitter::loops_in_block(int axis, Value* first, Value* last) {
 }
 
 void KernelEmitter::tile(Value* first, Value* last) {
-  const int lanes_axis = kernel_.vector_axis;
+  const int lanes_axis = kernel_.vector_axis, axis = schedule_.tiles.axis;
+  const std::vector<bool>& tiled = schedule_.tiles.tiled;
   Value* left = b_.CreateSub(last, first);
   Value* rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(at(lanes_)));
-  index_[at(tiles_.axis)] = first;
-  for (std::size_t number = 0; number < tiles_.tiled.size(); ++number) {
-    if (tiles_.tiled[number]) read_tile(static_cast<int>(number), rows);
+  index_[at(axis)] = first;
+  for (std::size_t number = 0; number < tiled.size(); ++number) {
+    if (tiled[number]) read_tile(static_cast<int>(number), rows);
   }
   loop(b_.getInt64(0), rows, 1, [&](Value* row) {
-    index_[at(tiles_.axis)] = b_.CreateAdd(first, row);
+    index_[at(axis)] = b_.CreateAdd(first, row);
     tiles_.row = row;
     compute(levels_.needed_everywhere(), lanes_axis + 1);
     outer_loops(lanes_axis + 1);
@@ -151,10 +78,11 @@ Value* KernelEmitter::elements_ahead(const Access& access) {
     Value* elements = b_.CreateMul(size(kernel_.axes[axis]), size(access.strides[axis]));
     spanned = b_.CreateSelect(b_.CreateICmpSGT(elements, spanned), elements, spanned);
   }
-  const auto min_elements = kMinPrefetchedBytes / static_cast<std::int64_t>(dtype_bytes(dtype));
+  const auto min_elements =
+      cpu_.tuning.min_prefetched_tile_bytes / static_cast<std::int64_t>(dtype_bytes(dtype));
   Value* is_large = b_.CreateICmpSGE(spanned, b_.getInt64(at(min_elements)));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
-  Value* ahead = b_.CreateMul(stride, b_.getInt64(at(kTilesAhead * lanes_)));
+  Value* ahead = b_.CreateMul(stride, b_.getInt64(at(cpu_.tuning.tiles_ahead * lanes_)));
   return b_.CreateSelect(is_large, ahead, b_.getInt64(0));
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/codegen/inspect/compile_times.h"
-#include "backends/cpu/llvm/target.h"
+#include "backends/cpu/schedule/target.h"
 
 #include <cstddef>
 #include <cstdint>

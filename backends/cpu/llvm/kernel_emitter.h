@@ -1,14 +1,14 @@
 // Emits one kernel as LLVM IR: the state that all parts of the emitter share (values computed so
 // far and the loops around the insertion point). Loops are in emit_kernel.cpp, stages in
 // emit_stages.cpp and emit_minmax.cpp, values and memory in emit_memory.cpp and
-// emit_checked_rows.cpp, shorter forms of arithmetic in emit_short_forms.cpp, tiles in
-// emit_tiles.cpp, prefetches in emit_prefetch.cpp and emit_gather_prefetch.cpp, streaming stores in
-// emit_streams.cpp and emit_scratch_rows.cpp.
+// emit_checked_rows.cpp, tiles in emit_tiles.cpp, prefetches in emit_prefetch.cpp and
+// emit_gather_prefetch.cpp, streaming stores in emit_streams.cpp and emit_scratch_rows.cpp. The
+// schedule (backends/cpu/schedule) decides what is emitted where.
 #pragma once
 
 #include "backends/codegen/kernel/kernel.h"
 #include "backends/cpu/llvm/emit_context.h"
-#include "backends/cpu/llvm/kernel_levels.h"
+#include "backends/cpu/schedule/cpu_schedule.h"
 
 #include <functional>
 #include <map>
@@ -27,17 +27,6 @@ class KernelEmitter {
 
  private:
   // ---- set up ----
-  /// Bytes of the elements that determine the number of lanes: 8 if an expression is float64, else
-  /// 4.
-  int widest() const;
-  /// The number of lanes that fill one register.
-  int register_lanes() const;
-  /// The number of vectors of a loop iteration. Reductions along lanes have that many accumulators,
-  /// to hide the latency of additions; reductions across rows read that many neighbours.
-  int vectors() const;
-  /// The same without reductions, for kernels of many points. An elementary function is a long
-  /// chain of dependent instructions: an iteration of four vectors runs more chains at once.
-  int vectors_of_map(int lanes) const;
   void begin_function();
   void find_points();
   llvm::Value* size(const ir::Dim& dim);
@@ -81,24 +70,12 @@ class KernelEmitter {
   void inner_loops(const std::vector<int>& needed, int axis, const std::function<void()>& point);
 
   // ---- tiles ----
-  /// Operands whose elements along the vector axis are not contiguous but along an outer axis are:
-  /// they are read in square tiles that are transposed in registers.
+  /// The tiles of the current loops; each list has an element for each access.
   struct Tiles {
-    int axis = -1;  // the outer axis along which elements are contiguous; -1: no tiles
-    int rows = 0;  // indices of that axis in a block, which has several tiles
-    std::vector<bool> tiled;  // for each access: whether it is read in tiles
-    std::vector<llvm::Value*> memory;  // for each access: its transposed tile
-    std::vector<llvm::Value*> ahead;  // for each access: TileOperands::ahead
+    std::vector<llvm::Value*> memory;  // the transposed tile
+    std::vector<llvm::Value*> ahead;  // TileOperands::ahead
     llvm::Value* row = nullptr;  // index of the row, within the loop over a tile's rows
   };
-  /// Sets tiles_ where the kernel has such operands.
-  void plan_tiles();
-  /// Doubles lanes_ where that makes each store of a large result a whole cache line, which can be
-  /// streamed: with AVX2, axes of 32 x 56 x 56 x 64 take 0.94 to 1.04 ms instead of 2.7 to 4.3,
-  /// 4096 x 4096 4.3 instead of 7.7. REQUIRES: plan_tiles and find_streamed have run.
-  void widen_tiles();
-  /// Whether tiles pay off: some are whole, or masked loads make partial ones fast.
-  bool fills_tiles() const;
   /// Emits the loops from the axis of the tiles to the vector axis.
   void tile_loops();
   /// Emits the loops inside a block of rows [first, last).
@@ -113,22 +90,15 @@ class KernelEmitter {
   // ---- stages ----
   void run_stages(StageGroup group);
   void store_all(const codegen::Stage& stage);
-  /// Blocked summation: long sums of float32 are added in parts of a few hundred numbers each, so
-  /// that the rounding error does not grow with their number. A part is `length` indices of `axis`.
+  /// The parts of the sums of the current loops (SumParts); axis -1: no sum is long.
   struct Parts {
     int axis = -1;
-    std::int64_t length = 0;
     struct Sum {
       llvm::Value *part = nullptr, *whole = nullptr;
       llvm::Type* type = nullptr;
     };
     std::vector<Sum> sums;
   };
-  /// The axis and length of parts; no axis where sums are short.
-  Parts parts_of_sums() const;
-  /// Whether all stages of the group are maps.
-  bool is_map(StageGroup group) const;
-  bool is_long_sum(const codegen::Stage& stage) const;
   /// The type of an accumulator: lanes of outer points, or parts of one point.
   llvm::Type* accumulator_type(llvm::Type* scalar) const;
   DType dtype_of(int expression) const {
@@ -151,13 +121,11 @@ class KernelEmitter {
   /// Reduces all lanes, upper half with lower half first: the order depends only on the number of
   /// lanes.
   llvm::Value* folded(std::size_t s, DType dtype, llvm::Value* x);
-  // Maximum and minimum reductions along lanes (emit_minmax.cpp).
+  // Reductions of MinMaxForm::KeepsSigns (emit_minmax.cpp).
   struct MinMax {
     llvm::Value *best = nullptr, *sign = nullptr, *nan = nullptr;  // variables
     llvm::Type *all = nullptr, *half = nullptr;  // types of sign and nan
   };
-  /// Whether emit_minmax.cpp emits the stage.
-  bool keeps_signs(std::size_t s) const;
   MinMax begin_minmax(const codegen::Stage& stage, llvm::Value* best);
   void combine_minmax(const codegen::Stage& stage, const MinMax& so_far);
   llvm::Value* end_minmax(std::size_t s, const MinMax& so_far);
@@ -178,15 +146,9 @@ class KernelEmitter {
   /// The value, as a vector in vector loops.
   llvm::Value* in_lanes(int expression);
   llvm::Value* axis_index(int axis);
-  llvm::Value* value_of(const codegen::Expression& x);
-  /// Whether a float is divided by a loop-invariant divisor.
-  bool divides_by_loop_invariant(const codegen::Expression& x) const;
-  bool is_exp_of_nonpositive(const codegen::Expression& x) const;
-  /// Whether the expression is an exp that is_exp_of_nonpositive, or one that an earlier stage
-  /// stored at this point.
-  bool is_share(int expression) const;
-  /// Whether it divides a share by a sum of shares: exp(x - m) / sum of exp(x - m).
-  bool divides_share(const codegen::Expression& x) const;
+  llvm::Value* value_of(int expression);
+  /// The value of an Apply.
+  llvm::Value* applied(int expression);
 
   // ---- memory ----
   struct Address {
@@ -215,7 +177,6 @@ class KernelEmitter {
   /// (before all loops: level 0) and computes their rows, for the loops inside. REQUIRES: the
   /// loads run for every point of the loops inside.
   void check_rows(const std::vector<int>& list, int level);
-  bool is_checked_per_row(const codegen::Expression& x, int level) const;
   /// The address in a checked row. REQUIRES: checked_rows_[number].base.
   Address address_in_row(int number);
   llvm::Align alignment(DType dtype) const { return llvm::Align(dtype_bytes(dtype)); }
@@ -244,69 +205,33 @@ class KernelEmitter {
   llvm::Value* random(const codegen::Expression& x);
 
   // ---- streaming stores (emit_streams.cpp) ----
-  /// Sets streamed_, streams_alone_ where the kernel stores many elements that it does not read,
-  /// or scratch_operand_.
-  void find_streamed();
-  bool is_streamed(int operand) const;
-  bool streams() const { return !streamed_.empty(); }
   /// Emits all loops twice: with streaming stores, and with plain ones where may_stream() is false.
   void streaming_loops();
   /// Whether at run time every streamed operand is aligned for streaming stores, none is another
   /// operand that is read (lines of such an operand are in the caches already), and the call is one
-  /// for which streaming is faster (streams_alone_).
+  /// for which streaming is faster (StreamSchedule::alone).
   llvm::Value* may_stream();
 
   // ---- scratch rows (emit_scratch_rows.cpp) ----
-  /// Returns an operand whose rows the kernel stores, loads and stores again, -1 if there is none:
-  /// a row on the stack can take all but the last stores, which can then be streamed. No other
-  /// operand is streamed beside it, as the rows of others may begin elsewhere in a line.
-  int scratch_candidate() const;
-  bool can_use_scratch(int operand) const;
   /// Whether the current loops use the scratch row in place of the operand.
   bool uses_scratch(int operand) const {
-    return is_streaming_ && operand >= 0 && operand == scratch_operand_;
+    return is_streaming_ && operand >= 0 && operand == schedule_.streams.scratch_operand;
   }
   /// Whether the current loops store the operand's final values.
   bool stores_final_row(int operand) const {
-    return uses_scratch(operand) && group_ == groups_.back().first;
+    return uses_scratch(operand) && group_ == schedule_.groups.back().first;
   }
   Address address_in_scratch(const codegen::Access& access);
   /// Loops over the inner axis from the first whole cache line of the row on; before, under a mask.
   void loop_from_line(const std::function<void()>& body);
 
   // ---- prefetches (emit_prefetch.cpp, emit_gather_prefetch.cpp) ----
-  /// An access in the loops of the stage group that begins with stage `group`.
-  struct PrefetchSite {
-    std::size_t group = 0;
-    int access = -1;
-    bool operator==(const PrefetchSite&) const = default;
-  };
-  /// Whether several loops run over each row, one after the other.
-  bool rereads_rows() const;
-  std::vector<int> accesses_of(StageGroup group) const;
-  /// The approximate number of vector operations at each point of the loop.
-  int operations_of(StageGroup group) const;
-  /// The group's first access to contiguous elements of the operand; -1: there is none.
-  int access_to_prefetch(StageGroup group, std::size_t operand) const;
-  /// Sets prefetched_: chooses for each operand, among the loops that access it, the loop that
-  /// prefetches the fewest operands; the first of equals.
-  void plan_prefetches();
-  /// Null: a prefetch does not pay off.
-  llvm::Value* bytes_to_next_row(const codegen::Access& access, std::int64_t element);
+  llvm::Value* bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site);
   /// Prefetches the elements of the next row at the position of `pointer` in this one.
   void prefetch_next_row(int access, llvm::Value* pointer, bool to_write);
   void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
-  /// Prefetches gathered rows some iterations ahead, for operands whose row is chosen by an index
-  /// of this loop.
   void prefetch_gathered_rows(int axis);
-  /// Whether the access gathers rows of a large table by an index that belongs to the loop of
-  /// `axis`.
-  bool gathers_far_row(const codegen::Access& access, int axis) const;
-  /// The expressions of the loop that have to be emitted again to compute `expression` for another
-  /// iteration, in order; none where that could fail or needs a stage's result.
-  std::optional<std::vector<int>> recomputed_ahead(int expression, int axis) const;
-  void prefetch_row_ahead(const codegen::Access& access, int axis,
-                          const std::vector<int>& recomputed);
+  void prefetch_row_ahead(const GatherPrefetch& prefetch);
 
   const codegen::Kernel& kernel_;
   std::vector<std::int64_t>* parameters_;
@@ -314,10 +239,9 @@ class KernelEmitter {
   std::vector<llvm::Value*> read_parameters_;
   llvm::IRBuilder<> b_;
   Emit e_;
-  int lanes_ = 1;
-  bool lanes_are_outer_ = false;
-  /// Whether the code is to be short: loops over several vectors only where results need them.
-  bool is_compact_ = false;
+  const CpuDescription cpu_;
+  const CpuSchedule schedule_;
+  int lanes_;  // of the current loops
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *out_of_range_ = nullptr, *seed_ = nullptr,
@@ -328,22 +252,15 @@ class KernelEmitter {
   std::vector<llvm::Value*> buffers_, sizes_;
   std::map<llvm::Type*, llvm::Value*> zeros_;
   KernelLevels levels_;
-  std::vector<bool> never_positive_;  // of each expression
-  std::vector<bool> drops_nan_;  // of each stage: need_not_propagate_nan
-  std::vector<StageGroup> groups_;
   // The state at the insertion point: computed values, and the loops around.
   std::vector<llvm::Value*> values_, index_, results_;
   std::vector<int> computed_;
   std::vector<CheckedRow> checked_rows_;  // of each access; no base: checked at every point
   int width_ = 1;
   llvm::Value* mask_ = nullptr;
-  std::vector<bool> streamed_;  // for each operand; empty: none
-  int scratch_operand_ = -1;  // also streamed_; -1: none
   llvm::Value* scratch_row_ = nullptr;
-  bool streams_alone_ = false;  // only in calls on the whole domain, by one thread
   bool is_streaming_ = false;  // in the current loops
   std::size_t group_ = 0;  // the first stage of the current loops
-  std::vector<PrefetchSite> prefetched_;  // for each operand: where its next row is prefetched
   Tiles tiles_;
   std::vector<MinMax> minmax_;  // of each stage; empty where emit_minmax does not combine it
   Parts parts_;  // of the current loops

@@ -3,7 +3,7 @@
 // that state would stay half initialised, and later compilations would deadlock or crash.
 #pragma once
 
-#include "backends/cpu/llvm/target.h"
+#include "backends/cpu/schedule/target.h"
 
 namespace kiln::cpu {
 

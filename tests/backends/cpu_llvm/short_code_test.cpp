@@ -5,7 +5,7 @@
 #include "tests/backends/cpu_llvm/emitted.h"
 
 #include "backends/cpu/llvm/kernel_compiler.h"
-#include "backends/cpu/llvm/kernel_work.h"
+#include "backends/cpu/schedule/kernel_work.h"
 #include "core/types/text.h"
 
 #include <algorithm>

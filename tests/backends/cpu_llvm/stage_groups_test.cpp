@@ -2,7 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cpu_llvm/emitted.h"
 
-#include "backends/cpu/llvm/kernel_levels.h"
+#include "backends/cpu/schedule/kernel_levels.h"
 
 using namespace cpu_llvm_test;
 using namespace kiln;

@@ -1,7 +1,7 @@
 // Tests which ISA a processor gets: none with an instruction that the processor lacks.
 #include "tests/support/catch.h"
 
-#include "backends/cpu/llvm/target.h"
+#include "backends/cpu/schedule/target.h"
 
 using namespace kiln::cpu;
 

@@ -85,7 +85,8 @@ std::string fault(const std::string& file, const std::string& header) {
     if (to("backends/") && !shared && !to(own.c_str())) return "backends are apart";
     for (const std::string& folder : kApart) {
       const bool inside = from(folder.c_str());
-      const bool is_common = to(folder.c_str()) || to("backends/cpu/process_exit/");
+      const bool is_common =
+          to(folder.c_str()) || to("backends/cpu/process_exit/") || to("backends/cpu/schedule/");
       if (inside && to("backends/cpu/") && !is_common) return "parts of cpu are apart";
     }
   }

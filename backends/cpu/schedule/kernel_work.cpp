@@ -1,5 +1,7 @@
 // Multiplies static extents, saturating at kManyPoints.
-#include "backends/cpu/llvm/kernel_work.h"
+#include "backends/cpu/schedule/kernel_work.h"
+
+#include "backends/cpu/schedule/cpu_description.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +10,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kManyPoints = std::int64_t{1} << 18;
+constexpr std::int64_t kManyPoints = kTuning.many_points;
 
 /// The number of points, at most kManyPoints; none where an extent is unknown.
 std::optional<std::int64_t> points_of(const codegen::Kernel& kernel) {

@@ -1,5 +1,5 @@
 // Computes loop levels from the axes that accesses and arguments vary along.
-#include "backends/cpu/llvm/kernel_levels.h"
+#include "backends/cpu/schedule/kernel_levels.h"
 
 #include "backends/codegen/kernel/needed.h"
 #include "core/types/at.h"

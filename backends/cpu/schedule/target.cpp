@@ -1,5 +1,5 @@
 // Detects the ISA of this machine.
-#include "backends/cpu/llvm/target.h"
+#include "backends/cpu/schedule/target.h"
 
 #include <cpuid.h>
 

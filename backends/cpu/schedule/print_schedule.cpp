@@ -1,0 +1,127 @@
+// Prints a schedule as one line, with the names of the kernel's text: b operands, a accesses, i
+// axes, v expressions.
+#include "backends/cpu/schedule/cpu_schedule.h"
+
+#include "core/types/at.h"
+#include "core/types/text.h"
+
+namespace kiln::cpu {
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(const CpuSchedule& schedule) : schedule_(schedule) {}
+
+  std::string run(const codegen::Kernel& kernel) {
+    add(lanes(kernel.vector_axis));
+    if (schedule_.groups.size() > 1) add(groups());
+    if (schedule_.is_compact) add("one vector in loops of maps");
+    if (schedule_.tiles.axis >= 0) add(tiles());
+    if (schedule_.streams.any()) add(streams());
+    if (schedule_.sum_parts.axis >= 0) {
+      add(text("sums in parts of ", schedule_.sum_parts.length, " along i",
+               schedule_.sum_parts.axis));
+    }
+    add_prefetches();
+    add_checked_rows();
+    add_forms();
+    return std::move(line_);
+  }
+
+ private:
+  void add(const std::string& part) { line_ += line_.empty() ? part : "; " + part; }
+
+  std::string lanes(int axis) const {
+    if (schedule_.lanes == 1) return "scalar";
+    std::string out = text(schedule_.lanes, " lanes along i", axis);
+    if (schedule_.vectors() > 1) out += text(" in ", schedule_.vectors(), " vectors");
+    return out;
+  }
+
+  std::string groups() const {
+    std::string out = "loops of stages";
+    for (const StageGroup& group : schedule_.groups) {
+      out += text(&group == schedule_.groups.data() ? " " : ", ", group.first);
+      if (group.last - group.first > 1) out += text("-", group.last - 1);
+    }
+    return out;
+  }
+
+  std::string tiles() const {
+    const TileSchedule& tiles = schedule_.tiles;
+    std::string out = text("blocks of ", tiles.rows, " rows along i", tiles.axis);
+    bool has_tiles = false;
+    for (std::size_t i = 0; i < tiles.tiled.size(); ++i) {
+      if (!tiles.tiled[i]) continue;
+      out += text(has_tiles ? " a" : " with tiles of a", i);
+      has_tiles = true;
+    }
+    return out;
+  }
+
+  std::string streams() const {
+    const StreamSchedule& streams = schedule_.streams;
+    std::string out = "stream";
+    for (std::size_t i = 0; i < streams.operands.size(); ++i) {
+      if (streams.operands[i]) out += text(" b", i);
+    }
+    if (streams.scratch_operand >= 0) out += " from a scratch row";
+    if (streams.alone) out += " in calls by one thread";
+    return out;
+  }
+
+  void add_prefetches() {
+    for (std::size_t i = 0; i < schedule_.prefetches.size(); ++i) {
+      const PrefetchSite& site = schedule_.prefetches[i];
+      if (site.access < 0) continue;
+      const std::string distance =
+          site.bytes_ahead == 0 ? "a row" : text(site.bytes_ahead, " bytes");
+      add(text("prefetch b", i, " at a", site.access, " of stage ", site.group, ", ", distance,
+               " ahead"));
+    }
+    for (const GatherPrefetch& one : schedule_.gather_prefetches) {
+      add(text("prefetch ", one.bytes, " bytes of later rows of a", one.access, " along i",
+               one.axis));
+    }
+  }
+
+  void add_checked_rows() {
+    for (std::size_t i = 0; i < schedule_.checked_rows.size(); ++i) {
+      const int level = schedule_.checked_rows[i];
+      if (level < 0) continue;
+      add(text("check rows of a", i, level == 0 ? " before all loops" : " once along i",
+               level == 0 ? "" : text(level - 1)));
+    }
+  }
+
+  void add_forms() {
+    const auto list = [&](ShortForm form, const char* name) {
+      std::string out;
+      for (std::size_t i = 0; i < schedule_.short_forms.size(); ++i) {
+        if (schedule_.short_forms[i] == form) out += text(out.empty() ? name : "", " v", i);
+      }
+      if (!out.empty()) add(out);
+    };
+    list(ShortForm::ExpOfNonpositive, "exp of nonpositive");
+    list(ShortForm::DivideByInvariant, "divide by an invariant");
+    for (const ShareDivision& one : schedule_.share_divisions) {
+      add(text("v", one.expression, " of stage ", one.group, " divides a share"));
+    }
+    for (std::size_t s = 0; s < schedule_.minmax_forms.size(); ++s) {
+      const MinMaxForm form = schedule_.minmax_forms[s];
+      if (form == MinMaxForm::DropsNan) add(text("stage ", s, " drops NaN"));
+      if (form == MinMaxForm::KeepsSigns) add(text("stage ", s, " keeps signs"));
+    }
+  }
+
+  const CpuSchedule& schedule_;
+  std::string line_;
+};
+
+}  // namespace
+
+std::string print(const codegen::Kernel& kernel, const CpuSchedule& schedule) {
+  return Printer(schedule).run(kernel);
+}
+
+}  // namespace kiln::cpu

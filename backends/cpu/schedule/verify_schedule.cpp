@@ -1,0 +1,204 @@
+// Checks what code relies on, from the kernel alone, independently of the decisions.
+#include "backends/codegen/kernel/order_axes.h"
+#include "backends/cpu/schedule/cpu_schedule.h"
+
+#include "core/types/at.h"
+#include "core/types/text.h"
+
+#include <kiln/error.h>
+
+#include <algorithm>
+
+namespace kiln::cpu {
+namespace {
+
+using namespace codegen;
+
+class Verifier {
+ public:
+  Verifier(const Kernel& kernel, const CpuSchedule& schedule, const CpuDescription& cpu)
+      : kernel_(kernel), schedule_(schedule), cpu_(cpu), levels_(kernel) {}
+
+  void run() const {
+    check_sizes();
+    check_lanes();
+    check_groups();
+    check_tiles();
+    check_streams();
+    check_prefetches();
+    check_checked_rows();
+    check_forms();
+  }
+
+ private:
+  void check_sizes() const {
+    const CpuSchedule& s = schedule_;
+    require(s.prefetches.size() == kernel_.operands.size() &&
+                s.checked_rows.size() == kernel_.accesses.size() &&
+                s.short_forms.size() == kernel_.expressions.size() &&
+                s.minmax_forms.size() == kernel_.stages.size(),
+            "a list has another size than the kernel's");
+  }
+
+  void check_lanes() const {
+    const int lanes = schedule_.lanes, one = schedule_.register_lanes;
+    require(one > 0 && cpu_.vector_bytes % one == 0, "a register does not divide into lanes");
+    if (lanes == 1) return;
+    require(lanes % one == 0 && (lanes & (lanes - 1)) == 0, "lanes do not fill registers");
+    require(kernel_.vector_axis >= 0, "lanes without a vector axis");
+    require(schedule_.lanes_are_outer == (kernel_.vector_axis < kernel_.outer),
+            "lanes are not along the vector axis");
+    for (const Stage& stage : kernel_.stages) {
+      for (const Store& store : stage.stores) check_store_of_lanes(stage, store);
+    }
+  }
+
+  void check_store_of_lanes(const Stage& stage, const Store& store) const {
+    const Access& access = kernel_.accesses[at(store.access)];
+    if (!schedule_.lanes_are_outer && !stage.inner) return;
+    const bool is_one_element =
+        access.dynamic < 0 && access.strides[at(kernel_.vector_axis)] == ir::Dim(0);
+    require(!is_one_element, "lanes store to one element");
+    require(schedule_.lanes_are_outer || !store.accumulate || access.dynamic < 0,
+            "lanes add to one element");
+  }
+
+  void check_groups() const {
+    std::size_t next = 0;
+    for (const StageGroup& group : schedule_.groups) {
+      require(group.first == next && group.last > group.first,
+              "groups are not all stages in order");
+      next = group.last;
+    }
+    require(next == kernel_.stages.size(), "groups are not all stages in order");
+    const SumParts& parts = schedule_.sum_parts;
+    const bool is_inner =
+        parts.axis >= kernel_.outer && parts.axis < static_cast<int>(kernel_.axes.size());
+    require(parts.axis < 0 || (is_inner && parts.length > 0),
+            "parts of sums are not of inner axes");
+    require(
+        parts.axis < 0 || parts.axis != kernel_.vector_axis || parts.length % schedule_.lanes == 0,
+        "parts of sums divide vectors");
+  }
+
+  void check_tiles() const {
+    const TileSchedule& tiles = schedule_.tiles;
+    if (tiles.axis < 0) return;
+    require(schedule_.lanes > 1 && tiles.axis < kernel_.vector_axis && schedule_.lanes_are_outer,
+            "tiles without lanes inside");
+    require(kernel_.outer == static_cast<int>(kernel_.axes.size()), "tiles with inner axes");
+    require(tiles.rows > 0 && tiles.tiled.size() == kernel_.accesses.size(),
+            "tiles without rows or accesses");
+    for (std::size_t i = 0; i < tiles.tiled.size(); ++i) {
+      require(!tiles.tiled[i] || is_across(kernel_, kernel_.accesses[i], tiles.axis),
+              "a tiled access is not transposed");
+    }
+  }
+
+  void check_streams() const {
+    const StreamSchedule& streams = schedule_.streams;
+    const int scratch = streams.scratch_operand;
+    if (!streams.any()) return require(scratch < 0 && !streams.alone, "it streams nothing");
+    require(streams.operands.size() == kernel_.operands.size() && schedule_.lanes > 1,
+            "streamed operands without lanes");
+    for (std::size_t i = 0; i < streams.operands.size(); ++i) {
+      if (!streams.operands[i]) continue;
+      const Operand& operand = kernel_.operands[i];
+      const bool is_scratch = scratch == static_cast<int>(i);
+      require(operand.written && (!operand.read || is_scratch),
+              "it reads a streamed operand from memory");
+    }
+    if (scratch < 0) return;
+    require(streams.operands[at(scratch)] && kernel_.axes.back().is_static() &&
+                kernel_.outer == static_cast<int>(kernel_.axes.size()) - 1,
+            "a scratch row of unknown length");
+    for (const Access& access : kernel_.accesses) {
+      require(access.operand != scratch || (access.dynamic < 0 && access.when < 0),
+              "a scratch row with an index or a guard");
+    }
+  }
+
+  void check_prefetches() const {
+    for (std::size_t i = 0; i < schedule_.prefetches.size(); ++i) {
+      const PrefetchSite& site = schedule_.prefetches[i];
+      if (site.access < 0) continue;
+      const Access& access = kernel_.accesses[at(site.access)];
+      require(at(access.operand) == i && access.dynamic < 0 && kernel_.outer > 0,
+              "a prefetch of another operand, or without rows");
+      require(access.strides[at(kernel_.vector_axis)].is_one(), "a prefetch of strided elements");
+      require(std::any_of(schedule_.groups.begin(), schedule_.groups.end(),
+                          [&](const StageGroup& group) { return group.first == site.group; }),
+              "a prefetch in no loop");
+    }
+    for (const GatherPrefetch& one : schedule_.gather_prefetches) {
+      const Access& access = kernel_.accesses[at(one.access)];
+      require(access.dynamic >= 0 && access.when < 0 && one.axis < kernel_.outer &&
+                  levels_.level(access.dynamic) == one.axis + 1,
+              "a prefetch of rows whose index belongs to another loop");
+      require(!one.recomputed.empty() && one.recomputed.back() == access.dynamic,
+              "a prefetch of rows without their index");
+      for (const int i : one.recomputed) check_recomputed(kernel_.expressions[at(i)]);
+    }
+  }
+
+  void check_recomputed(const Expression& x) const {
+    require(x.kind != ExpressionKind::StageResult, "a prefetch needs the result of a stage");
+    if (x.kind != ExpressionKind::Load) return;
+    const Access& access = kernel_.accesses[at(x.number)];
+    require(access.dynamic < 0 && access.when < 0, "a prefetch reads memory that may not exist");
+  }
+
+  void check_checked_rows() const {
+    for (std::size_t i = 0; i < schedule_.checked_rows.size(); ++i) {
+      const int level = schedule_.checked_rows[i];
+      if (level < 0) continue;
+      const Access& access = kernel_.accesses[i];
+      require(access.dynamic >= 0 && access.when < 0 && levels_.level(access.dynamic) == level,
+              "a row is checked where its index is not known");
+      require(std::all_of(
+                  kernel_.axes.begin() + level, kernel_.axes.end(),
+                  [](const ir::Dim& extent) { return extent.is_static() && extent.value() > 0; }),
+              "a row is checked that may not be read");
+    }
+  }
+
+  void check_forms() const {
+    for (std::size_t i = 0; i < schedule_.short_forms.size(); ++i) {
+      const ShortForm form = schedule_.short_forms[i];
+      const ir::Op op = kernel_.expressions[i].op;
+      require(form != ShortForm::ExpOfNonpositive || op == ir::Op::Exp, "it is no exp");
+      require(form != ShortForm::DivideByInvariant || op == ir::Op::Div, "it is no division");
+      require(form == ShortForm::None || cpu_.has_fma, "a short form without FMA");
+    }
+    for (const ShareDivision& one : schedule_.share_divisions) {
+      require(schedule_.short_forms[at(one.expression)] == ShortForm::DivideByInvariant,
+              "it divides a share by a variable");
+    }
+    for (std::size_t s = 0; s < schedule_.minmax_forms.size(); ++s) {
+      const Stage& stage = kernel_.stages[s];
+      require(schedule_.minmax_forms[s] == MinMaxForm::Propagating ||
+                  (stage.kind == StageKind::Reduce &&
+                   (stage.combiner == Combiner::Max || stage.combiner == Combiner::Min)),
+              "a form of maxima of another stage");
+    }
+  }
+
+  void require(bool holds, const char* what) const {
+    if (holds) return;
+    throw InternalError("compile", "",
+                        text("the CPU schedule of kernel ", kernel_.name, ": ", what));
+  }
+
+  const Kernel& kernel_;
+  const CpuSchedule& schedule_;
+  const CpuDescription& cpu_;
+  const KernelLevels levels_;
+};
+
+}  // namespace
+
+void verify(const Kernel& kernel, const CpuSchedule& schedule, const CpuDescription& cpu) {
+  Verifier(kernel, schedule, cpu).run();
+}
+
+}  // namespace kiln::cpu
