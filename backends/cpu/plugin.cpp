@@ -5,6 +5,8 @@
 #include "backends/cpu/cpu_library.h"
 #include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/schedule/cpu_schedule.h"
+#include "core/types/text.h"
 
 #include <xmmintrin.h>
 
@@ -74,6 +76,19 @@ class CpuTarget final : public codegen::HostTarget {
   }
   bool wants_code_dumped(const codegen::Dumps& dumps) const override {
     return dumps.wanted("llvm-ir") || dumps.wanted("llvm-ir-optimized") || dumps.wanted("assembly");
+  }
+
+  void dump_schedules(const std::vector<codegen::BuiltKernel>& kernels,
+                      const codegen::Dumps& dumps) const override {
+    dumps.hand_over("schedule", "", [&] {
+      const CpuDescription cpu = description_of(target_);
+      std::string out;
+      for (const codegen::BuiltKernel& built : kernels) {
+        const CpuSchedule schedule = schedule_cpu(built.kernel, cpu);
+        out += text(built.kernel.name, ": ", print(built.kernel, schedule), "\n");
+      }
+      return out;
+    });
   }
 
   codegen::HostLibrary* library() override { return &library_; }

@@ -107,15 +107,26 @@ TEST_CASE("dumps: stages are numbered files in their order") {
   }
   expected.insert(expected.end(), {"40-module.kir", "40-module.kirb"});
   if (compiled(f)) {
-    expected.insert(expected.end(),
-                    {"45-lowering-fuse.txt", "45-lowering-build_kernels.txt",
-                     "45-lowering-split_reductions.txt", "45-lowering-build_plan.txt",
-                     "45-lowering-stack_carries.txt", "45-lowering-schedule_kernels.txt",
-                     "45-lowering-find_independent_rows.txt", "45-lowering-find_region.txt",
-                     "50-claims-sizes_1.txt", "50-claims.txt", "51-kernels.txt", "52-plan.txt",
-                     "53-memory_plan-sizes_1.txt", "53-memory_plan.txt", "54-llvm_ir.ll",
-                     "55-llvm_ir_optimized.ll", "56-assembly.s", "70-timings-calls.txt",
-                     "70-timings-compile.txt"});
+    expected.insert(expected.end(), {"45-lowering-fuse.txt",
+                                     "45-lowering-build_kernels.txt",
+                                     "45-lowering-split_reductions.txt",
+                                     "45-lowering-build_plan.txt",
+                                     "45-lowering-stack_carries.txt",
+                                     "45-lowering-schedule_kernels.txt",
+                                     "45-lowering-find_independent_rows.txt",
+                                     "45-lowering-find_region.txt",
+                                     "50-claims-sizes_1.txt",
+                                     "50-claims.txt",
+                                     "51-kernels.txt",
+                                     "52-plan.txt",
+                                     "53-memory_plan-sizes_1.txt",
+                                     "53-memory_plan.txt",
+                                     "54-schedule.txt",
+                                     "55-llvm_ir.ll",
+                                     "56-llvm_ir_optimized.ll",
+                                     "57-assembly.s",
+                                     "70-timings-calls.txt",
+                                     "70-timings-compile.txt"});
   } else {
     expected.insert(expected.end(),
                     {"52-plan.txt", "70-timings-calls.txt", "70-timings-compile.txt"});
@@ -169,13 +180,13 @@ TEST_CASE("dumps: names are K functions and lines of the user") {
   REQUIRE(at != std::string::npos);
   const std::size_t begin = kernels.rfind(' ', at) + 1;
   const std::string name = kernels.substr(begin, kernels.find('(', at) - begin);
-  for (const char* file :
-       {"52-plan.txt", "54-llvm_ir.ll", "55-llvm_ir_optimized.ll", "56-assembly.s"}) {
+  for (const char* file : {"52-plan.txt", "54-schedule.txt", "55-llvm_ir.ll",
+                           "56-llvm_ir_optimized.ll", "57-assembly.s"}) {
     INFO(file << " " << name);
     CHECK(has(contents_of(scratch.path(std::string("f/") + file)), name));
   }
-  CHECK(contents_of(scratch.path("f/54-llvm_ir.ll")) !=
-        contents_of(scratch.path("f/55-llvm_ir_optimized.ll")));
+  CHECK(contents_of(scratch.path("f/55-llvm_ir.ll")) !=
+        contents_of(scratch.path("f/56-llvm_ir_optimized.ll")));
   const std::string claims = contents_of(scratch.path("f/50-claims.txt"));
   CHECK(has(claims, "dot at "));
   CHECK(has(claims, "matmul: taken"));
@@ -303,7 +314,7 @@ TEST_CASE("dumps: each stage that cannot be written is an error with its path") 
   const K::Function f = training.function();
   // A folder in the place of the file, since root may write into any folder.
   for (const char* name : {"10-simplify.kir", "40-module.kir", "70-timings.txt", "51-kernels.txt",
-                           "70-timings-compile.txt", "56-assembly.s"}) {
+                           "70-timings-compile.txt", "57-assembly.s"}) {
     const std::string taken = scratch.path(std::string("taken-") + name);
     fs::create_directories(taken + "/" + name);
     INFO(name);

@@ -76,6 +76,7 @@ class CompiledExecutable final : public sdk::Executable {
     updates_in_place = lowered_.updates_in_place;
     unchanged_ = unchanged_arguments(lowered_);
     dump_memory();
+    target.dump_schedules(program().kernels, dumps_);
     functions_ = target.compile(program().kernels, keep_alive_, dumps_, lowered_.times);
     dumps_.compile_times(lowered_.times);
     if (dumps_.wanted("timings")) call_times_.enable();
@@ -138,6 +139,7 @@ class CompiledExecutable final : public sdk::Executable {
     dump_lowering(lowered_, target_, dumps_);
     dumps_.program(program());
     dump_memory();
+    target_.dump_schedules(program().kernels, dumps_);
     if (target_.wants_code_dumped(dumps_)) {
       std::shared_ptr<const void> unused;
       CompileTimes again;

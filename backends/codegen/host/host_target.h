@@ -21,6 +21,11 @@ class HostTarget : public Target {
     static_cast<void>(dumps);
     return false;
   }
+  /// Dumps the schedules of kernels, if that is requested.
+  virtual void dump_schedules(const std::vector<BuiltKernel>& kernels, const Dumps& dumps) const {
+    static_cast<void>(kernels);
+    static_cast<void>(dumps);
+  }
   /// The library for matmuls and convolutions; null: kernels compute them.
   virtual HostLibrary* library() { return nullptr; }
   virtual ThreadMode thread_mode() const { return {}; }
