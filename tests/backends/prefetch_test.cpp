@@ -36,10 +36,10 @@ TEST_CASE("prefetch: kernels that read far rows several times fetch the next row
     INFO(row.name);
     const std::string folder = scratch.path("dump" + std::to_string(number++));
     const Function compiled = function(
-        {row.x}, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
-    const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
-    CHECK(ir.find("define ") != std::string::npos);
-    CHECK((ir.find("call void @llvm.prefetch") != std::string::npos) == row.fetches);
+        {row.x}, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::Kernels});
+    const std::string schedule = contents_of(folder + "/54-schedule.txt");
+    CHECK(schedule.find(" along i") != std::string::npos);
+    CHECK((schedule.find("; prefetch ") != std::string::npos) == row.fetches);
   }
 }
 
@@ -69,10 +69,10 @@ TEST_CASE("prefetch: gathered rows of a large table are fetched ahead, and no ot
     INFO(row.name);
     const std::string folder = scratch.path("dump" + std::to_string(number++));
     const Function compiled = function(
-        row.inputs, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::LlvmIr});
-    const std::string ir = contents_of(folder + "/54-llvm_ir.ll");
-    CHECK(ir.find("define ") != std::string::npos);
-    CHECK((ir.find("call void @llvm.prefetch") != std::string::npos) == row.fetches);
+        row.inputs, {row.y}, {.backend = "cpu", .dump = folder, .dump_stages = Stage::Kernels});
+    const std::string schedule = contents_of(folder + "/54-schedule.txt");
+    CHECK(schedule.find(" along i") != std::string::npos);
+    CHECK((schedule.find("; prefetch ") != std::string::npos) == row.fetches);
   }
 }
 
