@@ -76,7 +76,7 @@ void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   compilation.updates = updates_of(lowered);
   compilation.library = target.claims();
   compilation.target = target.description();
-  compilation.schedule = target.schedule();
+  compilation.loop_transform = target.loop_transform();
   PipelineOptions options;
   options.disabled = lowered.disabled;
   options.report = [&](const CodegenPass& pass, const rewrite::PassRun& run) {

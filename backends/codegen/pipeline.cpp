@@ -153,9 +153,9 @@ bool drop_unused_kernels(Compilation& c) {
   return true;
 }
 
-bool schedule_kernels(Compilation& c) {
-  if (!c.schedule) return false;
-  for (BuiltKernel& built : c.program.kernels) c.schedule(built.kernel);
+bool order_loops(Compilation& c) {
+  if (!c.loop_transform) return false;
+  for (BuiltKernel& built : c.program.kernels) c.loop_transform(built.kernel);
   return true;
 }
 
@@ -292,8 +292,8 @@ constexpr CodegenPass kPipeline[] = {
      "fuses bias and relu into the epilogues of library calls"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
-    {"schedule_kernels", schedule_kernels, verify_plan_and_kernels, print_program, kRequired,
-     kReorders, "chooses loop order and vector axis for the target"},
+    {"order_loops", order_loops, verify_plan_and_kernels, print_program, kRequired, kReorders,
+     "chooses loop order and vector axis for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,
      "records the outcome of each claim for dumps"},
     {"find_independent_rows", find_independent_rows, verify_plan_and_kernels, print_program,

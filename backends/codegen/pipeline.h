@@ -14,18 +14,18 @@
 
 namespace kiln::codegen {
 
-/// Schedules a kernel for a machine; the kernel computes the same values. Null: no schedule.
-using KernelSchedule = void (*)(Kernel& kernel);
+/// Orders the loops of a kernel for a machine; the kernel computes the same values. Null: as built.
+using LoopTransform = void (*)(Kernel& kernel);
 
 /// The state of one compilation. Each pass reads the fields that earlier passes have filled.
 struct Compilation {
   // Input.
   std::vector<ir::Value> arguments;  // inputs, then variables
-  std::vector<ir::Value> results;    // outputs, then new values of variables
-  std::vector<InputOutputAlias> updates;   // each new value and its variable
+  std::vector<ir::Value> results;  // outputs, then new values of variables
+  std::vector<InputOutputAlias> updates;  // each new value and its variable
   const LibraryClaims* library = nullptr;  // null: the target has none
   TargetDescription target = {};
-  KernelSchedule schedule = nullptr;
+  LoopTransform loop_transform = nullptr;
 
   std::vector<ir::Guard> guards;  // of the input graph
   SizeNames names;

@@ -24,8 +24,8 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual TargetDescription description() const = 0;
-  /// Schedules a kernel for the machine; null: no schedule.
-  virtual KernelSchedule schedule() const { return nullptr; }
+  /// Orders the loops of a kernel for the machine; null: as they are built.
+  virtual LoopTransform loop_transform() const { return nullptr; }
   /// Null: every node is lowered to kernels.
   virtual const LibraryClaims* claims() { return nullptr; }
   /// Generates code for the kernels of a program. REQUIRES: the target outlives the executable.

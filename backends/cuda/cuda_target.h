@@ -31,7 +31,7 @@ class CudaTarget final : public codegen::Target {
   codegen::TargetDescription description() const override {
     return codegen::target_of(resources_.device->grid());
   }
-  codegen::KernelSchedule schedule() const override { return codegen::shape_for_grid; }
+  codegen::LoopTransform loop_transform() const override { return codegen::shape_for_grid; }
   const codegen::LibraryClaims* claims() override { return &claims_; }
   std::unique_ptr<sdk::Executable> load(codegen::LoweredModule lowered,
                                         const sdk::Host& host) override;

@@ -30,7 +30,7 @@ class OfflineTarget final : public Target {
       : compiler_(std::move(compiler)), architecture_(architecture) {}
 
   TargetDescription description() const override { return target_of(kGrid); }
-  KernelSchedule schedule() const override { return shape_for_grid; }
+  LoopTransform loop_transform() const override { return shape_for_grid; }
   const LibraryClaims* claims() override { return &claims_; }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) override;
 

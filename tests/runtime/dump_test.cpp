@@ -112,7 +112,7 @@ TEST_CASE("dumps: stages are numbered files in their order") {
                                      "45-lowering-split_reductions.txt",
                                      "45-lowering-build_plan.txt",
                                      "45-lowering-stack_carries.txt",
-                                     "45-lowering-schedule_kernels.txt",
+                                     "45-lowering-order_loops.txt",
                                      "45-lowering-find_independent_rows.txt",
                                      "45-lowering-find_region.txt",
                                      "50-claims-sizes_1.txt",

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backends/codegen/host/run.h"
-#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/host/loop_order/order_loops.h"
 #include "backends/codegen/target.h"
 
 namespace kiln::codegen {
@@ -32,7 +32,7 @@ class HostTarget : public Target {
 
   /// One description for all CPUs: results do not depend on the machine's cores.
   TargetDescription description() const final { return {}; }
-  KernelSchedule schedule() const final { return schedule_kernel; }
+  LoopTransform loop_transform() const final { return order_loops; }
   const LibraryClaims* claims() final { return library(); }
   std::unique_ptr<sdk::Executable> load(LoweredModule lowered, const sdk::Host& host) final;
 };

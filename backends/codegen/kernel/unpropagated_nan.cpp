@@ -115,7 +115,7 @@ class MaximumUses {
   }
 
   /// Whether the stage of the sum stores there what a later map replaces by NaN
-  /// (host/schedule/reuse_stored.cpp).
+  /// (host/loop_order/reuse_stored.cpp).
   bool is_overwritten(std::size_t s, const Store& store) const {
     if (s != sum_ || store.accumulate) return false;
     for (std::size_t later = s + 1; later < kernel_.stages.size(); ++later) {

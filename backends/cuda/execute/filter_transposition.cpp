@@ -34,7 +34,7 @@ FilterTranspositions::Transposer FilterTranspositions::compile(DType dtype) cons
   lowering.arguments = {filter};
   lowering.results = {ir::permute(filter, {1, 0})};
   lowering.target = codegen::target_of(device_->grid());
-  lowering.schedule = codegen::shape_for_grid;
+  lowering.loop_transform = codegen::shape_for_grid;
   codegen::run_pipeline(lowering);
   require_one_kernel(lowering.program);
   transposer.built = std::move(lowering.program.kernels[0]);

@@ -2,7 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/make_kernel.h"
 
-#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/host/loop_order/order_loops.h"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Lowers values by all passes of the pipeline, or by one, for tests that look at the results.
 #pragma once
 
-#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/host/loop_order/order_loops.h"
 #include "backends/codegen/pipeline.h"
 
 namespace kiln::codegen {
@@ -14,7 +14,7 @@ inline Program lowered(const std::vector<ir::Value>& arguments,
   compilation.arguments = arguments;
   compilation.results = results;
   compilation.library = library;
-  compilation.schedule = schedule_kernel;
+  compilation.loop_transform = order_loops;
   run_pipeline(compilation);
   return std::move(compilation.program);
 }

@@ -169,7 +169,7 @@ const Row kRows[] = {
        return Sample{{x, w, b}, {relu(bias_add(dot(x, w), b))}};
      },
      "kernels: 1", "kernels: 0"},
-    {"schedule_kernels",
+    {"order_loops",
      [] {
        const Tensor x = input({4, 8});
        return Sample{{x}, {tanh(x)}};
@@ -240,7 +240,7 @@ Compilation compiled_until(std::string_view pass, const Sample& sample,
   for (const Tensor& result : sample.results) c.results.push_back(value(result));
   c.updates = sample.updates;
   c.library = &library;
-  c.schedule = schedule_kernel;
+  c.loop_transform = order_loops;
   for (const CodegenPass& earlier : pipeline()) {
     if (earlier.name == pass) break;
     earlier.run(c);

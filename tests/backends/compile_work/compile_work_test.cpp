@@ -3,7 +3,7 @@
 #include "tests/backends/compile_work/counted_work.h"
 #include "tests/backends/compile_work/repeating_programs.h"
 
-#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/host/loop_order/order_loops.h"
 #include "backends/codegen/pipeline.h"
 #include "core/module/read.h"
 #include "core/module/verify.h"
@@ -92,7 +92,7 @@ class Compiler {
       compilation.arguments.push_back(entry.variable);
     }
     compilation.results = module.graph.roots();
-    compilation.schedule = codegen::schedule_kernel;
+    compilation.loop_transform = codegen::order_loops;
     for (const codegen::CodegenPass& pass : codegen::pipeline()) {
       const std::string name(pass.name);
       record(name, [&] { pass.run(compilation); });

@@ -21,7 +21,7 @@ Kernel row_sums(std::int64_t rows, std::int64_t columns) {
   lowering.arguments = {x};
   lowering.results = {ir::reduce_sum(x, {1})};
   lowering.target = target_of(kDevice);
-  lowering.schedule = shape_for_grid;
+  lowering.loop_transform = shape_for_grid;
   run_pipeline(lowering);
   return lowering.program.kernels.at(0).kernel;
 }

@@ -52,7 +52,7 @@ codegen::Program program_of(const ir::Graph& graph, const TargetDescription& tar
   compilation.results = graph.roots();
   compilation.library = &library;
   compilation.target = target;
-  compilation.schedule = codegen::shape_for_grid;
+  compilation.loop_transform = codegen::shape_for_grid;
   run_pipeline(compilation);
   for (const codegen::BuiltKernel& built : compilation.program.kernels) {
     check_text_form(built.kernel);

@@ -197,7 +197,7 @@ class Followed {
     c.results = outputs;
     for (const auto& [result, argument] : program_.updates) c.updates.push_back({result, argument});
     c.library = library;
-    c.schedule = codegen::schedule_kernel;
+    c.loop_transform = codegen::order_loops;
     std::vector<ir::Value> before = c.results;
     codegen::PipelineOptions options;
     options.report = [&](const codegen::CodegenPass& pass, const rewrite::PassRun& run) {

@@ -53,8 +53,8 @@ const std::vector<Ordered> kOrdered{
     {"core/k/", {"base", "math", "shape", "image", "sequence", "graph"}},
     {"backends/codegen/",
      {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "kernel/split",
-      "grid", "formulas", "text", "plan", "", "bind", "host/schedule", "host/prepared", "host/bind",
-      "host"}}};
+      "grid", "formulas", "text", "plan", "", "bind", "host/loop_order", "host/prepared",
+      "host/bind", "host"}}};
 
 bool is_later(const std::string& file, const std::string& header) {
   return std::any_of(kOrdered.begin(), kOrdered.end(), [&](const Ordered& ordered) {

@@ -1,6 +1,6 @@
 // Vectorises the axis along which accesses have the smallest stride, unless its points must run in
 // order. Scans combine the lanes of a vector in a tree.
-#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/host/loop_order/order_loops.h"
 
 #include "backends/codegen/claims/target_description.h"
 #include "backends/codegen/kernel/collapse_axes.h"
@@ -8,7 +8,7 @@
 
 namespace kiln::codegen {
 
-void schedule_kernel(Kernel& kernel) {
+void order_loops(Kernel& kernel) {
   order_outer_axes(kernel);
   kernel.vector_axis = runs_along_neighbours(kernel) ? static_cast<int>(kernel.axes.size()) - 1
                                                      : nearest_axis(kernel);

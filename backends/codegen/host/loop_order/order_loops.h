@@ -1,4 +1,4 @@
-// CPU schedules of kernels: loop order, vector axis, and reuse of stored values.
+// Loop transformations for CPUs: loop order, vector axis, and reuse of stored values.
 //
 // Before: axes [8][16] | [4], no vector axis. After: axes [128] | [4], vector axis 0.
 #pragma once
@@ -11,7 +11,7 @@ namespace kiln::codegen {
 /// later stages (reuse_stored), and collapses axes (collapse_axes.h). Sets
 /// Kernel::part_multiple to TargetDescription::lanes for a vector axis 0. Float sums may be
 /// reassociated; all other values keep their bits. A pure function of the kernel.
-void schedule_kernel(Kernel& kernel);
+void order_loops(Kernel& kernel);
 
 /// Stores an expensive value of a reduction, such as an exponential, in the operand that a later
 /// stage overwrites; later stages load the value instead of computing it again.

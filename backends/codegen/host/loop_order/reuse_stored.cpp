@@ -1,6 +1,6 @@
 // Softmax needs exp(x - max) for the sum and again for the result. The stage of the sum stores it
 // to the result's element, from which later stages load it: a load replaces an exponential.
-#include "backends/codegen/host/schedule/schedule_kernel.h"
+#include "backends/codegen/host/loop_order/order_loops.h"
 #include "backends/codegen/kernel/needed.h"
 #include "core/types/at.h"
 
