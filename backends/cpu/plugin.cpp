@@ -4,7 +4,7 @@
 #include "backends/codegen/host/host_target.h"
 #include "backends/cpu/cpu_library.h"
 #include "backends/cpu/gemm/amx.h"
-#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/code/kernel_compiler.h"
 #include "backends/cpu/schedule/cpu_schedule.h"
 #include "core/types/text.h"
 

@@ -1,5 +1,5 @@
 // FormulaBuilder: the operations of elementary functions. A builder emits each of them as code:
-// LLVM IR for scalars or vectors (backends/cpu/llvm/float_lanes.h), or C++ statements
+// LLVM IR for scalars or vectors (backends/cpu/llvm/scalar/float_lanes.h), or C++ statements
 // (backends/codegen/text/text_builder.h). Comparisons with NaN are false unless stated otherwise.
 #pragma once
 

@@ -2,7 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/child.h"
 
-#include "backends/cpu/llvm/code_cache.h"
+#include "backends/cpu/llvm/code/code_cache.h"
 
 #include <atomic>
 #include <latch>

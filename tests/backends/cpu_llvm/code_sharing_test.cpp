@@ -3,7 +3,7 @@
 #include "tests/backends/cpu_llvm/compiled_math.h"
 #include "tests/backends/cpu_llvm/emitted.h"
 
-#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/code/kernel_compiler.h"
 #include "core/types/text.h"
 
 #include <thread>

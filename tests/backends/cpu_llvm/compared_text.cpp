@@ -2,7 +2,7 @@
 #include "tests/backends/cpu_llvm/compared_text.h"
 
 #include "backends/codegen/text/op_text.h"
-#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/code/kernel_compiler.h"
 #include "core/types/text.h"
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/host_compiler.h"

@@ -3,8 +3,8 @@
 #include "tests/backends/cpu_llvm/compiled_math.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/cpu/llvm/compile_thread.h"
-#include "backends/cpu/llvm/llvm_setup.h"
+#include "backends/cpu/llvm/jit/compile_thread.h"
+#include "backends/cpu/llvm/jit/llvm_setup.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 // The only file of these tests that includes LLVM; compiled without run-time type information.
 #include "tests/backends/cpu_llvm/compiled_math.h"
 
-#include "backends/cpu/llvm/vector_math.h"
+#include "backends/cpu/llvm/scalar/vector_math.h"
 
 #include <llvm/PassRegistry.h>
 #include <xmmintrin.h>

@@ -1,7 +1,7 @@
 // Compiles vector functions to machine code for one ISA and calls them on arrays. Includes no LLVM.
 #pragma once
 
-#include "backends/cpu/llvm/jit.h"
+#include "backends/cpu/llvm/jit/jit.h"
 
 #include <cstddef>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "tests/backends/cpu_llvm/compiled_math.h"
 #include "tests/backends/cpu_llvm/large_kernels.h"
 
-#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/code/kernel_compiler.h"
 #include "core/types/at.h"
 
 using namespace cpu_llvm_test;

@@ -1,7 +1,7 @@
 // Runs each case on every ISA that this machine has, in lanes and one point at a time.
 #include "tests/backends/cpu_llvm/emitted.h"
 
-#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/code/kernel_compiler.h"
 #include "core/ops/convert.h"
 #include "core/types/at.h"
 #include "core/types/text.h"

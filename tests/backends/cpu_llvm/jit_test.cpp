@@ -3,7 +3,7 @@
 #include "tests/backends/cpu_llvm/compiled_math.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
-#include "backends/cpu/llvm/code_pages.h"
+#include "backends/cpu/llvm/jit/code_pages.h"
 
 #include <sys/mman.h>
 

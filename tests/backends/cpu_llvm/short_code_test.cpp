@@ -4,7 +4,7 @@
 #include "tests/backends/cpu_llvm/compiled_math.h"
 #include "tests/backends/cpu_llvm/emitted.h"
 
-#include "backends/cpu/llvm/kernel_compiler.h"
+#include "backends/cpu/llvm/code/kernel_compiler.h"
 #include "backends/cpu/schedule/kernel_work.h"
 #include "core/types/text.h"
 

@@ -1,0 +1,38 @@
+// Emits prefetches of gathered rows: the index of the row some iterations ahead is computed again.
+#include "backends/cpu/llvm/scalar/emit_context.h"
+#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "core/types/at.h"
+
+namespace kiln::cpu {
+using llvm::Value;
+
+void KernelEmitter::prefetch_gathered_rows(int axis) {
+  for (const GatherPrefetch& prefetch : schedule_.gather_prefetches) {
+    if (prefetch.axis == axis) prefetch_row_ahead(prefetch);
+  }
+}
+
+void KernelEmitter::prefetch_row_ahead(const GatherPrefetch& prefetch) {
+  const int axis = prefetch.axis;
+  const codegen::Access& access = kernel_.accesses[at(prefetch.access)];
+  const std::vector<Value*> values = values_, indices = index_;
+  Value* last = axis == 0 && kernel_.outer > 0 ? end_ : size(kernel_.axes[at(axis)]);
+  Value* next = b_.CreateAdd(index_[at(axis)], b_.getInt64(at(cpu_.tuning.gathered_rows_ahead)));
+  index_[at(axis)] =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next, b_.CreateSub(last, b_.getInt64(1)));
+  for (std::size_t inner = at(axis) + 1; inner < index_.size(); ++inner) {
+    index_[inner] = b_.getInt64(0);
+  }
+  for (const int i : prefetch.recomputed) values_[at(i)] = value_of(i);
+  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  Value* chosen = values_[at(access.dynamic)];
+  chosen = converted(e_, dtype_of(access.dynamic), DType::Int64, chosen);
+  Value* offset =
+      b_.CreateAdd(scalar_offset(access), b_.CreateMul(chosen, size(access.dynamic_stride)));
+  Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[at(access.operand)], offset);
+  prefetch_lines(row, prefetch.bytes, /*to_write=*/false);
+  values_ = values;
+  index_ = indices;
+}
+
+}  // namespace kiln::cpu
