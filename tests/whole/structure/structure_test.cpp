@@ -51,6 +51,7 @@ struct Ordered {
 const std::vector<Ordered> kOrdered{
     {"core/", {"types", "ir", "ops", "module", "rewrite", "autodiff", "passes"}},
     {"core/k/", {"base", "math", "shape", "image", "sequence", "graph"}},
+    {"backends/cpu/llvm/", {"jit", "scalar", "kernel", "code"}},
     {"backends/codegen/",
      {"inspect", "access", "claims", "graph", "fusion", "kernel", "kernel/build", "kernel/split",
       "grid", "formulas", "text", "plan", "", "bind", "host/loop_order", "host/prepared",

@@ -1,7 +1,7 @@
 // Emits the bounds check of a gathered row once per row. A row out of range is replaced by zeros on
 // the stack; its offsets are masked to 0, so that every load of the row reads those zeros.
 #include "backends/cpu/llvm/scalar/emit_context.h"
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel/memory_emitter.h"
 #include "core/types/at.h"
 
 namespace kiln::cpu {
@@ -10,7 +10,7 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-void KernelEmitter::check_rows(const std::vector<int>& list, int level) {
+void MemoryEmitter::check_rows(const std::vector<int>& list, int level) {
   for (const int i : list) {
     const Expression& x = kernel_.expressions[at(i)];
     if (x.kind != ExpressionKind::Load || schedule_.checked_rows[at(x.number)] != level) continue;
@@ -28,7 +28,7 @@ void KernelEmitter::check_rows(const std::vector<int>& list, int level) {
   }
 }
 
-KernelEmitter::Address KernelEmitter::address_in_row(int number) {
+MemoryEmitter::Address MemoryEmitter::address_in_row(int number) {
   const Access& access = kernel_.accesses[at(number)];
   const CheckedRow& row = checked_rows_[at(number)];
   Address result;

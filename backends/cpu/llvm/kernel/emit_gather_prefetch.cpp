@@ -1,18 +1,18 @@
 // Emits prefetches of gathered rows: the index of the row some iterations ahead is computed again.
 #include "backends/cpu/llvm/scalar/emit_context.h"
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel/loop_emitter.h"
 #include "core/types/at.h"
 
 namespace kiln::cpu {
 using llvm::Value;
 
-void KernelEmitter::prefetch_gathered_rows(int axis) {
+void LoopEmitter::prefetch_gathered_rows(int axis) {
   for (const GatherPrefetch& prefetch : schedule_.gather_prefetches) {
     if (prefetch.axis == axis) prefetch_row_ahead(prefetch);
   }
 }
 
-void KernelEmitter::prefetch_row_ahead(const GatherPrefetch& prefetch) {
+void LoopEmitter::prefetch_row_ahead(const GatherPrefetch& prefetch) {
   const int axis = prefetch.axis;
   const codegen::Access& access = kernel_.accesses[at(prefetch.access)];
   const std::vector<Value*> values = values_, indices = index_;

@@ -1,9 +1,7 @@
-// Emits expressions, loads and stores: contiguous vectors, gathers and scatters, and dynamic
-// indices with their bounds check.
-#include "backends/cpu/llvm/scalar/emit_random.h"
+// Emits loads and stores: contiguous vectors, gathers and scatters, and dynamic indices with their
+// bounds check.
+#include "backends/cpu/llvm/kernel/memory_emitter.h"
 #include "backends/cpu/llvm/scalar/emit_scalar.h"
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
-#include "backends/cpu/llvm/scalar/vector_math.h"
 #include "core/types/at.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -30,6 +28,12 @@ int only_lane(llvm::Value* mask) {
   return only;
 }
 
+CpuSchedule verified_schedule(const codegen::Kernel& kernel, const CpuDescription& cpu) {
+  CpuSchedule schedule = schedule_cpu(kernel, cpu);
+  verify(kernel, schedule, cpu);
+  return schedule;
+}
+
 }  // namespace
 
 using namespace codegen;
@@ -37,73 +41,38 @@ using llvm::BasicBlock;
 using llvm::Type;
 using llvm::Value;
 
-Value* KernelEmitter::splat_constant(DType dtype, std::uint64_t bits, Type* type) {
-  Type* memory = e_.memory_type(dtype);
-  const unsigned width = memory->getScalarSizeInBits();
-  llvm::Constant* raw =
-      llvm::ConstantInt::get(b_.getIntNTy(width), llvm::APInt(width, bits, false, true));
-  Value* scalar = from_memory(e_, dtype, b_.CreateBitCast(raw, memory));
-  return type->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
+MemoryEmitter::MemoryEmitter(llvm::Module& module, const Kernel& kernel, const IsaTarget& target,
+                             std::vector<std::int64_t>* parameters)
+    : FunctionFrame(module, kernel, target, parameters),
+      cpu_(description_of(target)),
+      schedule_(verified_schedule(kernel, cpu_)),
+      levels_(kernel),
+      lanes_(schedule_.lanes),
+      values_(kernel.expressions.size()),
+      index_(kernel.axes.size()),
+      checked_rows_(kernel.accesses.size()) {
+  tiles_.memory.resize(kernel.accesses.size());
+  tiles_.ahead.resize(kernel.accesses.size());
 }
 
-Value* KernelEmitter::splat(Value* x) {
+Value* MemoryEmitter::lanes_before(Value* count) {
+  Value* lanes = b_.CreateVectorSplat(at(lanes_), b_.CreateTrunc(count, b_.getInt32Ty()));
+  return b_.CreateICmpSLT(lane_numbers(b_.getInt32Ty()), lanes);
+}
+
+Value* MemoryEmitter::lane_numbers(Type* type) {
+  std::vector<llvm::Constant*> numbers;
+  for (int lane = 0; lane < lanes_; ++lane) {
+    numbers.push_back(llvm::ConstantInt::get(type, static_cast<std::uint64_t>(lane)));
+  }
+  return llvm::ConstantVector::get(numbers);
+}
+
+Value* MemoryEmitter::splat(Value* x) {
   return x->getType()->isVectorTy() ? x : b_.CreateVectorSplat(at(lanes_), x);
 }
 
-Value* KernelEmitter::in_lanes(int expression) {
-  Value* x = values_[at(expression)];
-  return in_vector() ? splat(x) : x;
-}
-
-Value* KernelEmitter::axis_index(int axis) {
-  Value* index = index_[at(axis)];
-  if (axis != kernel_.vector_axis || !in_vector()) return index;
-  return b_.CreateAdd(b_.CreateVectorSplat(at(lanes_), index), lane_numbers(b_.getInt64Ty()));
-}
-
-Value* KernelEmitter::value_of(int expression) {
-  const Expression& x = kernel_.expressions[at(expression)];
-  switch (x.kind) {
-    case ExpressionKind::Constant: return constant(x);
-    case ExpressionKind::AxisIndex: return axis_index(x.number);
-    case ExpressionKind::SizeValue: return sizes_[at(x.number)];
-    case ExpressionKind::Load: return load(x);
-    case ExpressionKind::StageResult: return results_[at(x.number)];
-    case ExpressionKind::Random: return random(x);
-    case ExpressionKind::Convert:
-      return converted(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
-    case ExpressionKind::Apply: break;
-  }
-  return applied(expression);
-}
-
-Value* KernelEmitter::applied(int expression) {
-  const Expression& x = kernel_.expressions[at(expression)];
-  const int arity = ir::def(x.op).arity;
-  std::vector<Value*> arguments;
-  bool vector = false;
-  for (int i = 0; i < arity; ++i) {
-    arguments.push_back(values_[at(x.arguments[at(i)])]);
-    vector = vector || arguments.back()->getType()->isVectorTy();
-  }
-  if (vector) {
-    for (Value*& argument : arguments) argument = splat(argument);
-  }
-  const DType operand = dtype_of(x.arguments[at(arity - 1)]);
-  switch (schedule_.short_forms[at(expression)]) {
-    case ShortForm::DivideByInvariant: {
-      const bool is_share = schedule_.divides_share(group_, expression);
-      const auto emit = is_share ? emit_quotient_of_share : emit_divide;
-      return emit(e_, arguments[0], arguments[1]);
-    }
-    case ShortForm::ExpOfNonpositive:
-      return rounded(e_, x.dtype, emit_exp_of_nonpositive(e_, arguments[0]));
-    case ShortForm::None: break;
-  }
-  return rounded(e_, x.dtype, emit_scalar(e_, x.op, operand, arguments));
-}
-
-Value* KernelEmitter::scalar_offset(const Access& access) {
+Value* MemoryEmitter::scalar_offset(const Access& access) {
   Value* offset = size(access.offset);
   for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
     const ir::Dim& stride = access.strides[axis];
@@ -113,13 +82,13 @@ Value* KernelEmitter::scalar_offset(const Access& access) {
   return offset;
 }
 
-KernelEmitter::Address KernelEmitter::address_of(int number) {
+MemoryEmitter::Address MemoryEmitter::address_of(int number) {
   if (checked_rows_[at(number)].base) return address_in_row(number);
   const Access& access = kernel_.accesses[at(number)];
   return uses_scratch(access.operand) ? address_in_scratch(access) : address_in_memory(number);
 }
 
-KernelEmitter::Address KernelEmitter::address_in_memory(int number) {
+MemoryEmitter::Address MemoryEmitter::address_in_memory(int number) {
   const Access& access = kernel_.accesses[at(number)];
   Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
   Value* base = buffers_[at(access.operand)];
@@ -162,11 +131,11 @@ KernelEmitter::Address KernelEmitter::address_in_memory(int number) {
   return result;
 }
 
-Value* KernelEmitter::same_shape(Value* scalar, Value* like) {
+Value* MemoryEmitter::same_shape(Value* scalar, Value* like) {
   return like->getType()->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
 }
 
-Value* KernelEmitter::checked_index(int number, const Access& access, Value* index, Value* when) {
+Value* MemoryEmitter::checked_index(int number, const Access& access, Value* index, Value* when) {
   Value* limit = size(access.dynamic_limit);
   Value* inside = b_.CreateICmpULT(index, same_shape(limit, index));
   Value* bad = b_.CreateNot(inside);
@@ -185,11 +154,11 @@ Value* KernelEmitter::checked_index(int number, const Access& access, Value* ind
   return inside;
 }
 
-void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
+void MemoryEmitter::report(int number, Value* limit, Value* index, Value* bad) {
   llvm::LLVMContext& context = e_.module.getContext();
   const bool vector = bad->getType()->isVectorTy();
   Value* any = vector ? b_.CreateOrReduce(bad) : bad;
-  if (has_points_) any = b_.CreateAnd(any, has_points_);
+  if (call_.has_points) any = b_.CreateAnd(any, call_.has_points);
   BasicBlock* outside = BasicBlock::Create(context, "outside", function_);
   BasicBlock* after = BasicBlock::Create(context, "after", function_);
   Value* indices = variable(index->getType());
@@ -203,13 +172,13 @@ void KernelEmitter::report(int number, Value* limit, Value* index, Value* bad) {
       "kiln_record_out_of_range",
       llvm::FunctionType::get(b_.getVoidTy(),
                               {pointer, integer, integer, pointer, pointer, integer}, false));
-  b_.CreateCall(callee, {out_of_range_, b_.getInt64(at(number)), limit, indices, flags,
+  b_.CreateCall(callee, {call_.out_of_range, b_.getInt64(at(number)), limit, indices, flags,
                          b_.getInt64(vector ? at(lanes_) : 1)});
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
 }
 
-Value* KernelEmitter::load(const Expression& x) {
+Value* MemoryEmitter::load(const Expression& x) {
   if (tiles_.row && schedule_.tiles.tiled[at(x.number)]) return row_of_tile(x);
   const Address from = address_of(x.number);
   const bool is_in_memory = !uses_scratch(kernel_.accesses[at(x.number)].operand);
@@ -219,13 +188,13 @@ Value* KernelEmitter::load(const Expression& x) {
   return load_at(from, vector, allowed, x.dtype);
 }
 
-Value* KernelEmitter::load_scalar(const Address& from, Type* element, DType dtype) {
+Value* MemoryEmitter::load_scalar(const Address& from, Type* element, DType dtype) {
   Value* pointer = from.pointer;
   if (from.allowed) pointer = b_.CreateSelect(from.allowed, pointer, zeros(element));
   return b_.CreateAlignedLoad(element, pointer, alignment(dtype));
 }
 
-Value* KernelEmitter::zeros(Type* type) {
+Value* MemoryEmitter::zeros(Type* type) {
   Value*& known = zeros_[type];
   if (known) return known;
   const llvm::IRBuilder<>::InsertPointGuard guard(b_);
@@ -235,18 +204,18 @@ Value* KernelEmitter::zeros(Type* type) {
   return known;
 }
 
-Value* KernelEmitter::load_for_lanes(const Address& from, Type* element, DType dtype) {
+Value* MemoryEmitter::load_for_lanes(const Address& from, Type* element, DType dtype) {
   const Address one{from.pointer, false, b_.CreateOrReduce(from.allowed)};
   Value* value = splat(from_memory(e_, dtype, load_scalar(one, element, dtype)));
   return b_.CreateSelect(from.allowed, value, llvm::Constant::getNullValue(value->getType()));
 }
 
-bool KernelEmitter::has_masked_loads(DType dtype) const {
+bool MemoryEmitter::has_masked_loads(DType dtype) const {
   if (e_.target.isa == Isa::Avx512) return true;
   return e_.target.isa == Isa::Avx2 && dtype_bytes(dtype) >= 4;
 }
 
-Value* KernelEmitter::opaque(Value* mask, DType dtype) {
+Value* MemoryEmitter::opaque(Value* mask, DType dtype) {
   const bool in_register = e_.target.isa == Isa::Avx2 && has_masked_loads(dtype);
   if (llvm::isa<llvm::Constant>(mask) || !in_register) return mask;
   const auto bits = static_cast<unsigned>(8 * dtype_bytes(dtype));
@@ -257,7 +226,7 @@ Value* KernelEmitter::opaque(Value* mask, DType dtype) {
   return b_.CreateICmpSLT(copied, llvm::Constant::getNullValue(type));
 }
 
-Value* KernelEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value* allowed,
+Value* MemoryEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value* allowed,
                                   DType dtype) {
   llvm::Type* element = type->getElementType();
   const int piece = std::max(1, e_.target.vector_bytes / static_cast<int>(dtype_bytes(dtype)));
@@ -289,7 +258,7 @@ Value* KernelEmitter::masked_load(Value* pointer, llvm::VectorType* type, Value*
   return whole;
 }
 
-Value* KernelEmitter::load_contiguous(Value* pointer, Type* type, Value* allowed, DType dtype) {
+Value* MemoryEmitter::load_contiguous(Value* pointer, Type* type, Value* allowed, DType dtype) {
   if (!allowed) return b_.CreateAlignedLoad(type, pointer, alignment(dtype));
   auto* vector = llvm::cast<llvm::VectorType>(type);
   const bool in_registers = e_.target.isa == Isa::Avx2 && has_masked_loads(dtype);
@@ -317,7 +286,7 @@ Value* KernelEmitter::load_contiguous(Value* pointer, Type* type, Value* allowed
   return loaded;
 }
 
-void KernelEmitter::store(const Store& one) {
+void MemoryEmitter::store(const Store& one) {
   const Access& access = kernel_.accesses[at(one.access)];
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   const bool is_final = stores_final_row(access.operand);
@@ -352,7 +321,7 @@ void KernelEmitter::store(const Store& one) {
   }
 }
 
-void KernelEmitter::make_streaming(llvm::StoreInst* store) {
+void MemoryEmitter::make_streaming(llvm::StoreInst* store) {
   Type* type = store->getValueOperand()->getType();
   const std::uint64_t width = e_.module.getDataLayout().getTypeStoreSize(type).getFixedValue();
   if (width % 16 != 0) return;
@@ -362,7 +331,7 @@ void KernelEmitter::make_streaming(llvm::StoreInst* store) {
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, one));
 }
 
-Value* KernelEmitter::load_at(const Address& from, bool vector, Value* allowed, DType dtype) {
+Value* MemoryEmitter::load_at(const Address& from, bool vector, Value* allowed, DType dtype) {
   Type* element = e_.memory_type(dtype);
   const bool differs = from.allowed && from.allowed->getType()->isVectorTy();
   if (!vector && differs) return load_for_lanes(from, element, dtype);
@@ -378,25 +347,10 @@ Value* KernelEmitter::load_at(const Address& from, bool vector, Value* allowed, 
   return from_memory(e_, dtype, load_contiguous(pointer, type, allowed, dtype));
 }
 
-void KernelEmitter::store_scalar(Value* raw, const Address& to, Type* element, DType dtype) {
+void MemoryEmitter::store_scalar(Value* raw, const Address& to, Type* element, DType dtype) {
   Value* pointer = to.pointer;
   if (to.allowed) pointer = b_.CreateSelect(to.allowed, pointer, variable(element));
   b_.CreateAlignedStore(raw, pointer, alignment(dtype));
-}
-
-Value* KernelEmitter::random(const Expression& x) {
-  Value* position = values_[at(x.arguments[0])];
-  Value* element = values_[at(x.arguments[1])];
-  const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
-  const auto shaped = [&](Value* v) { return vector ? splat(v) : v; };
-  Value* seed = b_.CreateXor(seed_, b_.getInt64(static_cast<std::uint64_t>(x.seed)));
-  return emit_uniform(e_, x.dtype,
-                      {.seed = shaped(seed),
-                       .call_counter = shaped(counter_),
-                       .position = shaped(position),
-                       .element = shaped(element),
-                       .element_is_narrow = levels_.is_narrow(x.arguments[1]),
-                       .stream = static_cast<std::uint64_t>(x.stream)});
 }
 
 }  // namespace kiln::cpu

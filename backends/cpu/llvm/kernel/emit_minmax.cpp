@@ -1,7 +1,7 @@
 // Emits maximum and minimum reductions of floats along lanes. Each step is one vmaxps or vminps,
 // which drops NaN and either of two zeros. The loop therefore also accumulates whether an element
 // was NaN, and the AND (for a minimum: OR) of all signs, which is the sign of a result of 0.
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel/stage_emitter.h"
 
 namespace kiln::cpu {
 
@@ -9,7 +9,7 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-KernelEmitter::MinMax KernelEmitter::begin_minmax(const Stage& stage, Value* best) {
+StageEmitter::MinMax StageEmitter::begin_minmax(const Stage& stage, Value* best) {
   Type* scalar = e_.register_type(dtype_of(stage.value));
   Type* integer = b_.getIntNTy(scalar->getScalarSizeInBits());
   Type* all = accumulator_type(integer);
@@ -23,7 +23,7 @@ KernelEmitter::MinMax KernelEmitter::begin_minmax(const Stage& stage, Value* bes
   return so_far;
 }
 
-void KernelEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {
+void StageEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {
   const bool is_max = stage.combiner == Combiner::Max;
   const DType dtype = dtype_of(stage.value);
   Value* x = in_lanes(stage.value);
@@ -47,7 +47,7 @@ void KernelEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {
   b_.CreateStore(b_.CreateOr(before, b_.CreateSExt(nan, so_far.half)), so_far.nan);
 }
 
-Value* KernelEmitter::end_minmax(std::size_t s, const MinMax& so_far) {
+Value* StageEmitter::end_minmax(std::size_t s, const MinMax& so_far) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   Type* type = e_.register_type(dtype);

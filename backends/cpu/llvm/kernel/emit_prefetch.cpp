@@ -1,11 +1,11 @@
 // Emits prefetches of the next row, and of the lines of any.
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel/memory_emitter.h"
 #include "core/types/at.h"
 
 namespace kiln::cpu {
 using llvm::Value;
 
-Value* KernelEmitter::bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site) {
+Value* MemoryEmitter::bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site) {
   if (site.bytes_ahead != 0) return size(site.bytes_ahead);
   const DType dtype = kernel_.operands[at(access.operand)].dtype;
   Value* stride = size(access.strides[at(kernel_.outer - 1)]);
@@ -14,7 +14,7 @@ Value* KernelEmitter::bytes_to_next_row(const codegen::Access& access, const Pre
   return b_.CreateSelect(b_.CreateICmpULT(bytes, most), bytes, most);
 }
 
-void KernelEmitter::prefetch_next_row(int number, Value* pointer, bool to_write) {
+void MemoryEmitter::prefetch_next_row(int number, Value* pointer, bool to_write) {
   const codegen::Access& access = kernel_.accesses[at(number)];
   const PrefetchSite& site = schedule_.prefetches[at(access.operand)];
   if (site.access != number || site.group != group_) return;
@@ -24,7 +24,7 @@ void KernelEmitter::prefetch_next_row(int number, Value* pointer, bool to_write)
   prefetch_lines(next, lanes_ * static_cast<std::int64_t>(dtype_bytes(dtype)), to_write);
 }
 
-void KernelEmitter::prefetch_lines(Value* first, std::int64_t bytes, bool to_write) {
+void MemoryEmitter::prefetch_lines(Value* first, std::int64_t bytes, bool to_write) {
   for (std::int64_t byte = 0; byte < bytes; byte += cpu_.tuning.line_bytes) {
     Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), first, at(byte));
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()},

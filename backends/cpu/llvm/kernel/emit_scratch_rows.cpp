@@ -1,5 +1,5 @@
 // Emits rows on the stack that take the place of a streamed operand's rows until their last stores.
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel/loop_emitter.h"
 #include "core/types/at.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace kiln::cpu {
 using namespace codegen;
 using llvm::Value;
 
-KernelEmitter::Address KernelEmitter::address_in_scratch(const Access& access) {
+MemoryEmitter::Address MemoryEmitter::address_in_scratch(const Access& access) {
   llvm::Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
   if (!scratch_row_) {
     const auto length = at(kernel_.axes.back().value());
@@ -23,7 +23,7 @@ KernelEmitter::Address KernelEmitter::address_in_scratch(const Access& access) {
   return result;
 }
 
-void KernelEmitter::loop_from_line(const std::function<void()>& body) {
+void LoopEmitter::loop_from_line(const std::function<void()>& body) {
   const int axis = kernel_.vector_axis, operand = schedule_.streams.scratch_operand;
   const std::int64_t line = cpu_.tuning.line_bytes;
   const auto access = std::find_if(kernel_.accesses.begin(), kernel_.accesses.end(),

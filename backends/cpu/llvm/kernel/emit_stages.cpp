@@ -1,7 +1,7 @@
 // Emits stages: stores at every point, reductions with accumulators in registers, prefix scans,
 // ArgMax. Stages of a group share one loop.
 #include "backends/cpu/llvm/scalar/emit_scalar.h"
-#include "backends/cpu/llvm/kernel/kernel_emitter.h"
+#include "backends/cpu/llvm/kernel/stage_emitter.h"
 #include "core/types/at.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using llvm::BasicBlock;
 using llvm::Type;
 using llvm::Value;
 
-void KernelEmitter::run_stages(StageGroup group) {
+void StageEmitter::run_stages(StageGroup group) {
   group_ = group.first;
   const Stage& first = kernel_.stages[group.first];
   const std::vector<int> needed = levels_.needed_by(group);
@@ -67,15 +67,15 @@ void KernelEmitter::run_stages(StageGroup group) {
   parts_ = {};
 }
 
-void KernelEmitter::store_all(const Stage& stage) {
+void StageEmitter::store_all(const Stage& stage) {
   for (const Store& one : stage.stores) store(one);
 }
 
-Type* KernelEmitter::accumulator_type(Type* scalar) const {
+Type* StageEmitter::accumulator_type(Type* scalar) const {
   return lanes_ > 1 ? llvm::FixedVectorType::get(scalar, static_cast<unsigned>(lanes_)) : scalar;
 }
 
-Value* KernelEmitter::accumulator(const Stage& stage) {
+Value* StageEmitter::accumulator(const Stage& stage) {
   if (stage.kind == StageKind::Map) return nullptr;
   const DType dtype = dtype_of(stage.value);
   Type* type = accumulator_type(e_.register_type(dtype));
@@ -84,7 +84,7 @@ Value* KernelEmitter::accumulator(const Stage& stage) {
   return sum;
 }
 
-void KernelEmitter::combine(std::size_t s, Value* sum) {
+void StageEmitter::combine(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
   if (minmax_[s].best) return combine_minmax(stage, minmax_[s]);
   const bool runs = stage.kind == StageKind::Running;
@@ -100,7 +100,7 @@ void KernelEmitter::combine(std::size_t s, Value* sum) {
   compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
 }
 
-void KernelEmitter::scan_lanes(std::size_t s, Value* sum) {
+void StageEmitter::scan_lanes(std::size_t s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   Type* type = accumulator_type(e_.register_type(dtype));
@@ -126,7 +126,7 @@ void KernelEmitter::scan_lanes(std::size_t s, Value* sum) {
   compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
 }
 
-Value* KernelEmitter::total(std::size_t s, Value* sum) {
+Value* StageEmitter::total(std::size_t s, Value* sum) {
   if (minmax_[s].best) return end_minmax(s, minmax_[s]);
   const DType dtype = dtype_of(kernel_.stages[s].value);
   Value* lanes = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
@@ -134,7 +134,7 @@ Value* KernelEmitter::total(std::size_t s, Value* sum) {
   return across ? folded(s, dtype, lanes) : lanes;
 }
 
-Value* KernelEmitter::combined(std::size_t s, DType dtype, Value* old) {
+Value* StageEmitter::combined(std::size_t s, DType dtype, Value* old) {
   const Stage& stage = kernel_.stages[s];
   const Expression& x = kernel_.expressions[at(stage.value)];
   const bool product = x.kind == ExpressionKind::Apply && x.op == ir::Op::Mul && is_float(dtype) &&
@@ -145,13 +145,13 @@ Value* KernelEmitter::combined(std::size_t s, DType dtype, Value* old) {
   return joined(s, dtype, old, in_lanes(stage.value));
 }
 
-Value* KernelEmitter::joined(std::size_t s, DType dtype, Value* x, Value* y) {
+Value* StageEmitter::joined(std::size_t s, DType dtype, Value* x, Value* y) {
   if (schedule_.minmax_forms[s] != MinMaxForm::DropsNan)
     return apply(kernel_.stages[s].combiner, dtype, x, y);
   return b_.CreateSelect(b_.CreateFCmpOGT(y, x), y, x);  // x where y is NaN: one vmaxps
 }
 
-Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) {
+Value* StageEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) {
   const bool truth = dtype == DType::Bool;
   ir::Op op = ir::Op::Add;
   if (combiner == Combiner::Prod) op = ir::Op::Mul;
@@ -160,7 +160,7 @@ Value* KernelEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) 
   return emit_scalar(e_, op, dtype, {x, y});
 }
 
-Value* KernelEmitter::folded(std::size_t s, DType dtype, Value* x) {
+Value* StageEmitter::folded(std::size_t s, DType dtype, Value* x) {
   const int min_lanes = kMinBytes / static_cast<int>(dtype_bytes(dtype));
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
     const int width = std::min(lanes_, std::max(half, min_lanes));
@@ -174,8 +174,7 @@ Value* KernelEmitter::folded(std::size_t s, DType dtype, Value* x) {
   return b_.CreateExtractElement(x, std::uint64_t{0});
 }
 
-void KernelEmitter::emit_arg_max(std::size_t s, const Stage& stage,
-                                 const std::vector<int>& needed) {
+void StageEmitter::emit_arg_max(std::size_t s, const Stage& stage, const std::vector<int>& needed) {
   const DType dtype = dtype_of(stage.value);
   const int axis = static_cast<int>(kernel_.axes.size()) - 1;
   // Indices that fit into 32 bits take as many lanes as float32 does.
@@ -208,7 +207,7 @@ void KernelEmitter::emit_arg_max(std::size_t s, const Stage& stage,
   results_[s] = b_.CreateSExt(indices, e_.with_lanes_of(b_.getInt64Ty(), indices->getType()));
 }
 
-Value* KernelEmitter::best_lane(DType dtype, Value* values, Value* indices) {
+Value* StageEmitter::best_lane(DType dtype, Value* values, Value* indices) {
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
     std::vector<int> upper, lower;
     for (int lane = 0; lane < half; ++lane) {
@@ -226,7 +225,7 @@ Value* KernelEmitter::best_lane(DType dtype, Value* values, Value* indices) {
   return b_.CreateExtractElement(indices, std::uint64_t{0});
 }
 
-Value* KernelEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, Value* old_index) {
+Value* StageEmitter::is_better(DType dtype, Value* x, Value* here, Value* old, Value* old_index) {
   Value* earlier = b_.CreateICmpSLT(here, old_index);
   Value *above, *equal;
   if (is_float(dtype)) {

@@ -86,7 +86,7 @@ Value* KernelEmitter::elements_ahead(const Access& access) {
   return b_.CreateSelect(is_large, ahead, b_.getInt64(0));
 }
 
-Value* KernelEmitter::row_of_tile(const Expression& x) {
+Value* MemoryEmitter::row_of_tile(const Expression& x) {
   Type* element = e_.memory_type(x.dtype);
   auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Value* row = b_.CreateGEP(type, tiles_.memory[at(x.number)], tiles_.row);

@@ -1,0 +1,113 @@
+// Emits loads, stores and prefetches of lanes at the insertion point: addresses in emit_memory.cpp,
+// checked rows in emit_checked_rows.cpp, prefetches in emit_prefetch.cpp, scratch rows in
+// emit_scratch_rows.cpp.
+#pragma once
+
+#include "backends/cpu/llvm/kernel/function_frame.h"
+#include "backends/cpu/schedule/cpu_schedule.h"
+
+#include <map>
+
+namespace kiln::cpu {
+
+class MemoryEmitter : protected FunctionFrame {
+ protected:
+  struct Address {
+    llvm::Value* pointer = nullptr;  // to the first lane's element, or one per lane
+    bool contiguous = false;  // lanes are neighbours
+    llvm::Value* allowed = nullptr;  // mask of lanes (or the scalar) to access; null: all
+    llvm::Value* guard = nullptr;  // if contiguous: whether to access any lane; null: yes
+  };
+  // Bounds checks once per row (emit_checked_rows.cpp).
+  struct CheckedRow {
+    llvm::Value* base = nullptr;  // the row's first element; a vector of zeros if out of range
+    llvm::Value* mask = nullptr;  // of offsets in the row: all ones; 0 if the row is out of range
+  };
+  /// The tiles of the current loops; each list has an element for each access.
+  struct Tiles {
+    std::vector<llvm::Value*> memory;  // the transposed tile
+    std::vector<llvm::Value*> ahead;  // TileOperands::ahead
+    llvm::Value* row = nullptr;  // index of the row, within the loop over a tile's rows
+  };
+
+  /// See FunctionFrame. Schedules the kernel.
+  MemoryEmitter(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target,
+                std::vector<std::int64_t>* parameters);
+  /// The mask of the lanes below `count`.
+  llvm::Value* lanes_before(llvm::Value* count);
+  llvm::Value* lane_numbers(llvm::Type* type);
+  bool in_vector() const { return width_ > 1; }
+  llvm::Value* splat(llvm::Value* x);
+  llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
+  /// The element offset of the first lane, without a dynamic index.
+  llvm::Value* scalar_offset(const codegen::Access& access);
+  /// Returns the address in the scratch row if the current loops use it, else in memory.
+  Address address_of(int number);
+  Address address_in_memory(int number);
+  /// Emits the bounds check of a dynamic index: reports lanes that are out of range where `when`
+  /// (null: always) holds, and returns the mask of lanes that are in range where it holds.
+  llvm::Value* checked_index(int number, const codegen::Access& access, llvm::Value* index,
+                             llvm::Value* when);
+  void report(int number, llvm::Value* limit, llvm::Value* index, llvm::Value* bad);
+  /// Checks the dynamic indices of the list's loads that the loop of axis `level` - 1 chooses
+  /// (before all loops: level 0) and computes their rows, for the loops inside. REQUIRES: the
+  /// loads run for every point of the loops inside.
+  void check_rows(const std::vector<int>& list, int level);
+  /// The address in a checked row. REQUIRES: checked_rows_[number].base.
+  Address address_in_row(int number);
+  llvm::Value* load(const codegen::Expression& x);
+  /// Loads one element; where the access is not allowed, a zero from the stack.
+  llvm::Value* load_scalar(const Address& from, llvm::Type* element, DType dtype);
+  /// Loads one element for all lanes that are allowed; 0 for the others.
+  llvm::Value* load_for_lanes(const Address& from, llvm::Type* element, DType dtype);
+  /// Hides the mask from LLVM behind an empty inline assembly. Otherwise LLVM 22 loads without a
+  /// mask for AVX2 where instruction selection finds that no lane of a register is allowed.
+  llvm::Value* opaque(llvm::Value* mask, DType dtype);
+  /// Loads contiguous lanes under a mask, one register at a time; 0 where not allowed.
+  llvm::Value* masked_load(llvm::Value* pointer, llvm::VectorType* type, llvm::Value* allowed,
+                           DType dtype);
+  /// Loads contiguous lanes; 0 where not allowed. Without a masked load LLVM emits a branch per
+  /// lane, so that vectors of which all lanes are allowed take a path of their own.
+  llvm::Value* load_contiguous(llvm::Value* pointer, llvm::Type* type, llvm::Value* allowed,
+                               DType dtype);
+  bool has_masked_loads(DType dtype) const;
+  /// The address of a zero of the type, on the stack.
+  llvm::Value* zeros(llvm::Type* type);
+  void store(const codegen::Store& one);
+  void make_streaming(llvm::StoreInst* store);
+  llvm::Value* load_at(const Address& from, bool vector, llvm::Value* allowed, DType dtype);
+  void store_scalar(llvm::Value* raw, const Address& to, llvm::Type* element, DType dtype);
+  /// Whether the current loops use the scratch row in place of the operand.
+  bool uses_scratch(int operand) const {
+    return is_streaming_ && operand >= 0 && operand == schedule_.streams.scratch_operand;
+  }
+  /// Whether the current loops store the operand's final values.
+  bool stores_final_row(int operand) const {
+    return uses_scratch(operand) && group_ == schedule_.groups.back().first;
+  }
+  Address address_in_scratch(const codegen::Access& access);
+  llvm::Value* bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site);
+  /// Prefetches the elements of the next row at the position of `pointer` in this one.
+  void prefetch_next_row(int access, llvm::Value* pointer, bool to_write);
+  void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
+  llvm::Value* row_of_tile(const codegen::Expression& x);
+
+  const CpuDescription cpu_;
+  const CpuSchedule schedule_;
+  const KernelLevels levels_;
+  int lanes_;  // of the current loops
+  int width_ = 1;  // lanes of values at the insertion point: lanes_, or 1 outside of vector loops
+  llvm::Value* mask_ = nullptr;  // of lanes to compute; null: all
+  std::vector<llvm::Value*> values_;  // of each expression; null: not computed
+  std::vector<llvm::Value*> index_;  // along each axis
+  std::vector<CheckedRow> checked_rows_;  // of each access; no base: checked at every point
+  Tiles tiles_;
+  bool is_streaming_ = false;  // in the current loops
+  std::size_t group_ = 0;  // the first stage of the current loops
+
+ private:
+  std::map<llvm::Type*, llvm::Value*> zeros_;
+  llvm::Value* scratch_row_ = nullptr;
+};
+
+}  // namespace kiln::cpu
