@@ -103,6 +103,23 @@ class Host {
   void* context_ = nullptr;
 };
 
+/// Deletes an object of the plugin. An exception of its destructor is dropped: no function that
+/// destroys can report one, and the standard pointers would end the process.
+struct Destroy {
+  Destroy() = default;
+  template <class Object>
+  Destroy(const std::default_delete<Object>&) noexcept {}  // NOLINT: unique_ptrs convert by it
+  template <class Object>
+  void operator()(Object* object) const noexcept {
+    try {
+      delete object;
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+};
+template <class Object>
+using Owned = std::unique_ptr<Object, Destroy>;
+
 /// Returns a view of dense host memory, as host_call takes it.
 inline kiln_view view(std::uint32_t dtype, Dims dims, void* data) {
   auto result = abi::fresh<kiln_view>();
@@ -117,7 +134,7 @@ inline kiln_view view(std::uint32_t dtype, Dims dims, void* data) {
 class Buffer {
  public:
   Buffer(std::uint32_t dtype, Dims dims);
-  virtual ~Buffer() = default;
+  virtual ~Buffer() noexcept(false) = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -146,7 +163,7 @@ class HostBuffer final : public Buffer {
   /// Frame or was imported with KILN_IMPORT_MUTABLE.
   HostBuffer(std::uint32_t dtype, Dims dims, const void* borrowed)
       : Buffer(dtype, dims), data_(const_cast<void*>(borrowed)), borrowed_(true) {}
-  ~HostBuffer() override {
+  ~HostBuffer() noexcept override {
     if (!borrowed_) abi::free_tensor(data_, bytes());
   }
 
@@ -168,7 +185,7 @@ class HostBuffer final : public Buffer {
 /// The completion of work that continues after execute returned. Any thread.
 class Event {
  public:
-  virtual ~Event() = default;
+  virtual ~Event() noexcept(false) = default;
   /// Waits at most that long (KILN_WAIT_FOREVER: no limit); returns whether the work is over.
   /// Throws Failure if the work failed.
   virtual bool wait(std::uint64_t timeout_nanoseconds) = 0;
@@ -177,7 +194,7 @@ class Event {
 /// A result: execute writes to `given`, or, if that is null, sets `allocated` to a new buffer.
 struct Result {
   Buffer* given = nullptr;
-  std::unique_ptr<Buffer> allocated;
+  Owned<Buffer> allocated;
 };
 
 struct StateIn {
@@ -244,7 +261,7 @@ class FrameIo {
 /// A prepared call of an executable. The executable outlives the frame.
 class Frame {
  public:
-  virtual ~Frame() = default;
+  virtual ~Frame() noexcept(false) = default;
   /// Does what Executable::execute does on the current operands of the frame's io, complete on
   /// return. If it throws, no state may have changed, including one that an update overwrites. One
   /// thread at a time.
@@ -264,7 +281,7 @@ struct ExecutableStats {
 /// A compiled module. Immutable: several threads may call execute at once.
 class Executable {
  public:
-  virtual ~Executable() = default;
+  virtual ~Executable() noexcept(false) = default;
   std::uint64_t inputs = 0, states = 0, outputs = 0, updates = 0;  // set while compiling
   std::vector<Message> messages;
   /// kiln_executable_info.updates_in_place: one per update, or empty for none.
@@ -306,7 +323,7 @@ struct CompileRequest {
 /// KILN_FEATURE_CONCURRENT_COMPILE).
 class Instance {
  public:
-  virtual ~Instance() = default;
+  virtual ~Instance() noexcept(false) = default;
 
   /// The supported ops; texts live as long as the instance.
   virtual std::vector<OpSupport> op_table() const = 0;

@@ -74,9 +74,7 @@ inline kiln_error* buffer_info(const kiln_buffer* buffer, kiln_buffer_info* out)
   });
 }
 
-inline void buffer_destroy(kiln_buffer* buffer) noexcept {
-  if (buffer != nullptr) delete object_of<Buffer>(buffer, "buffer");
-}
+inline void buffer_destroy(kiln_buffer* buffer) noexcept { destroy<Buffer>(buffer); }
 
 }  // namespace detail
 }  // namespace kiln::sdk

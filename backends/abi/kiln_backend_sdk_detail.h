@@ -57,7 +57,7 @@ inline kiln_error* instance_shutdown(kiln_instance* instance) noexcept {
 }
 
 inline void instance_destroy(kiln_instance* instance) noexcept {
-  if (instance != nullptr) delete object_of<InstanceObject>(instance, "instance");
+  destroy<InstanceObject>(instance);
 }
 
 inline kiln_error* op_table(kiln_instance* instance, kiln_array* ops) noexcept {
@@ -176,7 +176,7 @@ kiln_proc get_proc(kiln_string name) noexcept {
 }
 
 inline void executable_destroy(kiln_executable* executable) noexcept {
-  if (executable != nullptr) delete object_of<ExecutableObject>(executable, "executable");
+  destroy<ExecutableObject>(executable);
 }
 
 // ---- Executing ----
@@ -243,7 +243,7 @@ inline kiln_error* execute(const kiln_executable* executable, const kiln_execute
     call.call_counter = args.call_counter;
     call.host_call_context = args.host_call_context;
     call.label = abi::view_of(args.label);
-    std::unique_ptr<Event> event = program.execute(call);
+    Owned<Event> event = program.execute(call);
     require_made(outputs, "output");
     require_made(updates, "update");
     publish(outputs, args.outputs);
@@ -261,9 +261,7 @@ inline kiln_error* event_wait(kiln_event* event, std::uint64_t timeout,
   });
 }
 
-inline void event_destroy(kiln_event* event) noexcept {
-  if (event != nullptr) delete object_of<Event>(event, "event");
-}
+inline void event_destroy(kiln_event* event) noexcept { destroy<Event>(event); }
 
 // ---- Prepared calls ----
 
@@ -275,7 +273,8 @@ inline kiln_error* frame_create(const kiln_executable* executable, const kiln_fr
     const auto given = abi::read_request(io, "kiln_frame_io");
     require_out(out, "frame");
     if (io->struct_size < sizeof(kiln_frame_io)) {
-      throw Failure(KILN_CODE_INVALID_ARGUMENT, "kiln_frame_io is shorter than in ABI 0.1");
+      throw Failure(KILN_CODE_INVALID_ARGUMENT,
+                    "kiln_frame_io is shorter than in ABI 0.1");
     }
     require_count("inputs", given.inputs.count, program.inputs);
     require_count("states", given.states.count, program.states);
@@ -294,9 +293,7 @@ inline kiln_error* frame_run(kiln_frame* frame) noexcept {
   return guarded([&] { object_of<Frame>(frame, "frame")->run(); });
 }
 
-inline void frame_destroy(kiln_frame* frame) noexcept {
-  if (frame != nullptr) delete object_of<Frame>(frame, "frame");
-}
+inline void frame_destroy(kiln_frame* frame) noexcept { destroy<Frame>(frame); }
 
 // ---- The table and the entry ----
 

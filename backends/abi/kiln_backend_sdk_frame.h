@@ -69,7 +69,7 @@ inline void HostFrame::run() {
   call.call_counter = io_.call_counter();
   call.host_call_context = io_.host_call_context();
   call.label = io_.label();
-  const std::unique_ptr<Event> event = program_.execute(call);
+  const Owned<Event> event = program_.execute(call);
   if (event) await(*event);
 }
 

@@ -21,6 +21,12 @@ Handle* handle_of(Object* object) {
   return static_cast<Handle*>(static_cast<void*>(object));
 }
 
+/// Destroys the object of a handle, which may be null.
+template <class Object, class Handle>
+void destroy(Handle* handle) noexcept {
+  Destroy()(static_cast<Object*>(static_cast<void*>(handle)));
+}
+
 inline kiln_option option(std::string_view key, std::string_view value) {
   auto result = abi::fresh<kiln_option>();
   result.key = abi::string_of(key);
@@ -108,8 +114,7 @@ kiln_error* guarded(Function&& function) noexcept {
 }
 
 inline void error_destroy(kiln_error* error) noexcept {
-  if (error == nullptr || error == out_of_memory_error()) return;
-  delete object_of<ErrorObject>(error, "error");
+  if (error != out_of_memory_error()) destroy<ErrorObject>(error);
 }
 
 inline void error_read(const kiln_error* error, kiln_error_info* out) noexcept {
@@ -138,13 +143,13 @@ inline void error_read(const kiln_error* error, kiln_error_info* out) noexcept {
 }
 
 struct InstanceObject {
-  std::unique_ptr<Instance> backend;
+  Owned<Instance> backend;
   std::vector<OpSupport> ops;
   std::vector<kiln_op_support> op_list;
 };
 
 struct ExecutableObject {
-  std::unique_ptr<Executable> program;
+  Owned<Executable> program;
   std::vector<kiln_message> messages;
 };
 

@@ -169,6 +169,18 @@ TEST_CASE("hostile plugin: destroying functions that throw are logged", "[plugin
   }
 }
 
+TEST_CASE("hostile plugin: destructors that throw do not end the host", "[plugin]") {
+  const std::string path = fake_path("loose");
+  Instance::create(open_plugin(path, ""))->import_copy(nullptr, DType::Float32, {{0}});
+  for (const std::string name : {"frame", "host_frame", "execute", "fail"}) {
+    INFO(name);
+    const Tensor x = placeholder({.shape = {None}});
+    const Function f = function({x}, {x + 1.0}, {.name = name, .backend = path});
+    if (name == "fail") CHECK_THROWS_AS(f({Array{1.f}}), BackendError);
+    if (name != "fail") CHECK(f({Array{1.f}})[0] == Array{2.f});
+  }
+}
+
 TEST_CASE("hostile plugin: invalid arguments of log are logged", "[plugin]") {
   std::vector<std::string> faults = {"log.level"};
   for (const std::string& way : test::text_faults()) {
