@@ -14,7 +14,8 @@
  *    kiln_dims, kiln_array): they are frozen for ever.
  *  - For a struct that the callee fills, the caller sets struct_size and the callee writes no
  *    more than that.
- *  - Tables and structs are only ever appended to. Numbers, once given a meaning, keep it.
+ *  - From the first release on, tables and structs are only ever appended to, and numbers keep
+ *    their meaning. Until then there is one version; see below.
  *  - Text is UTF-8 with a length; it need not end in a zero byte.
  *  - The host validates everything that a plugin reports. A null address with a non-zero length, a
  *    length, rank or count beyond the limits below, text that is not UTF-8, an unknown element
@@ -43,12 +44,13 @@ extern "C" {
 
 /* ---- Versions ---- */
 
+/* Until the first release the ABI has this one version: a change of the interface, or of the module
+ * format, increments the minor, and each side rejects any other version. */
 #define KILN_ABI_MAJOR 0u
-#define KILN_ABI_MINOR 3u        /* of this header */
-#define KILN_ABI_MINOR_LOWEST 1u /* the oldest minor that this header still describes */
+#define KILN_ABI_MINOR 4u
 
-#define KILN_HOST_MAGIC 0x54534f484e4c494bull    /* "KILNHOST" as little-endian bytes */
-#define KILN_BACKEND_MAGIC 0x444e454b434142ull   /* "BACKEND" */
+#define KILN_HOST_MAGIC 0x54534f484e4c494bull /* "KILNHOST" as little-endian bytes */
+#define KILN_BACKEND_MAGIC 0x444e454b434142ull /* "BACKEND" */
 #define KILN_ENTRY_SYMBOL "kiln_backend_query"
 
 /* ---- Numbers ---- */
@@ -99,15 +101,15 @@ enum { KILN_LOG_ERROR = 0, KILN_LOG_WARNING = 1, KILN_LOG_INFO = 2, KILN_LOG_DEB
 
 /* Bits of kiln_backend_header.features. */
 #define KILN_FEATURE_CONCURRENT_COMPILE 1ull /* compile may run on several threads at once */
-#define KILN_FEATURE_FORK_SAFE 2ull          /* instances keep working in a forked child */
+#define KILN_FEATURE_FORK_SAFE 2ull /* instances keep working in a forked child */
 
 /* How buffer_import_host may use the caller's memory. */
 enum {
-  KILN_IMPORT_COPY = 0,     /* read before the call returns */
+  KILN_IMPORT_COPY = 0, /* read before the call returns */
   KILN_IMPORT_IMMUTABLE = 1, /* may be read until buffer_destroy; neither side writes it before */
   /* May be read and written until buffer_destroy; until then the host accesses the memory only
    * through the buffer. A buffer that borrows it has its address as kiln_buffer_info.host_data;
-   * any other address means a copy. Since 0.3. */
+   * any other address means a copy. */
   KILN_IMPORT_MUTABLE = 2
 };
 
@@ -115,11 +117,11 @@ enum {
 
 /* ---- Limits ---- */
 
-#define KILN_MAX_NAME 64u                    /* bytes of a backend's or an op's name */
-#define KILN_MAX_TEXT ((uint64_t)1 << 20)    /* bytes of any other text */
-#define KILN_MAX_BYTES ((uint64_t)1 << 40)   /* of a module or constant */
-#define KILN_MAX_DUMP ((uint64_t)1 << 30)    /* bytes of one dump */
-#define KILN_MAX_COUNT ((uint64_t)1 << 20)   /* elements of an array */
+#define KILN_MAX_NAME 64u /* bytes of a backend's or an op's name */
+#define KILN_MAX_TEXT ((uint64_t)1 << 20) /* bytes of any other text */
+#define KILN_MAX_BYTES ((uint64_t)1 << 40) /* of a module or constant */
+#define KILN_MAX_DUMP ((uint64_t)1 << 30) /* bytes of one dump */
+#define KILN_MAX_COUNT ((uint64_t)1 << 20) /* elements of an array */
 #define KILN_MAX_RANK 64u
 
 /* ---- Value types: frozen, without struct_size ---- */
@@ -177,12 +179,12 @@ typedef struct kiln_view {
   uint32_t reserved;
 } kiln_view;
 
-typedef struct kiln_error kiln_error;           /* created and freed by the plugin */
-typedef struct kiln_instance kiln_instance;     /* a configured backend */
+typedef struct kiln_error kiln_error; /* created and freed by the plugin */
+typedef struct kiln_instance kiln_instance; /* a configured backend */
 typedef struct kiln_executable kiln_executable; /* a compiled module, immutable */
-typedef struct kiln_buffer kiln_buffer;         /* a tensor in the backend's memory */
-typedef struct kiln_event kiln_event;           /* the completion of asynchronous work */
-typedef struct kiln_frame kiln_frame;           /* a prepared call that runs many times */
+typedef struct kiln_buffer kiln_buffer; /* a tensor in the backend's memory */
+typedef struct kiln_event kiln_event; /* the completion of asynchronous work */
+typedef struct kiln_frame kiln_frame; /* a prepared call that runs many times */
 
 /* ---- Services of the host ---- */
 
@@ -195,7 +197,7 @@ typedef struct kiln_dump_args {
   const kiln_ext* next;
   kiln_string label; /* of the executable, from kiln_compile_args or kiln_execute_args */
   kiln_string stage; /* "llvm-ir", "asm", "cuda-c", "memory-plan", ... */
-  kiln_string name;  /* of the item within the stage, such as a kernel; may be empty */
+  kiln_string name; /* of the item within the stage, such as a kernel; may be empty */
   kiln_string media_type; /* "text/plain", "application/octet-stream", ... */
   kiln_bytes bytes;
   uint64_t ordinal; /* of the item within the stage */
@@ -204,11 +206,11 @@ typedef struct kiln_dump_args {
 typedef struct kiln_host_call_args {
   uint64_t struct_size;
   const kiln_ext* next;
-  kiln_string name;   /* of the host function */
+  kiln_string name; /* of the host function */
   kiln_bytes payload; /* its attributes, as in the module */
-  kiln_array inputs;  /* of kiln_view, read only */
+  kiln_array inputs; /* of kiln_view, read only */
   kiln_array outputs; /* of kiln_view, to be written; dtypes and dims are given */
-  char* error_text;   /* receives the reason, truncated to the capacity, zero-terminated */
+  char* error_text; /* receives the reason, truncated to the capacity, zero-terminated */
   uint64_t error_capacity;
 } kiln_host_call_args;
 
@@ -365,7 +367,7 @@ typedef struct kiln_executable_info {
   uint64_t planned_bytes;
   uint64_t live_bytes;
   /* One per update. 1: the host may give a run of a frame the buffer of the update's own state as
-   * destination, where nothing else uses that state. Null: 0 for all. Since 0.2. */
+   * destination, where nothing else uses that state. Null: 0 for all. */
   const uint8_t* updates_in_place;
 } kiln_executable_info;
 
@@ -574,7 +576,7 @@ typedef struct kiln_host_info {
   const kiln_ext* next;
   uint64_t magic; /* KILN_HOST_MAGIC */
   uint32_t abi_major; /* the layout up to here and of the next three is frozen for ever */
-  uint32_t abi_minor_lowest; /* the range of minors that the host can drive */
+  uint32_t abi_minor_lowest; /* both KILN_ABI_MINOR until the first release */
   uint32_t abi_minor_highest;
   uint32_t sanitizer; /* KILN_SANITIZER_... */
   kiln_string library_version; /* of the host, for messages */
@@ -588,7 +590,7 @@ typedef struct kiln_backend_header {
   const kiln_ext* next;
   uint64_t magic; /* KILN_BACKEND_MAGIC */
   uint32_t abi_major; /* frozen for ever from the start to sanitizer */
-  uint32_t abi_minor_lowest; /* the range of minors that the plugin can serve */
+  uint32_t abi_minor_lowest; /* both KILN_ABI_MINOR until the first release */
   uint32_t abi_minor_highest;
   uint32_t sanitizer;
   /* [a-z][a-z0-9_]*, at most 64 bytes. Users can select the plugin by this name only if
@@ -604,9 +606,8 @@ typedef struct kiln_backend_header {
 
 /* The only exported symbol. Sets *header to constant data that is never freed and returns
  * KILN_CODE_OK, or writes a reason to host->reason and returns another code. Must not use
- * drivers, threads, files or environment variables. A plugin that does not support the host's
- * range of versions sets the header nevertheless and returns OK, so that the host can show both
- * ranges. Both sides then use the highest common minor. */
+ * drivers, threads, files or environment variables. A plugin of another version than the host's
+ * sets the header nevertheless and returns OK, so that the host can show both versions. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

@@ -274,7 +274,7 @@ inline kiln_error* frame_create(const kiln_executable* executable, const kiln_fr
     require_out(out, "frame");
     if (io->struct_size < sizeof(kiln_frame_io)) {
       throw Failure(KILN_CODE_INVALID_ARGUMENT,
-                    "kiln_frame_io is shorter than in ABI 0.1");
+                    "kiln_frame_io is shorter than in this version of the ABI");
     }
     require_count("inputs", given.inputs.count, program.inputs);
     require_count("states", given.states.count, program.states);
@@ -336,7 +336,7 @@ constexpr kiln_backend_header make_header() {
   header.struct_size = sizeof(header);
   header.magic = KILN_BACKEND_MAGIC;
   header.abi_major = KILN_ABI_MAJOR;
-  header.abi_minor_lowest = KILN_ABI_MINOR_LOWEST;
+  header.abi_minor_lowest = KILN_ABI_MINOR;
   header.abi_minor_highest = KILN_ABI_MINOR;
   header.sanitizer = abi::this_sanitizer();
   header.name = {kPlugin.name.data(), kPlugin.name.size()};

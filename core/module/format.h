@@ -4,14 +4,14 @@
 // Not Protocol Buffers or FlatBuffers: equal programs need equal bytes, which neither promises,
 // and plugins of any compiler read the format without linking the same version of a library.
 
-//   header     magic "KILNMODL", major, minor, lowest reader minor, section count: u16 each
+//   header     magic "KILNMODL", major u16, minor u16, section count u32
 //   directory  id u32, offset u64, size u64, FNV-1a 64 of the bytes u64, per section
 //   names      producer, module name, names of the symbols
 //   types      the types of results, numbered by first appearance
 //   graph      the nodes in topological order, then inputs, outputs, updates as (node, result)
 //   state      the Variable nodes in call order
 //   guards     of straight-line code: kind, left, right, text, line. A lambda holds its parameters,
-//              nodes and results, then (since minor version 2) its own guards in the same form
+//              nodes and results, then its own guards in the same form
 //   origins    per node an index of (file, line, function), which follows its first use; optional
 //   constants  the large constants; only in files
 //
@@ -27,15 +27,14 @@
 namespace kiln::module {
 
 inline constexpr char kMagic[8] = {'K', 'I', 'L', 'N', 'M', 'O', 'D', 'L'};
+/// Until the first release the format has this one version: a change of the layout, or of an op's
+/// code or attributes, increments the minor, and readers reject any other.
 inline constexpr std::uint16_t kFormatMajor = 0;
-inline constexpr std::uint16_t kFormatMinor = 4;
-inline constexpr std::uint16_t kFirstMinorWithLambdaGuards = 2;
-inline constexpr std::uint16_t kFirstMinorWithSharedDims = 4;
+inline constexpr std::uint16_t kFormatMinor = 5;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kEntryBytes = 28;
 
-/// The kinds of a factor of a dim, which precede its number. Before kFirstMinorWithSharedDims,
-/// other kinds than a symbol are an ir::DimOp, and its operands follow.
+/// The kinds of a factor of a dim, which precede its number.
 inline constexpr std::uint64_t kSymbolFactor = 0;
 inline constexpr std::uint64_t kOperationFactor = 1;
 

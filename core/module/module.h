@@ -48,8 +48,7 @@ struct SideConstant {
 inline constexpr std::size_t kMaxModuleBytes = std::size_t{1} << 32;
 inline constexpr std::size_t kMaxNesting = ir::kMaxNesting;  // of lambdas
 inline constexpr std::size_t kMaxDims = 64;  // of a type
-/// The nesting of the operations of a dim within one expression of the text form, and in bytes
-/// before kFirstMinorWithSharedDims.
+/// The nesting of the operations of a dim within one expression of the text form.
 inline constexpr std::size_t kMaxInlineDimDepth = 32;
 /// The terms of a product of operations that are polynomials, which no writer writes.
 inline constexpr std::size_t kMaxExpandedTerms = 256;

@@ -9,7 +9,7 @@
 #include "core/module/text_form.h"
 #include "core/module/verify.h"
 #include "core/ops/make.h"
-#include "core/ops/retired.h"
+#include "core/ops/op.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
 
@@ -138,7 +138,7 @@ class Parser {
     scan_.expect('=');
     scan_.skip_space();
     const std::size_t op_position = scan_.position();
-    const NamedOp d = named_op();
+    const ir::OpDef& d = named_op();
     std::vector<Value> operands;
     while (scan_.peek() == '%') operands.push_back(value(nodes));
     if (d.arity != ir::kVariadic && operands.size() != static_cast<std::size_t>(d.arity)) {
@@ -165,38 +165,21 @@ class Parser {
     nodes.emplace(number, std::move(parsed));
   }
 
-  /// An op, or a retired one. Attributes of retired ops are neither scopes nor identities.
-  struct NamedOp {
-    std::string_view name;
-    int arity;
-    std::size_t attrs;
-    ir::Op op;
-    const ir::RetiredOp* retired = nullptr;
-  };
-
-  NamedOp named_op() {
+  const ir::OpDef& named_op() {
     const std::string_view name = scan_.peek_word();
     if (name.empty()) scan_.fail_expected("the name of an op");
     const ir::OpDef* d = ir::find_op(name);
-    const ir::RetiredOp* retired = d ? nullptr : ir::find_retired_op(name);
-    if (!d && !retired) {
+    if (d == nullptr) {
       std::vector<std::string> names;
       for (const ir::OpDef& known : ir::all_ops()) names.emplace_back(known.name);
       scan_.fail(text("unknown op '", name, "'", did_you_mean(name, names)));
     }
     scan_.word();
-    if (retired) {
-      return {.name = retired->name,
-              .arity = retired->arity,
-              .attrs = retired->attrs,
-              .op = ir::Op::Identity,
-              .retired = retired};
-    }
-    return {.name = d->name, .arity = d->arity, .attrs = d->attrs, .op = d->op};
+    return *d;
   }
 
   struct Fields {
-    NamedOp d;
+    const ir::OpDef& d;
     std::size_t position;
     ir::Attrs attrs;
     std::vector<std::string> given;
@@ -281,9 +264,7 @@ class Parser {
   NodeRef make(Fields& fields, std::vector<Value> operands, const ir::Origin& origin) {
     const ir::OriginScope scope(origin, /*replace=*/true);
     try {
-      const NamedOp& d = fields.d;
-      NodeRef node = d.retired ? d.retired->replacement(fields.attrs, operands)
-                               : ir::make_node(d.op, std::move(fields.attrs), std::move(operands));
+      NodeRef node = ir::make_node(fields.d.op, std::move(fields.attrs), std::move(operands));
       module_.set_origin(*node, origin);
       return node;
     } catch (const Error& error) {

@@ -7,7 +7,6 @@
 #include "core/module/sections.h"
 #include "core/module/verify.h"
 #include "core/ops/make.h"
-#include "core/ops/retired.h"
 #include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
@@ -28,9 +27,7 @@ using ir::Value;
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::span<const SideConstant> constants)
-      : sections_(sections_of(bytes)),
-        minor_(minor_of(bytes)),
-        side_(constants.begin(), constants.end()) {}
+      : sections_(sections_of(bytes)), side_(constants.begin(), constants.end()) {}
 
   Module read() {
     Module& module = module_;
@@ -47,7 +44,7 @@ class Reader {
     state(module.state);
     get_guards(section(Section::Guards), module.guards);
     for (auto& [id, cursor] : sections_) {
-      if (is_known(id) && !cursor.at_end()) damaged("a section has trailing bytes");
+      if (!cursor.at_end()) damaged("a section has trailing bytes");
     }
     if (const auto violation = verify(module)) damaged(*violation);
     return std::move(module);
@@ -102,23 +99,17 @@ class Reader {
     }
   }
   void get(Cursor& from, ir::Dim& dim) {
-    if (minor_ < kFirstMinorWithSharedDims) {
-      dim = read_nested_dim(from, 0);
-      return;
-    }
     ir::Dims& operations = operations_[&from];
-    const auto factor = [&] { return read_factor(from, operations); };
     const std::size_t added = from.count();
     for (std::size_t i = 0; i < added; ++i) {
       const std::uint64_t op = from.number();
-      const ir::Dim left = polynomial(from, factor);
-      operations.push_back(apply(op, left, polynomial(from, factor)));
+      const ir::Dim left = polynomial(from, operations);
+      operations.push_back(apply(op, left, polynomial(from, operations)));
     }
-    dim = polynomial(from, factor);
+    dim = polynomial(from, operations);
   }
 
-  template <class ReadFactor>
-  ir::Dim polynomial(Cursor& from, const ReadFactor& read_factor) {
+  ir::Dim polynomial(Cursor& from, const ir::Dims& operations) {
     ir::Dims parts{from.integer()};
     std::size_t pending = 0;  // terms since `parts` were added up
     const std::size_t terms = from.count(ir::kMaxDimTerms);
@@ -126,7 +117,7 @@ class Reader {
       ir::Dim product = from.integer();
       const std::size_t factors = from.count(ir::kMaxDimFactors);
       for (std::size_t f = 0; f < factors; ++f) {
-        const ir::Dim factor = read_factor();
+        const ir::Dim factor = read_factor(from, operations);
         if (term_count(product) * term_count(factor) > kMaxExpandedTerms) {
           damaged("a dim is too large");
         }
@@ -144,28 +135,14 @@ class Reader {
 
   ir::Dim read_factor(Cursor& from, const ir::Dims& operations) {
     const std::uint64_t kind = from.number();
-    if (kind == kSymbolFactor) return read_symbol(from);
     const std::uint64_t index = from.number();
+    if (kind == kSymbolFactor) {
+      if (index >= symbols_.size()) damaged("a symbol is not in the table");
+      return ir::Dim::of(symbols_[index]);
+    }
     if (kind != kOperationFactor) damaged("a dim has a factor of unknown kind");
     if (index >= operations.size()) damaged("a dim has an operation that is not defined before");
     return operations[index];
-  }
-
-  ir::Dim read_symbol(Cursor& from) {
-    const std::uint64_t index = from.number();
-    if (index >= symbols_.size()) damaged("a symbol is not in the table");
-    return ir::Dim::of(symbols_[index]);
-  }
-
-  /// The form of the minor versions before kFirstMinorWithSharedDims.
-  ir::Dim read_nested_dim(Cursor& from, std::size_t depth) {
-    if (depth > kMaxInlineDimDepth) damaged("a dim is nested too deep");
-    return polynomial(from, [&] {
-      const std::uint64_t kind = from.number();
-      if (kind == kSymbolFactor) return read_symbol(from);
-      const ir::Dim left = read_nested_dim(from, depth + 1);
-      return apply(kind, left, read_nested_dim(from, depth + 1));
-    });
   }
 
   static ir::Dim apply(std::uint64_t op, const ir::Dim& left, const ir::Dim& right) {
@@ -203,7 +180,7 @@ class Reader {
     const std::vector<ir::NodeRef> own = nodes(from);
     const std::size_t results = from.count();
     for (std::size_t i = 0; i < results; ++i) lambda->results.push_back(value(from, own));
-    if (minor_ >= kFirstMinorWithLambdaGuards) get_guards(from, lambda->guards);
+    get_guards(from, lambda->guards);
     ref.lambda = std::move(lambda);
     --nesting_;
   }
@@ -244,10 +221,6 @@ class Reader {
   }
 
   // ---- nodes ----
-  /// Codes are never reused and retired ones stay known, so that others are of newer versions.
-  [[noreturn]] static void unknown_op(std::uint64_t code) {
-    throw IoError("", "", text("the module has op ", code, " of a newer version of Kiln"));
-  }
   Value value(Cursor& from, const std::vector<ir::NodeRef>& nodes) {
     const std::uint64_t node = from.number(), index = from.number();
     if (node >= nodes.size()) damaged("a value is used before it is defined");
@@ -261,20 +234,19 @@ class Reader {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t code = from.number();
       const ir::OpDef* d = ir::find_op(code);
-      const ir::RetiredOp* retired = d ? nullptr : ir::find_retired_op(code);
-      if (!d && !retired) unknown_op(code);
-      ir::Attrs attributes = read_attrs(from, d ? d->attrs : retired->attrs);
-      const int arity = d ? d->arity : retired->arity;
+      if (d == nullptr) {
+        throw IoError("", "", text("the module has op ", code, " of another version of Kiln"));
+      }
+      ir::Attrs attributes = read_attrs(from, d->attrs);
       const std::size_t operand_count = from.count();
-      if (arity != ir::kVariadic && operand_count != static_cast<std::size_t>(arity)) {
-        damaged(text(d ? d->name : retired->name, " has ", operand_count, " operands"));
+      if (d->arity != ir::kVariadic && operand_count != static_cast<std::size_t>(d->arity)) {
+        damaged(text(d->name, " has ", operand_count, " operands"));
       }
       std::vector<Value> operands;
       for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, nodes));
       const ir::Origin origin = next_origin();
       const ir::OriginScope scope(origin, /*replace=*/true);
-      nodes.push_back(d ? ir::make_node(d->op, std::move(attributes), std::move(operands))
-                        : retired->replacement(attributes, operands));
+      nodes.push_back(ir::make_node(d->op, std::move(attributes), std::move(operands)));
       module_.set_origin(*nodes.back(), origin);
       check_types(from, *nodes.back());
     }
@@ -348,7 +320,6 @@ class Reader {
   }
 
   std::map<Section, Cursor> sections_;
-  std::uint16_t minor_ = 0;  // of the format of the bytes
   std::vector<SideConstant> side_;
   Module module_;
   ir::Types types_;

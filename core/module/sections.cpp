@@ -61,22 +61,18 @@ std::string Cursor::text_value() {
   return {reinterpret_cast<const char*>(part.data()), part.size()};
 }
 
-std::uint16_t minor_of(std::span<const std::byte> bytes) {
-  return fixed_at<std::uint16_t>(bytes, 10);
-}
-
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     damaged("it does not begin with the magic bytes");
   }
   const auto major = fixed_at<std::uint16_t>(bytes, 8);
-  const auto lowest = fixed_at<std::uint16_t>(bytes, 12);
-  if (major != kFormatMajor || lowest > kFormatMinor) {
+  const auto minor = fixed_at<std::uint16_t>(bytes, 10);
+  if (major != kFormatMajor || minor != kFormatMinor) {
     throw IoError("", "",
-                  text("the module has format ", major, ".", lowest, ", but ", kFormatMajor, ".",
+                  text("the module has format ", major, ".", minor, ", but ", kFormatMajor, ".",
                        kFormatMinor, " is read"));
   }
-  const std::size_t count = fixed_at<std::uint16_t>(bytes, 14);
+  const std::size_t count = fixed_at<std::uint32_t>(bytes, 12);
   if (bytes.size() < kHeaderBytes + count * kEntryBytes) damaged("its directory is truncated");
   std::map<Section, Cursor> sections;
   std::uint64_t end = kHeaderBytes + count * kEntryBytes;
@@ -90,8 +86,7 @@ std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {
     if (checksum(part) != fixed_at<std::uint64_t>(bytes, at + 20)) {
       damaged(text("the checksum of section ", static_cast<std::uint32_t>(id), " is wrong"));
     }
-    const bool is_newer = fixed_at<std::uint16_t>(bytes, 10) > kFormatMinor;
-    if (!is_known(id) && !is_newer) damaged("a section has an unknown kind");
+    if (id < Section::Names || id > Section::Constants) damaged("a section has an unknown kind");
     if (!sections.emplace(id, Cursor(part)).second) damaged("a section occurs twice");
     end += size;
   }

@@ -31,11 +31,6 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-/// Whether this version knows the section; others come from newer writers.
-inline bool is_known(Section id) { return id >= Section::Names && id <= Section::Constants; }
-
-/// The minor version of the format. REQUIRES: sections_of(bytes) did not throw.
-std::uint16_t minor_of(std::span<const std::byte> bytes);
 /// Splits `bytes` by its directory. Throws IoError unless the header and checksums are right and
 /// the sections are contiguous.
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes);

@@ -295,8 +295,7 @@ class Writer {
     out.raw(kMagic, sizeof(kMagic));
     out.fixed(kFormatMajor);
     out.fixed(kFormatMinor);
-    out.fixed(kFormatMinor);
-    out.fixed(static_cast<std::uint16_t>(sections.size()));
+    out.fixed(static_cast<std::uint32_t>(sections.size()));
     std::uint64_t offset = kHeaderBytes + kEntryBytes * sections.size();
     for (const auto& [id, bytes] : sections) {
       out.fixed(static_cast<std::uint32_t>(id));

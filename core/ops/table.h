@@ -6,7 +6,6 @@
 #include "core/ops/leaves.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
-#include "core/ops/retired.h"
 #include "core/ops/statistics.h"
 #include "core/ops/structure.h"
 #include "core/ops/window.h"
@@ -52,9 +51,6 @@ constexpr bool has_unique_codes() {
     for (std::size_t j = 0; j < i; ++j) {
       if (kDefinitions[j].code == code) return false;
     }
-    for (const RetiredOp& retired : kRetiredOps) {
-      if (retired.code == code) return false;
-    }
   }
   return true;
 }
@@ -80,7 +76,7 @@ static_assert(detail::has_each_op_once(),
               "core/ops/table: each enumerator of Op needs exactly one definition, a row in the "
               "header of its group");
 static_assert(detail::has_unique_codes(),
-              "core/ops/table: a definition has no code, that of another op or a retired one");
+              "core/ops/table: a definition has no code or that of another op");
 static_assert(detail::is_documented(),
               "core/ops/table: a definition lacks its name, doc or gradient");
 

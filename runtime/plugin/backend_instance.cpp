@@ -303,9 +303,7 @@ Buffer Instance::import_immutable(const void* data, DType dtype, Dims dims) {
 }
 
 Buffer Instance::import_mutable(void* data, DType dtype, Dims dims) {
-  constexpr std::uint32_t kMinorOfMutableImport = 3;
-  const bool is_known = plugin_.abi_minor >= kMinorOfMutableImport;
-  return import(data, dtype, dims, is_known ? KILN_IMPORT_MUTABLE : KILN_IMPORT_COPY);
+  return import(data, dtype, dims, KILN_IMPORT_MUTABLE);
 }
 
 }  // namespace kiln::runtime

@@ -1,12 +1,10 @@
-// Plugins as opened shared libraries: search, checks, version negotiation. A Plugin is created once
+// Plugins as opened shared libraries: search and checks. A Plugin is created once
 // per file, never closed and never freed, so references to it stay valid.
 #pragma once
 
 #include "backends/abi/kiln_backend.h"
 
 #include <cstdint>
-#include <iosfwd>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +15,6 @@ struct Plugin {
   std::string name, version, build_id, toolchain;  // as the plugin reports them
   std::string path;  // absolute, without symbolic links
   std::string id;  // for users: the name of a plugin beside the host, else the path
-  std::uint32_t abi_minor = 0;  // the highest that both sides support
   std::uint64_t features = 0;
   kiln_backend_api api{};  // complete: no entry is null
 };
@@ -46,22 +43,13 @@ std::vector<const Plugin*> opened_plugins();
 /// Returns the path of the file with this code: libkiln.so, or the program linked with it.
 const std::string& host_path();
 
-/// The minor versions of one major version that a side supports.
-struct AbiRange {
-  std::uint32_t major = 0, lowest = 0, highest = 0;
-};
-AbiRange host_abi();
-/// Returns the highest minor version that both sides support, or nothing.
-std::optional<std::uint32_t> common_minor(const AbiRange& a, const AbiRange& b);
-std::ostream& operator<<(std::ostream& out, const AbiRange& range);
-
 // ---- Parts of the above, each in a file of its own ----
 
 /// Returns the reason to reject the file before any of its code runs, or "". `own`: it was found by
 /// name, beside the host.
 std::string file_rejection(const std::string& path, bool own);
 
-/// Opens the file and negotiates the version. REQUIRES: file_rejection accepts `path`. Throws
+/// Opens the file and checks its version. REQUIRES: file_rejection accepts `path`. Throws
 /// BackendError.
 Plugin load_plugin(const std::string& path, const std::string& function);
 

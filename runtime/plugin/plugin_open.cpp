@@ -1,5 +1,5 @@
-// Opens a shared library and negotiates the version. The header's versions are checked before any
-// other field of it is read, and the table last.
+// Opens a shared library and checks its version, before any other field of its header is read, and
+// the table last.
 #include "runtime/plugin/plugin.h"
 
 #include <kiln/error.h>
@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
-#include <ostream>
 
 namespace kiln::runtime {
 namespace {
@@ -61,7 +60,7 @@ const kiln_backend_header* query_header(const Reject& reject, kiln_backend_query
   auto host = abi::fresh<kiln_host_info>();
   host.magic = KILN_HOST_MAGIC;
   host.abi_major = KILN_ABI_MAJOR;
-  host.abi_minor_lowest = KILN_ABI_MINOR_LOWEST;
+  host.abi_minor_lowest = KILN_ABI_MINOR;
   host.abi_minor_highest = KILN_ABI_MINOR;
   host.sanitizer = abi::this_sanitizer();
   host.library_version = abi::string_of(kVersion);
@@ -87,9 +86,10 @@ const kiln_backend_header* query_header(const Reject& reject, kiln_backend_query
   return header;
 }
 
-bool is_newer(const AbiRange& plugin, const AbiRange& host) {
-  if (plugin.major != host.major) return plugin.major > host.major;
-  return plugin.lowest > host.highest;
+std::string abi_version(const kiln_backend_header& header) {
+  const std::string lowest = text(header.abi_major, ".", header.abi_minor_lowest);
+  if (header.abi_minor_lowest == header.abi_minor_highest) return lowest;
+  return text(lowest, " to ", header.abi_major, ".", header.abi_minor_highest);
 }
 
 /// Checks the part of the header whose layout never changes: magic, versions, sanitizer.
@@ -99,12 +99,11 @@ void require_compatible(const Reject& reject, const kiln_backend_header& header)
   if (header.struct_size < kFrozen || header.magic != KILN_BACKEND_MAGIC) {
     reject("gave a header that is not that of a Kiln backend");
   }
-  const AbiRange plugin{header.abi_major, header.abi_minor_lowest, header.abi_minor_highest};
-  if (plugin.lowest > plugin.highest) reject(text("gives an empty ABI range, ", plugin));
-  const AbiRange host = host_abi();
-  if (!common_minor(plugin, host)) {
-    reject(text("supports ABI ", plugin, " but Kiln (", host_path(), ") supports ", host,
-                "; upgrade ", is_newer(plugin, host) ? "Kiln" : "the plugin"));
+  if (header.abi_major != KILN_ABI_MAJOR || header.abi_minor_lowest != KILN_ABI_MINOR ||
+      header.abi_minor_highest != KILN_ABI_MINOR) {
+    reject(text("has ABI ", abi_version(header), " but Kiln (", host_path(), ") has ",
+                KILN_ABI_MAJOR, ".", KILN_ABI_MINOR,
+                "; build the plugin with the headers of this Kiln"));
   }
   if (header.sanitizer != abi::this_sanitizer()) {
     reject(text("is built with ", sanitizer_name(header.sanitizer), " but Kiln with ",
@@ -121,19 +120,6 @@ bool is_name(std::string_view name) {
 
 }  // namespace
 
-AbiRange host_abi() { return {KILN_ABI_MAJOR, KILN_ABI_MINOR_LOWEST, KILN_ABI_MINOR}; }
-
-std::optional<std::uint32_t> common_minor(const AbiRange& a, const AbiRange& b) {
-  if (a.major != b.major || a.lowest > b.highest || b.lowest > a.highest) return std::nullopt;
-  return std::min(a.highest, b.highest);
-}
-
-std::ostream& operator<<(std::ostream& out, const AbiRange& range) {
-  out << range.major << '.' << range.lowest;
-  if (range.lowest != range.highest) out << " to " << range.major << '.' << range.highest;
-  return out;
-}
-
 Plugin load_plugin(const std::string& path, const std::string& function) {
   const Reject reject{path, function};
   const kiln_backend_header* given = query_header(reject, find_entry(reject));
@@ -147,7 +133,6 @@ Plugin load_plugin(const std::string& path, const std::string& function) {
     plugin.build_id = shown_text(header.build_id, "build_id", kMaxVersion);
     plugin.toolchain = shown_text(header.toolchain, "toolchain", kMaxVersion);
     plugin.features = header.features;
-    plugin.abi_minor = std::min(header.abi_minor_highest, host_abi().highest);
     if (!is_name(plugin.name)) reject(text("reports the invalid name ", quoted_name(plugin.name)));
     std::string missing;
     plugin.api = complete_table(header.api, missing);

@@ -212,8 +212,8 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
   plugin.id = own || is_own(plugin.name, *id) ? plugin.name : plugin.path;
   const Plugin& kept = add_opened(std::move(plugin), *id);
   log_line(LogLevel::Info, "backend",
-           text("opened ", kept.name, " ", kept.version, " (", kept.path, ", ABI minor ",
-                kept.abi_minor, ", build ", kept.build_id, ", compiler ", kept.toolchain, ")"));
+           text("opened ", kept.name, " ", kept.version, " (", kept.path, ", build ", kept.build_id,
+                ", compiler ", kept.toolchain, ")"));
   return kept;
 }
 

@@ -1,5 +1,5 @@
-// Completes a plugin's table once, so that no null entry is ever called. An entry that an older
-// minor version lacks is null and gets the fallback that kiln_backend.h documents for it.
+// Completes a plugin's table once, so that no null entry is ever called: an optional entry that is
+// null gets the fallback that kiln_backend.h documents for it.
 #include "runtime/plugin/plugin.h"
 
 #include "backends/abi/kiln_backend_structs.h"

@@ -63,8 +63,8 @@ TEST_CASE("backends: plugins that cannot be used are rejected by every call that
   check_rejected(scratch.folder(), plugin(scratch.folder()) + "is a directory");
   check_rejected(plain, plugin(plain) + "is not an ELF file");
   fake("no_entry", "is not a Kiln backend: it does not export kiln_backend_query");
-  fake("newer_major", text("supports ABI 7.0 to 7.2 but Kiln (", runtime::host_path(),
-                           ") supports 0.1 to 0.", KILN_ABI_MINOR, "; upgrade Kiln"));
+  fake("newer_major", text("has ABI 7.2 but Kiln (", runtime::host_path(), ") has 0.",
+                           KILN_ABI_MINOR, "; build the plugin with the headers of this Kiln"));
   fake("throws", "violated the plugin ABI: kiln_backend_query threw an exception (no luck today)");
   fake("rejects", "rejected the host: no GPU in this machine");
   check_rejected("no_such_backend", missing_backend("no_such_backend"));

@@ -116,8 +116,6 @@ TEST_CASE("buffers: they have dtype, dims and bytes", "[plugin]") {
 
   std::int32_t lent[] = {1, 2, 3, 4, 5, 6};
   CHECK(adder()->import_mutable(lent, DType::Int32, dims).host_data() == lent);
-  const InstancePtr second = backend_instance(fake_path("second_minor"));  // knows no lent memory
-  CHECK(second->import_mutable(lent, DType::Int32, dims).host_data() != lent);
 
   const Buffer fresh = adder()->allocate(DType::Float16, dims);
   CHECK(fresh.dtype() == DType::Float16);
@@ -269,7 +267,7 @@ TEST_CASE("frames: a backend may have none, and rejects frames of other counts",
   CHECK_FALSE(program.make_frame(io));
   io.struct_size -= sizeof(kiln_string);
   CHECK(error_text<ValueError>([&] { program.make_frame(io); }) ==
-        text("kiln_frame_io is shorter than in ABI 0.1", tail()));
+        text("kiln_frame_io is shorter than in this version of the ABI", tail()));
 }
 
 TEST_CASE("executable: buffers of another instance are rejected", "[plugin]") {

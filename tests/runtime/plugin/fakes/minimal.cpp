@@ -1,5 +1,5 @@
-// A backend against the C header alone, as an older minor would build it: every optional entry is
-// null and the table ends before get_proc. It can compute nothing, and says so.
+// A backend against the C header alone: every optional entry is null and the table ends before
+// get_proc. It can compute nothing, and says so.
 #include "backends/abi/kiln_backend.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Supports only a minor version that this library no longer supports.
+// Supports only the minor version before this one.
 #define KILN_FAKE_NAME "older_minor"
-#define KILN_FAKE_LOWEST 0
-#define KILN_FAKE_HIGHEST 0
+#define KILN_FAKE_LOWEST KILN_ABI_MINOR - 1
+#define KILN_FAKE_HIGHEST KILN_ABI_MINOR - 1
 #include "tests/runtime/plugin/fake_header.h"
