@@ -194,31 +194,6 @@ TEST_CASE("emitted: parts of kernels that mostly store, or fit into the L3 cache
   check_emitted({centred(kF32, 1 << 13, 512, 512)});
 }
 
-TEST_CASE(
-    "schedule: softmax of rows, with the row prefetched by the loop with the most operations") {
-  KernelMaker k("softmax", {64, 1024}, 1);
-  const int x = k.load(k.access(k.input(kF32), {1024, 1}));
-  const int maximum = k.result(k.reduce(Combiner::Max, x));
-  const int share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, maximum})});
-  const int sum = k.result(k.reduce(Combiner::Sum, share));
-  k.map({{k.access(k.output(kF32), {1024, 1}), k.apply(Op::Div, {share, sum})}});
-  k.kernel.vector_axis = 1;
-  CHECK(schedule_text(k.kernel) ==
-        "64 lanes along i1 in 4 vectors; loops of stages 0, 1, 2; one vector in loops of maps; "
-        "prefetch b0 at a0 of stage 2, 4096 bytes ahead; prefetch b1 at a1 of stage 2, 4096 bytes "
-        "ahead; exp of nonpositive v3; divide by an invariant v5; v5 of stage 2 divides a share; "
-        "stage 0 drops NaN");
-  CHECK(schedule_text(k.kernel, cpu::Isa::Avx2) ==
-        "32 lanes along i1 in 4 vectors; loops of stages 0, 1, 2; one vector in loops of maps; "
-        "prefetch b0 at a0 of stage 2, 4096 bytes ahead; prefetch b1 at a1 of stage 2, 4096 bytes "
-        "ahead; exp of nonpositive v3; divide by an invariant v5; v5 of stage 2 divides a share; "
-        "stage 0 drops NaN");
-  CHECK(schedule_text(k.kernel, cpu::Isa::Baseline) ==
-        "16 lanes along i1 in 4 vectors; loops of stages 0, 1, 2; one vector in loops of maps; "
-        "prefetch b0 at a0 of stage 2, 4096 bytes ahead; prefetch b1 at a1 of stage 2, 4096 bytes "
-        "ahead; stage 0 drops NaN");
-}
-
 TEST_CASE("emitted: tiles prefetch the second next tile of an operand of 8 MiB") {
   const auto prefetches = [](int rows, int columns) {
     const std::string ir = ir_of(transposed(rows, columns).kernel);

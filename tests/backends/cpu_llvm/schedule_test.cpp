@@ -18,6 +18,30 @@ std::string schedule_text(const Kernel& kernel, cpu::Isa isa = cpu::Isa::Avx512)
 
 }  // namespace
 
+TEST_CASE("schedule: softmax prefetches rows in the loop with the most operations") {
+  KernelMaker k("softmax", {64, 1024}, 1);
+  const int x = k.load(k.access(k.input(kF32), {1024, 1}));
+  const int maximum = k.result(k.reduce(Combiner::Max, x));
+  const int share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, maximum})});
+  const int sum = k.result(k.reduce(Combiner::Sum, share));
+  k.map({{k.access(k.output(kF32), {1024, 1}), k.apply(Op::Div, {share, sum})}});
+  k.kernel.vector_axis = 1;
+  CHECK(schedule_text(k.kernel) ==
+        "64 lanes along i1 in 4 vectors; loops of stages 0, 1, 2; one vector in loops of maps; "
+        "prefetch b0 at a0 of stage 2, 4096 bytes ahead; prefetch b1 at a1 of stage 2, 4096 bytes "
+        "ahead; exp of nonpositive v3; divide by an invariant v5; v5 of stage 2 divides a share; "
+        "stage 0 drops NaN");
+  CHECK(schedule_text(k.kernel, cpu::Isa::Avx2) ==
+        "32 lanes along i1 in 4 vectors; loops of stages 0, 1, 2; one vector in loops of maps; "
+        "prefetch b0 at a0 of stage 2, 4096 bytes ahead; prefetch b1 at a1 of stage 2, 4096 bytes "
+        "ahead; exp of nonpositive v3; divide by an invariant v5; v5 of stage 2 divides a share; "
+        "stage 0 drops NaN");
+  CHECK(schedule_text(k.kernel, cpu::Isa::Baseline) ==
+        "16 lanes along i1 in 4 vectors; loops of stages 0, 1, 2; one vector in loops of maps; "
+        "prefetch b0 at a0 of stage 2, 4096 bytes ahead; prefetch b1 at a1 of stage 2, 4096 bytes "
+        "ahead; stage 0 drops NaN");
+}
+
 TEST_CASE("schedule: each loop over a row prefetches one of its operands") {
   KernelMaker k("deviations", {64, 1024}, 1);
   const int x = k.input(kF32), z = k.input(kF32), y = k.output(kF32);
@@ -34,14 +58,14 @@ TEST_CASE("schedule: each loop over a row prefetches one of its operands") {
 }
 
 TEST_CASE("schedule: the text of each decision") {
-  CHECK(
-      schedule_text(centred(kF32, kRows, 80, 80).kernel) ==
-      "64 lanes along i1 in 4 vectors; loops of stages 0, 1; stream b1; prefetch b0 at a0 of stage 1, "
-      "320 bytes ahead");
-  CHECK(
-      schedule_text(rewritten(kF32, kRows, 1000, 1000).kernel) ==
-      "64 lanes along i1 in 4 vectors; loops of stages 0, 1; stream b1 from a scratch row; prefetch b0 "
-      "at a0 of stage 0, 4000 bytes ahead");
+  CHECK(schedule_text(centred(kF32, kRows, 80, 80).kernel) ==
+        "64 lanes along i1 in 4 vectors; loops of stages 0, 1; stream b1; prefetch b0 at a0 of "
+        "stage 1, "
+        "320 bytes ahead");
+  CHECK(schedule_text(rewritten(kF32, kRows, 1000, 1000).kernel) ==
+        "64 lanes along i1 in 4 vectors; loops of stages 0, 1; stream b1 from a scratch row; "
+        "prefetch b0 "
+        "at a0 of stage 0, 4000 bytes ahead");
   CHECK(schedule_text(down_columns(3, 64).kernel) ==
         "64 lanes along i1 in 4 vectors; loops of stages 0-1, 2; stream b1");
   CHECK(schedule_text(transposed(64, 1 << 15).kernel, cpu::Isa::Avx2) ==
@@ -61,10 +85,10 @@ TEST_CASE("schedule: the text of each decision") {
   const int row = g.load(g.access_at(g.input(kF32), {0, 1}, index, 64, 50000));
   g.map({{g.access(g.output(kF32), {64, 1}), row}});
   g.kernel.vector_axis = 1;
-  CHECK(
-      schedule_text(g.kernel) ==
-      "16 lanes along i1; prefetch 256 bytes of later rows of a1 along i0; check rows of a1 once along "
-      "i0");
+  CHECK(schedule_text(g.kernel) ==
+        "16 lanes along i1; prefetch 256 bytes of later rows of a1 along i0; check rows of a1 once "
+        "along "
+        "i0");
 }
 
 TEST_CASE("schedule: verify names the kernel and the violated rule") {
