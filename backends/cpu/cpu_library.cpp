@@ -1,6 +1,7 @@
-// Prepares matmuls by the implementation that gemm_table.h chooses, and convolutions.
+// Prepares matmuls and convolutions by the implementations that the two tables choose.
 #include "backends/cpu/cpu_library.h"
 
+#include "backends/cpu/convolution_table.h"
 #include "backends/cpu/direct_convolution/backward_weights.h"
 #include "backends/cpu/direct_convolution/depthwise.h"
 #include "backends/cpu/direct_convolution/forward.h"
@@ -125,27 +126,25 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolut
 
 std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution(
     const codegen::Convolution& convolution, bool packed) const {
-  // The first implementation that takes the convolution computes it; oneDNN computes the rest.
-  if (takes_depthwise(convolution)) return make_depthwise(convolution, isa_);
-  if (takes_forward(convolution, isa_)) return make_forward(convolution, packed, isa_);
-  if (!packed && takes_forward_by_panels(convolution, isa_)) {
-    return make_forward_by_panels(convolution, /*flipped=*/false, isa_);
-  }
-  if (takes_backward_weights(convolution, isa_)) return make_backward_weights(convolution, isa_);
-  if (!packed && takes_pointwise_gradient(convolution, isa_)) {
-    return make_pointwise_gradient(convolution, [this](const codegen::MatmulShape& shape) {
-      const GemmRow& row = gemm_row(shape, codegen::RhsUse::Once, isa_, /*allow_onednn=*/false);
-      return make_native_matmul(shape, form_of(row.implementation), isa_, "");
-    });
-  }
-  const auto forward = as_forward_convolution(convolution);
-  if (forward && !packed && takes_forward_by_panels(*forward, isa_)) {
-    return make_forward_by_panels(*forward, /*flipped=*/true, isa_);
-  }
-  if (forward && forward->channels > 1 && takes_forward(*forward, isa_)) {
-    return make_flipped_filter_convolution(convolution, packed,
-                                           make_forward(*forward, packed, isa_),
-                                           /*uses_onednn=*/false);
+  switch (convolution_row(convolution, packed, isa_).implementation) {
+    case ConvolutionImplementation::Depthwise: return make_depthwise(convolution, isa_);
+    case ConvolutionImplementation::Forward: return make_forward(convolution, packed, isa_);
+    case ConvolutionImplementation::ForwardByPanels:
+      return make_forward_by_panels(convolution, /*flipped=*/false, isa_);
+    case ConvolutionImplementation::BackwardWeights:
+      return make_backward_weights(convolution, isa_);
+    case ConvolutionImplementation::PointwiseGradient:
+      return make_pointwise_gradient(convolution, [this](const codegen::MatmulShape& shape) {
+        const GemmRow& row = gemm_row(shape, codegen::RhsUse::Once, isa_, /*allow_onednn=*/false);
+        return make_native_matmul(shape, form_of(row.implementation), isa_, "");
+      });
+    case ConvolutionImplementation::FlippedByPanels:
+      return make_forward_by_panels(*as_forward_convolution(convolution), /*flipped=*/true, isa_);
+    case ConvolutionImplementation::FlippedForward:
+      return make_flipped_filter_convolution(
+          convolution, packed, make_forward(*as_forward_convolution(convolution), packed, isa_),
+          /*uses_onednn=*/false);
+    case ConvolutionImplementation::OneDnn: break;
   }
   return cpu::make_convolution(convolution, packed);
 }

@@ -1,6 +1,5 @@
 // The library of the cpu backend: matmuls by the native GEMM, which allocates nothing, or by oneDNN
-// where gemm_table.h has it; convolutions by oneDNN, by native loops or, gradients of 1x1
-// convolutions, by the native GEMM.
+// where gemm_table.h has it; convolutions by the implementation that convolution_table.h has.
 #pragma once
 
 #include "backends/codegen/host/prepared/matmul.h"

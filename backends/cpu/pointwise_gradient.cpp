@@ -104,15 +104,6 @@ class PointwiseGradient final : public codegen::PreparedConvolution {
 
 }  // namespace
 
-bool takes_pointwise_gradient(const Convolution& c, GemmIsa isa) {
-  const auto are_all = [](const ir::Ints& sizes, std::int64_t value) {
-    return std::all_of(sizes.begin(), sizes.end(), [&](std::int64_t s) { return s == value; });
-  };
-  return isa == GemmIsa::Avx2 && c.role != ConvRole::Output && c.groups == 1 &&
-         c.batch < kMaxParts && are_all(c.windows, 1) && are_all(c.strides, 1) &&
-         are_all(c.low, 0) && c.sizes == c.output_sizes;
-}
-
 std::shared_ptr<const codegen::PreparedConvolution> make_pointwise_gradient(
     const Convolution& c, const PrepareMatmul& prepare) {
   return std::make_shared<PointwiseGradient>(c, prepare);

@@ -8,17 +8,13 @@
 
 namespace kiln::cpu {
 
-/// Whether a gradient of a 1x1 convolution is computed here: AVX2, one group, strides 1, no
-/// padding, fewer than 8 images. The gradient of x is dy * filter^T, that of the filter x^T * dy,
-/// over the pixels of all images. oneDNN is faster with 8 or more images.
-bool takes_pointwise_gradient(const codegen::Convolution& c, GemmIsa isa);
-
 /// Prepares a matmul that reads rhs as it is: packed_bytes() is 0.
 using PrepareMatmul =
     std::function<std::shared_ptr<const codegen::PreparedMatmul>(const codegen::MatmulShape&)>;
 
-/// Prepares the matmul in parts of rows or columns. REQUIRES: takes_pointwise_gradient(); the
-/// filter is not packed before the calls.
+/// Prepares the matmul in parts of rows or columns: the gradient of x is dy * filter^T, that of the
+/// filter x^T * dy, over the pixels of all images. REQUIRES: a gradient of one group, strides 1, no
+/// padding; the filter is not packed before the calls.
 std::shared_ptr<const codegen::PreparedConvolution> make_pointwise_gradient(
     const codegen::Convolution& c, const PrepareMatmul& prepare);
 

@@ -15,9 +15,8 @@ namespace kiln::cpu {
 namespace {
 
 using codegen::Convolution;
-using codegen::ConvRole;
 
-constexpr std::int64_t kMinChannels = 8, kMinFilters = 16, kMaxParts = 8, kPartWork = 1 << 20;
+constexpr std::int64_t kMaxParts = 8, kPartWork = 1 << 20;
 constexpr std::int64_t kMinChannelsOfPart = 12;  // two tiles
 /// Size of a block of rows of pixels, or of a part of a long row: at most kL1Floats floats of the
 /// output's gradient, which each tile and element of the window rereads, but at least kMinPixels
@@ -148,14 +147,6 @@ class BackwardWeights final : public codegen::PreparedConvolution {
 };
 
 }  // namespace
-
-bool takes_backward_weights(const Convolution& c, GemmIsa isa) {
-  if (c.role != ConvRole::Filter || c.groups != 1 || c.sizes.size() > 2) return false;
-  if (isa < GemmIsa::Avx2 || c.channels < kMinChannels || c.filters < kMinFilters) return false;
-  const bool is_pointwise = codegen::product(c.windows) == 1;
-  if (isa == GemmIsa::Avx2 && is_pointwise) return false;  // pointwise_gradient.h or oneDNN is
-  return c.filters % loops_of(isa).vector_floats == 0;
-}
 
 std::shared_ptr<const codegen::PreparedConvolution> make_backward_weights(const Convolution& c,
                                                                           GemmIsa isa) {

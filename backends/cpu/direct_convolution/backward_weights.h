@@ -8,12 +8,9 @@
 
 namespace kiln::cpu {
 
-/// Whether this is a backward-weights convolution for which the native loops are faster than
-/// oneDNN.
-bool takes_backward_weights(const codegen::Convolution& convolution, GemmIsa isa);
-
 /// The parts are images or, of few images, channels of x, and depend only on the sizes. REQUIRES:
-/// takes_backward_weights(convolution, isa); the machine has the ISA.
+/// backward weights of one group, 1 or 2 spatial axes, filters a multiple of the floats of a
+/// vector; AVX2 or higher, which the machine has.
 std::shared_ptr<const codegen::PreparedConvolution> make_backward_weights(
     const codegen::Convolution& convolution, GemmIsa isa);
 

@@ -12,7 +12,6 @@ namespace {
 using codegen::Convolution;
 using codegen::ConvRole;
 
-constexpr std::int64_t kMinChannels = 8;
 /// A part has at least kPartWork multiply-adds.
 constexpr std::int64_t kPartWork = 1 << 18, kMaxParts = 16;
 
@@ -87,13 +86,6 @@ class Depthwise final : public codegen::PreparedConvolution {
 };
 
 }  // namespace
-
-bool takes_depthwise(const Convolution& c) {
-  const bool has_unit_strides =
-      std::all_of(c.strides.begin(), c.strides.end(), [](std::int64_t s) { return s == 1; });
-  return c.role != ConvRole::Filter && (c.role == ConvRole::Output || has_unit_strides) &&
-         c.channels == 1 && c.filters == 1 && c.groups >= kMinChannels && c.sizes.size() <= 2;
-}
 
 std::shared_ptr<const codegen::PreparedConvolution> make_depthwise(const Convolution& c,
                                                                    GemmIsa isa) {

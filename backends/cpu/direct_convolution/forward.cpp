@@ -11,15 +11,8 @@ namespace kiln::cpu {
 namespace {
 
 using codegen::Convolution;
-using codegen::ConvRole;
 using codegen::product;
 
-constexpr std::int64_t kMinFilters = 8;  // of one channel
-/// For more channels. kMinChannels: fewer make short runs of contiguous elements. kMinRows: fewer
-/// are too few parts for threads. kFilters: a panel with AVX2; a partial one leaves the second
-/// vector of its tiles unused. kMaxTaps: with larger windows, too many pixels at the borders have
-/// tiles of one pixel.
-constexpr std::int64_t kMinChannels = 16, kMinRows = 8, kFilters = 16, kMaxTaps = 25;
 /// A part has at least kPartWork multiply-adds, less than pays for a dispatch by itself: the next
 /// convolution reads the rows in parts of its own, and a thread that wrote all of them would fetch
 /// the lines of every other thread's share back from that thread's cache, call after call.
@@ -128,20 +121,6 @@ class Forward final : public codegen::PreparedConvolution {
 };
 
 }  // namespace
-
-bool has_whole_panels(const Convolution& c, GemmIsa isa) {
-  return isa == GemmIsa::Avx2 && c.role == ConvRole::Output && c.groups == 1 &&
-         c.sizes.size() <= 2 && c.channels >= kMinChannels && c.filters % kFilters == 0 &&
-         product(c.windows) <= kMaxTaps;
-}
-
-bool takes_forward(const Convolution& c, GemmIsa isa) {
-  if (c.role != ConvRole::Output || c.groups != 1 || c.sizes.size() > 2) return false;
-  if (c.channels == 1) return c.filters >= kMinFilters;
-  return has_whole_panels(c, isa) && product(c.windows) > 1 &&
-         c.batch * axis_of(c, 1).outputs >= kMinRows &&
-         c.batch * product(c.output_sizes) >= kMinPixelsOfRows;
-}
 
 std::shared_ptr<const codegen::PreparedConvolution> make_forward(const Convolution& c, bool packed,
                                                                  GemmIsa isa) {

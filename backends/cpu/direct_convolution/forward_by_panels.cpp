@@ -13,8 +13,7 @@ namespace {
 using codegen::Convolution;
 using codegen::product;
 
-/// kMinFilters: fewer are too few parts for threads.
-constexpr std::int64_t kMinFilters = 64, kPartWork = 1 << 20, kMaxParts = 16;
+constexpr std::int64_t kPartWork = 1 << 20, kMaxParts = 16;
 
 std::int64_t panel_filters_of(GemmIsa isa) { return isa_kernels_of(isa).float32.panel_columns; }
 
@@ -109,14 +108,6 @@ class ForwardByPanels final : public codegen::PreparedConvolution {
 };
 
 }  // namespace
-
-bool takes_forward_by_panels(const Convolution& c, GemmIsa isa) {
-  const auto is_one = [](std::int64_t stride) { return stride == 1; };
-  const bool is_strided = !std::all_of(c.strides.begin(), c.strides.end(), is_one);
-  return has_whole_panels(c, isa) && c.filters >= kMinFilters &&
-         (product(c.windows) > 1 || is_strided) &&
-         c.batch * product(c.output_sizes) < kMinPixelsOfRows;
-}
 
 std::shared_ptr<const codegen::PreparedConvolution> make_forward_by_panels(const Convolution& c,
                                                                            bool flipped,

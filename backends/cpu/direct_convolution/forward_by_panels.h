@@ -8,10 +8,6 @@
 
 namespace kiln::cpu {
 
-/// Whether this forward convolution is computed here: has_whole_panels(), at least 64 filters,
-/// fewer pixels of output than kMinPixelsOfRows; one tap only if strided.
-bool takes_forward_by_panels(const codegen::Convolution& convolution, GemmIsa isa);
-
 /// The parts are filters and depend only on the sizes. `flipped`: the convolution is backward data
 /// in its forward form, and the filter is that of the original. REQUIRES: one group, 1 or 2 spatial
 /// axes, all sizes above 0; filters are a multiple of P = NativeGemm<float>::panel_columns(),

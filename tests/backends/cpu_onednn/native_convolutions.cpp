@@ -1,6 +1,7 @@
 // Tests the native loops of convolutions, on each ISA of the machine, against plain sums.
 #include "tests/backends/cpu_onednn/plain_sums.h"
 
+#include "backends/cpu/convolution_table.h"
 #include "backends/cpu/direct_convolution/backward_weights.h"
 #include "backends/cpu/direct_convolution/depthwise.h"
 #include "backends/cpu/direct_convolution/forward.h"
@@ -10,6 +11,25 @@
 
 using namespace kiln;
 using namespace kiln::test;
+
+namespace {
+
+using cpu::ConvolutionImplementation;
+
+ConvolutionImplementation choice(const Convolution& c, cpu::GemmIsa isa) {
+  return cpu::convolution_row(c, /*packed=*/false, isa).implementation;
+}
+bool is_forward(const Convolution& c, cpu::GemmIsa isa) {
+  return choice(c, isa) == ConvolutionImplementation::Forward;
+}
+bool is_depthwise(const Convolution& c) {
+  return choice(c, cpu::GemmIsa::Baseline) == ConvolutionImplementation::Depthwise;
+}
+bool is_backward_weights(const Convolution& c, cpu::GemmIsa isa) {
+  return choice(c, isa) == ConvolutionImplementation::BackwardWeights;
+}
+
+}  // namespace
 
 TEST_CASE("forward convolution: native loops agree with plain sums", "[native]") {
   const auto check_native = [](Convolution c, cpu::GemmIsa isa) {
@@ -159,28 +179,28 @@ TEST_CASE("forward convolution: which ones are native", "[native]") {
                        {3, 3},           {28, 28}, {1, 1}, {1, 1},   {1, 1}};
   };
   for (const cpu::GemmIsa isa : {Baseline, Avx2, Avx512, Amx}) {
-    CHECK(cpu::takes_forward(of(ConvRole::Output, 2, 1, 1, 8, 1, 1), isa));
-    CHECK_FALSE(cpu::takes_forward(of(ConvRole::Input, 2, 1, 1, 8, 1, 1), isa));
-    CHECK_FALSE(cpu::takes_forward(of(ConvRole::Output, 2, 2, 1, 8, 1, 1), isa));
-    CHECK(cpu::takes_forward(square(1, 16, 16), isa) == (isa == Avx2));
-    CHECK_FALSE(cpu::takes_forward(square(1, 8, 16), isa));
-    CHECK_FALSE(cpu::takes_forward(square(1, 16, 24), isa));
+    CHECK(is_forward(of(ConvRole::Output, 2, 1, 1, 8, 1, 1), isa));
+    CHECK_FALSE(is_forward(of(ConvRole::Input, 2, 1, 1, 8, 1, 1), isa));
+    CHECK_FALSE(is_forward(of(ConvRole::Output, 2, 2, 1, 8, 1, 1), isa));
+    CHECK(is_forward(square(1, 16, 16), isa) == (isa == Avx2));
+    CHECK_FALSE(is_forward(square(1, 8, 16), isa));
+    CHECK_FALSE(is_forward(square(1, 16, 24), isa));
   }
   Convolution c = square(1, 16, 16);
   c.output_sizes = {22, 23};  // pixels
-  CHECK_FALSE(cpu::takes_forward(c, Avx2));
+  CHECK_FALSE(is_forward(c, Avx2));
   c.batch = 2;
-  CHECK(cpu::takes_forward(c, Avx2));
+  CHECK(is_forward(c, Avx2));
   for (const std::int64_t window : {1, 5, 7}) {
     c.windows = {window, window};
-    CHECK(cpu::takes_forward(c, Avx2) == (window == 5));
+    CHECK(is_forward(c, Avx2) == (window == 5));
   }
   for (const std::int64_t batch : {7, 8}) {  // rows
     const Convolution line{ConvRole::Output, batch, 1, 16, 16, {99}, {3}, {99}, {1}, {1}, {1}};
-    CHECK(cpu::takes_forward(line, Avx2) == (batch == 8));
+    CHECK(is_forward(line, Avx2) == (batch == 8));
   }
   const ir::Ints three{9, 9, 9}, ones{1, 1, 1};
-  CHECK_FALSE(cpu::takes_forward(
+  CHECK_FALSE(is_forward(
       {ConvRole::Output, 2, 1, 16, 16, three, {3, 3, 3}, three, ones, ones, ones}, Avx2));
 }
 
@@ -189,7 +209,7 @@ TEST_CASE("depthwise convolution: native loops agree with plain sums", "[native]
     INFO("role " << static_cast<int>(c.role) << ", ISA " << static_cast<int>(isa) << ", " << c.batch
                  << " images, " << c.groups << " channels, stride " << c.strides[0] << ", dilation "
                  << c.dilations[0]);
-    REQUIRE(cpu::takes_depthwise(c));
+    REQUIRE(is_depthwise(c));
     const bool forward = c.role == ConvRole::Output;
     const std::int64_t pixels = c.batch * c.output_sizes[0] * c.output_sizes[1];
     Floats x = drawn(c.batch * 20 * 19 * c.groups, !forward);
@@ -234,10 +254,10 @@ TEST_CASE("depthwise convolution: native loops agree with plain sums", "[native]
     run(*cpu::make_depthwise(flat, isa), false, flat, x, w, of_flat);
     CHECK(of_line == of_flat);
   }
-  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Filter, 2, 16, 1, 1, 1, 1)));
-  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Input, 2, 16, 1, 1, 2, 1)));
-  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 16, 1, 2, 1, 1)));
-  CHECK_FALSE(cpu::takes_depthwise(of(ConvRole::Output, 2, 7, 1, 1, 1, 1)));
+  CHECK_FALSE(is_depthwise(of(ConvRole::Filter, 2, 16, 1, 1, 1, 1)));
+  CHECK_FALSE(is_depthwise(of(ConvRole::Input, 2, 16, 1, 1, 2, 1)));
+  CHECK_FALSE(is_depthwise(of(ConvRole::Output, 2, 16, 1, 2, 1, 1)));
+  CHECK_FALSE(is_depthwise(of(ConvRole::Output, 2, 7, 1, 1, 1, 1)));
 }
 
 TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied", "[native]") {
@@ -266,7 +286,7 @@ TEST_CASE("backward weights: native loops agree with plain sums", "[native]") {
     const auto check_native = [&](Convolution c) {
       INFO("ISA " << static_cast<int>(isa) << ", " << c.batch << " images, " << c.channels << " to "
                   << c.filters);
-      REQUIRE(cpu::takes_backward_weights(c, isa));
+      REQUIRE(is_backward_weights(c, isa));
       Floats x = drawn(c.batch * c.sizes[0] * c.sizes[1] * c.channels, false);
       Floats w = drawn(6 * c.channels * c.filters, true);
       Floats y = drawn(c.batch * c.output_sizes[0] * c.output_sizes[1] * c.filters, false);
@@ -296,14 +316,14 @@ TEST_CASE("backward weights: native loops agree with plain sums", "[native]") {
     run(*cpu::make_backward_weights(flat, isa), false, flat, x, dy, of_flat);
     run(*cpu::make_backward_weights(line, isa), false, line, x, dy, of_line);
     CHECK(of_flat == of_line);
-    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 2, 16, 16, 1, 1), isa));
-    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 1, 16, 20, 1, 1), isa));
-    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 1, 16, 8, 1, 1), isa));
-    CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Output, 2, 1, 16, 16, 1, 1), isa));
+    CHECK_FALSE(is_backward_weights(of(ConvRole::Filter, 2, 2, 16, 16, 1, 1), isa));
+    CHECK_FALSE(is_backward_weights(of(ConvRole::Filter, 2, 1, 16, 20, 1, 1), isa));
+    CHECK_FALSE(is_backward_weights(of(ConvRole::Filter, 2, 1, 16, 8, 1, 1), isa));
+    CHECK_FALSE(is_backward_weights(of(ConvRole::Output, 2, 1, 16, 16, 1, 1), isa));
     Convolution pixel = of(ConvRole::Filter, 2, 1, 16, 16, 1, 1);
     pixel.windows = {1, 1};
-    CHECK(cpu::takes_backward_weights(pixel, isa) == (isa != cpu::GemmIsa::Avx2));
+    CHECK(is_backward_weights(pixel, isa) == (isa != cpu::GemmIsa::Avx2));
   }
-  CHECK_FALSE(cpu::takes_backward_weights(of(ConvRole::Filter, 2, 1, 16, 16, 1, 1),
-                                          cpu::GemmIsa::Baseline));
+  CHECK_FALSE(
+      is_backward_weights(of(ConvRole::Filter, 2, 1, 16, 16, 1, 1), cpu::GemmIsa::Baseline));
 }

@@ -2,6 +2,7 @@
 // are channels, on each ISA of the machine, against plain sums.
 #include "tests/backends/cpu_onednn/plain_sums.h"
 
+#include "backends/cpu/convolution_table.h"
 #include "backends/cpu/direct_convolution/backward_weights.h"
 #include "backends/cpu/direct_convolution/forward_by_panels.h"
 #include "backends/cpu/onednn/flipped_filter.h"
@@ -83,18 +84,22 @@ TEST_CASE("convolution by panels: agrees with plain sums", "[native]") {
 TEST_CASE("convolution by panels: parts, and which convolutions it takes", "[native]") {
   using enum cpu::GemmIsa;
   const Convolution c = square(ConvRole::Output, 1, 7, 512, 512);
+  const auto is_by_panels = [](const Convolution& d, cpu::GemmIsa isa) {
+    return cpu::convolution_row(d, /*packed=*/false, isa).implementation ==
+           cpu::ConvolutionImplementation::ForwardByPanels;
+  };
   for (const cpu::GemmIsa isa : isas()) {
     CHECK(cpu::make_forward_by_panels(c, false, isa)->parts() == 16);
     CHECK(cpu::make_forward_by_panels(square(ConvRole::Output, 1, 2, 16, kFilters), false, isa)
               ->parts() == 1);
   }
   for (const cpu::GemmIsa isa : {Baseline, Avx2, Avx512, Amx}) {
-    CHECK(cpu::takes_forward_by_panels(c, isa) == (isa == Avx2));
+    CHECK(is_by_panels(c, isa) == (isa == Avx2));
   }
   const auto takes = [&](auto change) {
     Convolution changed = c;
     change(changed);
-    return cpu::takes_forward_by_panels(changed, Avx2);
+    return is_by_panels(changed, Avx2);
   };
   CHECK_FALSE(takes([](Convolution& d) { d.role = ConvRole::Input; }));
   CHECK_FALSE(takes([](Convolution& d) { d.groups = 2; }));
