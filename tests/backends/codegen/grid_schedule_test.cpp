@@ -3,7 +3,7 @@
 #include "tests/backends/codegen/make_kernel.h"
 
 #include "backends/codegen/grid/grid_schedule.h"
-#include "backends/codegen/grid/traffic.h"
+#include "tests/backends/codegen/traffic.h"
 
 #include <kiln/error.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/codegen/host/prepared/kernel_function.h"
-#include "backends/codegen/text/loop_text.h"
+#include "tests/backends/codegen/loop_text.h"
 
 #include <memory>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "tests/backends/codegen/grid_emulation.h"
 
 #include "backends/codegen/grid/owners.h"
-#include "backends/codegen/grid/traffic.h"
+#include "tests/backends/codegen/traffic.h"
 
 #include <kiln/error.h>
 

@@ -7,7 +7,7 @@
 #include "tests/backends/random_programs/coverage_templates.h"
 #include "tests/backends/random_programs/gpu_programs.h"
 
-#include "backends/codegen/grid/traffic.h"
+#include "tests/backends/codegen/traffic.h"
 #include "core/ops/build.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Outer axes become loops around the stages; axis 0 covers the caller's range.
-#include "backends/codegen/text/loop_text.h"
+#include "tests/backends/codegen/loop_text.h"
 
 #include "backends/codegen/inspect/comment_text.h"
 #include "backends/codegen/text/stage_text.h"

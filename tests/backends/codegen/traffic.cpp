@@ -1,6 +1,6 @@
 // An access counts the elements between its first and its last one, or
 // its points where these are fewer.
-#include "backends/codegen/grid/traffic.h"
+#include "tests/backends/codegen/traffic.h"
 
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/stage_groups.h"
