@@ -19,6 +19,18 @@ Array flags_after(int calls) {
 
 }  // namespace
 
+struct MisusedCall::Owner {
+  Owner(void* new_lambda, CallOrDelete function) : lambda(new_lambda), call_or_delete(function) {}
+  ~Owner() { call_or_delete(lambda, false); }
+  void* const lambda;
+  const CallOrDelete call_or_delete;
+};
+
+MisusedCall::MisusedCall(void* lambda, CallOrDelete call_or_delete)
+    : owner_(std::make_shared<const Owner>(lambda, call_or_delete)) {}
+
+void MisusedCall::operator()() const { owner_->call_or_delete(owner_->lambda, true); }
+
 Bystanders& Bystanders::here() {
   static NoDestructor<Bystanders> instance;
   return *instance;

@@ -6,7 +6,7 @@
 
 #include <kiln/k.h>
 
-#include <functional>
+#include <memory>
 #include <string>
 #include <typeinfo>
 #include <vector>
@@ -34,9 +34,35 @@ ExpectedError throws_at(unsigned line, Where here = Where::here()) {
   return {typeid(E).name(), {here.file, line}};
 }
 
+/// A call without arguments, with its captures. For each lambda, two small functions are
+/// instantiated instead of the about 15 of std::function: a third of the time that a table of
+/// misuses compiles.
+class MisusedCall {
+ public:
+  template <class Lambda>
+  MisusedCall(const Lambda& lambda) : MisusedCall(new Lambda(lambda), &call_or_delete<Lambda>) {}
+  void operator()() const;
+
+ private:
+  using CallOrDelete = void (*)(void* lambda, bool is_call);
+  template <class Lambda>
+  static void call_or_delete(void* lambda, bool is_call) {
+    if (is_call) {
+      (*static_cast<Lambda*>(lambda))();
+    } else {
+      delete static_cast<Lambda*>(lambda);
+    }
+  }
+
+  struct Owner;
+  /// Takes ownership of `lambda`.
+  MisusedCall(void* lambda, CallOrDelete call_or_delete);
+  std::shared_ptr<const Owner> owner_;
+};
+
 struct Misuse {
   ExpectedError error;
-  std::function<void()> call;
+  MisusedCall call;
   std::string message;
 };
 
