@@ -2,6 +2,7 @@
 // backend may fuse bias and ReLU into the convolution and store neither their results nor masks.
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
 
 #include <kiln/k.h>
 
@@ -22,9 +23,7 @@ Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
   return array;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 struct Layer {
   Tensor x, kernel, bias, y;

@@ -1,6 +1,7 @@
 // Tests relu(x w + b), with constant and with changing weights, against plain sums. A backend may
 // pack the weight, and fuse bias and ReLU into the matmul.
 #include "core/types/at.h"
+#include "tests/backends/always_built.h"
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 
@@ -13,10 +14,9 @@
 
 using namespace kiln;
 using kiln::testing::contents_of, kiln::testing::Scratch;
+using kiln::test::kBackends;
 
 namespace {
-
-const char* const kBackends[] = {"reference", "cpu"};
 
 struct Matrix {
   std::int64_t rows, columns;

@@ -1,6 +1,7 @@
 // Tests matmuls and convolutions followed by reshapes, biases and relus in any order, against sums
 // in double. A backend may fuse one bias and then one relu into the call that multiplies, and
 // nothing else.
+#include "tests/backends/always_built.h"
 #include "tests/support/catch.h"
 
 #include <kiln/k.h>
@@ -10,10 +11,10 @@
 #include <random>
 
 using namespace kiln;
+using kiln::test::kBackends;
 
 namespace {
 
-const char* const kBackends[] = {"reference", "cpu"};
 constexpr std::int64_t kColumns = 6, kK = 4;
 
 std::vector<float> drawn(std::size_t count, unsigned seed) {

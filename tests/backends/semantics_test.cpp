@@ -1,4 +1,5 @@
 // Tests semantics that every backend shares: control flow, errors, state buffers.
+#include "tests/backends/always_built.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/core/ops/evaluate.h"
@@ -17,10 +18,9 @@
 
 using namespace kiln;
 using kiln::testing::error_text;
+using kiln::test::kBackends;
 
 namespace {
-
-const char* const kBackends[] = {"reference", "cpu"};
 
 /// Makes `name` the backend of functions for a scope.
 class Using {

@@ -26,7 +26,7 @@ struct StepRow {
 
 Variable weight() { return variable(Array({0.5f, -1.f, 2.f, 1.5f, 0.25f, -0.75f}, {2, 3})); }
 
-const std::vector<StepRow> kRows = {
+const std::vector<StepRow> kAfterUpdatesRows = {
     {"one variable",
      [] {
        const Variable w = weight();
@@ -216,7 +216,7 @@ void check(const StepRow& row, const std::string& backend) {
 }  // namespace
 
 TEST_CASE("outputs after updates: those of a call that follows", "[k]") {
-  for (const StepRow& row : kRows) {
+  for (const StepRow& row : kAfterUpdatesRows) {
     for (const std::string& backend : both_backends()) check(row, backend);
   }
 }

@@ -15,7 +15,7 @@ using testing::throws;
 using Dims = std::vector<std::int64_t>;
 using Elements = std::vector<double>;
 
-const Dims kDims[] = {{1}, {5}, {0}, {1, 1}, {2, 3}, {3, 0, 2}, {2, 1, 3}, {1, 4, 1, 2}};
+const Dims kAxisSweepDims[] = {{1}, {5}, {0}, {1, 1}, {2, 3}, {3, 0, 2}, {2, 1, 3}, {1, 4, 1, 2}};
 
 /// Halves from -2 to 2, with ties; sums and products are exact.
 Array halves(const Dims& dims) {
@@ -93,14 +93,14 @@ struct Reduction {
   const char* name;
   Reduce reduce;
 };
-const Reduction kReductions[] = {
+const Reduction kAxisSweepReductions[] = {
     {"max", max},   {"min", min}, {"sum", sum}, {"prod", prod},
     {"mean", mean}, {"var", var}, {"std", std}, {"logsumexp", logsumexp}};
 
 }  // namespace
 
 TEST_CASE("axis sweep: functions along every axis of all kinds of dims", "[k]") {
-  for (const Dims& dims : kDims) {
+  for (const Dims& dims : kAxisSweepDims) {
     const Array x = halves(dims);
     const Tensor known = input(x, true), unknown = input(x, false);
     Tensors results;
@@ -132,7 +132,7 @@ TEST_CASE("axis sweep: functions along every axis of all kinds of dims", "[k]") 
 TEST_CASE("axis sweep: gradients of reductions over every axis, with and without keepdims", "[k]") {
   static const Reduction* reduction = nullptr;
   static AxisOptions options;
-  for (const Reduction& one : kReductions) {
+  for (const Reduction& one : kAxisSweepReductions) {
     reduction = &one;
     for (const Axes& axes : {Axes(None), Axes(0), Axes(-1), Axes{-1, 0}, Axes{1, 2}}) {
       for (const bool keepdims : {false, true}) {

@@ -10,9 +10,6 @@ namespace {
 using testing::throws;
 using testing::Misuse;
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
 Array value(const Tensor& x) { return evaluate({}, {x}, {})[0]; }
 
 Array counted(std::vector<std::int64_t> dims, float start = 0) {
@@ -114,7 +111,7 @@ const std::vector<Row>& rows() {
   return all;
 }
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kControlGradients[] = {
     {"switch",
      {{2, 3}, {2, 3}},
      [](const Tensors& x) {
@@ -150,7 +147,7 @@ struct Session {
 TEST_CASE("switch and the phases: values", "[k]") { run(rows()); }
 
 TEST_CASE("switch: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kControlGradients) run(row);
 }
 
 TEST_CASE("switch and the phases: a number or a fixed phase picks the branch when built", "[k]") {

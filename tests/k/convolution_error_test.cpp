@@ -12,11 +12,7 @@ using testing::throws;
 using testing::Misuse;
 using Dims = std::vector<std::int64_t>;
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kConvolutionErrors = {
     {throws<ValueError>(), [] { return conv1d(of({2, 5}), of({3, 1, 1})); },
      "conv1d: x has rank 2, not 3 (x float32[2,5])"},
     {throws<ValueError>(), [] { return conv2d(of({2, 5, 5, 1}), of({3, 1, 1})); },
@@ -261,7 +257,7 @@ Tensor separable(const Tensors& x) { return separable_conv1d(x[0], x[1], x[2]); 
 
 }  // namespace
 
-TEST_CASE("convolution errors: misuse, word for word", "[k]") { run(kErrors); }
+TEST_CASE("convolution errors: misuse, word for word", "[k]") { run(kConvolutionErrors); }
 
 TEST_CASE("convolution errors: those found at the call name the line that built the node", "[k]") {
   const Tensor x = placeholder({.shape = {None, None, 1}, .name = "x"});

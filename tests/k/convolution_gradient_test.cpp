@@ -8,7 +8,7 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 const Dims kImage{2, 5, 4, 2}, kFirst{2, 2, 5, 4}, kKernel{3, 2, 2, 2};
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kConvolutionGradients[] = {
     {"conv1d",
      {{2, 6, 2}, {3, 2, 2}},
      [](const Tensors& x) { return conv1d(x[0], x[1], {.strides = 2}); }},
@@ -85,7 +85,7 @@ const SmoothRow kSmooth[] = {
 }  // namespace
 
 TEST_CASE("convolutions: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kConvolutionGradients) run(row);
 }
 
 }  // namespace kiln::test

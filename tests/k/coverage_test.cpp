@@ -1,6 +1,7 @@
 // Checks that every function that the headers of these groups declare has a row of values.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
+#include "test_folders.h"
 
 #include <fstream>
 #include <regex>

@@ -41,9 +41,6 @@ double variance_of(const Array& x) {
 }
 
 constexpr int kLine = __LINE__ + 2;  // of the placeholder
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
 
 }  // namespace
 

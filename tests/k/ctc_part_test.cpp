@@ -214,7 +214,7 @@ std::vector<Row> ctc_part_rows() {
 
 namespace {
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kCtcPartGradients[] = {
     {"ctc_cost",
      {{4, 3}},
      [](const Tensors& x) {
@@ -251,7 +251,7 @@ const SmoothRow kSmooth[] = {
 TEST_CASE("CTC cost: values of its parts", "[k]") { run(ctc_part_rows()); }
 
 TEST_CASE("CTC cost: gradients of its parts", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kCtcPartGradients) run(row);
 }
 
 TEST_CASE("ctc_path_probs: the values of the definition", "[k]") {

@@ -178,7 +178,7 @@ std::vector<Row> ctc_rows() {
 
 namespace {
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kCtcGradients[] = {
     {"ctc_batch_cost",
      {{2, 4, 3}},
      [](const Tensors& x) {
@@ -214,7 +214,7 @@ const SmoothRow kSmooth[] = {
 TEST_CASE("ctc_batch_cost: values", "[k]") { run(ctc_cost_rows()); }
 
 TEST_CASE("ctc_batch_cost: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kCtcGradients) run(row);
 }
 
 TEST_CASE("ctc_batch_cost: equals the sum over all alignments", "[k]") {

@@ -12,13 +12,8 @@ using Catch::Matchers::StartsWith;
 using testing::error_text;
 using testing::throws_at;
 
-const Array& m23() {
-  static const Array array = counted({2, 3});
-  return array;
-}
-
 /// Expected values are NumPy's.
-const Row kRows[] = {
+const Row kDataSizeRows[] = {
     {"reshape", {m23(), i32({2}, {3, 2})}, [](const Tensors& x) { return reshape(x[0], x[1]); },
      f32({3, 2}, {0, 1, 2, 3, 4, 5})},
     {"reshape what is left", {m23(), i64({2}, {-1, 2})},
@@ -146,7 +141,7 @@ Tensors placeholders(const Row& row, bool known) {
 
 Tensor rows_of(const Tensor& x) { return slice(x, {0, 0}, {cast(sum(x * 0) + 2, "int32"), -1}); }
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kDataSizeGradients[] = {
     {"slice", {{4, 3}}, [](const Tensors& x) { return sum(square(rows_of(x[0])), {.axis = 0}); }},
     {"reshape",
      {{4, 3}},
@@ -169,7 +164,7 @@ const SmoothRow kSmooth[] = {
 }  // namespace
 
 TEST_CASE("data-dependent shapes: values", "[k]") {
-  for (const Row& row : kRows) {
+  for (const Row& row : kDataSizeRows) {
     for (const bool known : {true, false}) {
       INFO("row: " << row.name << (known ? "" : ", unknown dims"));
       const Tensors x = placeholders(row, known);
@@ -181,7 +176,7 @@ TEST_CASE("data-dependent shapes: values", "[k]") {
 }
 
 TEST_CASE("data-dependent shapes: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kDataSizeGradients) run(row);
 }
 
 TEST_CASE("data-dependent shapes: sizes change from call to call, with updates", "[k]") {

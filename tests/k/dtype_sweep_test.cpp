@@ -28,7 +28,7 @@ Tensor numbers_for(const Tensor& x, std::vector<std::int64_t> dims) {
   return constant(Array(elements, std::move(dims)), {.dtype = dtype(x)});
 }
 
-const DTypeRow kRows[] = {
+const DTypeRow kDtypeSweepRows[] = {
     {"reshape", {2, 3}, [](const Tensor& x) { return reshape(x, {3, -1}); }, Takes::All},
     {"permute_dimensions",
      {2, 3},
@@ -193,7 +193,7 @@ TEST_CASE("dtype sweep: shapes, windows and loops in every dtype that their head
   Tensors inputs, results;
   std::vector<std::string> names;
   std::vector<std::size_t> wide;  // for each result the index of its float64 form
-  for (const DTypeRow& row : kRows) {
+  for (const DTypeRow& row : kDtypeSweepRows) {
     const Array value = small_numbers(row.dims);
     const std::size_t at = results.size();
     const auto add = [&](DType dtype) {

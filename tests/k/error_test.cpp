@@ -9,11 +9,7 @@ namespace {
 
 using testing::throws;
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<testing::Misuse> kRows = {
+const std::vector<testing::Misuse> kErrorRows = {
     // operators
     {throws<ValueError>(), [] { return of({2, 3}) + of({4}); },
      "operator+: shapes do not broadcast: sizes 3 and 4 of axis -1 (x float32[2,3], y "
@@ -262,6 +258,6 @@ const std::vector<testing::Misuse> kRows = {
 
 }  // namespace
 
-TEST_CASE("K functions: errors, word for word", "[k]") { testing::run(kRows); }
+TEST_CASE("K functions: errors, word for word", "[k]") { testing::run(kErrorRows); }
 
 }  // namespace kiln::test

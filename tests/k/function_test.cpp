@@ -17,10 +17,6 @@ Function compile(const Tensors& inputs, const Tensors& outputs,
   return function(inputs, outputs, {.updates = updates, .backend = tested_backend()});
 }
 
-Tensor of(const Shape& shape, const char* dtype = "float32", const char* name = "p") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = name});
-}
-
 /// Captures std::cout for a scope.
 class Printed {
  public:

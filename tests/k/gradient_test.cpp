@@ -10,7 +10,7 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 const Dims kMatrix{3, 4}, kRow{4}, kColumn{3, 1};
 
-const SmoothRow kRows[] = {
+const SmoothRow kGradientRows[] = {
     {"operators",
      {kMatrix, kRow, kColumn},
      [](const Tensors& x) { return (x[0] + 2 * x[1]) * x[2] - x[0] / (3 + x[1]) + -x[0]; }},
@@ -143,7 +143,7 @@ TEST_CASE("gradients: functions without one name themselves", "[k]") {
 }
 
 TEST_CASE("gradients: K functions agree with finite differences", "[k]") {
-  for (const SmoothRow& row : kRows) run(row);
+  for (const SmoothRow& row : kGradientRows) run(row);
 }
 
 }  // namespace kiln::test

@@ -11,11 +11,10 @@ namespace {
 using testing::throws;
 using testing::Misuse;
 
-const Array& x() {
+const Array& one_to_six() {
   static const Array array = f32({3, 2}, {1, 2, 3, 4, 5, 6});
   return array;
 }
-Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
 /// 10 a + e: not symmetric, so that results depend on the order of calls and of arguments.
 Tensor digits(const Tensor& accumulated, const Tensor& element) {
   return 10 * accumulated + element;
@@ -29,11 +28,11 @@ Array wide(std::vector<std::int64_t> dims, std::vector<double> elements) {
 std::vector<Row> higher_order_rows() {
   return {
       {"map_fn",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return 2 * e; }, x[0]); },
        f32({3, 2}, {2, 4, 6, 8, 10, 12})},
       {"map_fn another rank",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return sum(e); }, x[0]); },
        f32({3}, {3, 7, 11})},
       {"map_fn a vector",
@@ -44,17 +43,17 @@ std::vector<Row> higher_order_rows() {
        },
        f32({3, 2}, {1, 10, 2, 20, 3, 30})},
       {"map_fn captures",
-       {x(), f32({2, 2}, {1, 0, 1, 1})},
+       {one_to_six(), f32({2, 2}, {1, 0, 1, 1})},
        [](const Tensors& x) { return map_fn([&](const Tensor& e) { return dot(e, x[1]); }, x[0]); },
        f32({3, 2}, {3, 2, 7, 4, 11, 6})},
       {"map_fn another dtype",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) {
          return map_fn([](const Tensor& e) { return argmax(-e); }, x[0], {.dtype = "int64"});
        },
        i64({3}, {0, 0, 0})},
       {"map_fn an element that does not count",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) {
          return map_fn([](const Tensor&) { return constant(Array{7.f}); }, x[0]);
        },
@@ -72,14 +71,14 @@ std::vector<Row> higher_order_rows() {
        [](const Tensors& x) { return map_fn([](const Tensor& e) { return e * e; }, x[0]); },
        i32({3}, {1, 4, 9})},
       {"map_fn in map_fn",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) {
          const auto inner = [](const Tensor& e) { return e * e; };
          return map_fn([&](const Tensor& row) { return map_fn(inner, row) + sum(row); }, x[0]);
        },
        f32({3, 2}, {4, 7, 16, 23, 36, 47})},
       {"map_fn gradient",
-       {x(), f32({2}, {3, 5})},
+       {one_to_six(), f32({2}, {3, 5})},
        [](const Tensors& x) {
          return slope(map_fn([&](const Tensor& e) { return e * e * x[1]; }, x[0]), x[1]);
        },
@@ -93,11 +92,11 @@ std::vector<Row> higher_order_rows() {
        [](const Tensors& x) { return foldl(digits, x[0], {.initializer = 4}); },
        f32({}, {4123})},
       {"foldl rows",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) { return foldl(digits, x[0]); },
        f32({2}, {135, 246})},
       {"foldl tensor of another shape",
-       {x(), f32({}, {2})},
+       {one_to_six(), f32({}, {2})},
        [](const Tensors& x) {
          return foldl([](const Tensor& a, const Tensor& e) { return a * 10 + sum(e); }, x[0],
                       {.initializer = x[1]});
@@ -131,7 +130,7 @@ std::vector<Row> higher_order_rows() {
        },
        bools({}, {false})},
       {"foldl in map_fn",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) {
          return map_fn([](const Tensor& row) { return foldl(digits, row); }, x[0]);
        },
@@ -155,7 +154,7 @@ std::vector<Row> higher_order_rows() {
        [](const Tensors& x) { return foldr(digits, x[0], {.initializer = 4}); },
        f32({}, {4321})},
       {"foldr rows",
-       {x()},
+       {one_to_six()},
        [](const Tensors& x) { return foldr(digits, x[0]); },
        f32({2}, {531, 642})},
       {"foldr integers",
@@ -186,7 +185,7 @@ std::vector<Row> higher_order_rows() {
 
 namespace {
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kHigherOrderGradients[] = {
     {"map_fn",
      {{3, 2}, {2, 4}},
      [](const Tensors& x) {
@@ -218,13 +217,10 @@ const SmoothRow kSmooth[] = {
      0.7},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
 Tensor same(const Tensor& e) { return e; }
 Tensor first(const Tensor& a, const Tensor&) { return a; }
 
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kHigherOrderErrors = {
     {throws<ValueError>(), [] { return map_fn(same, of({}), {}); },
      "map_fn: elems is a scalar (elems float32[])"},
     {throws<ValueError>(1), [] { return map_fn(same, Tensor(), {}); },
@@ -287,10 +283,10 @@ TEST_CASE("folds: an empty axis at the call is an error", "[k]") {
 TEST_CASE("map_fn, foldl and foldr", "[k]") { run(higher_order_rows()); }
 
 TEST_CASE("map_fn, foldl and foldr: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kHigherOrderGradients) run(row);
 }
 
-TEST_CASE("map_fn, foldl and foldr: misuse", "[k]") { run(kErrors); }
+TEST_CASE("map_fn, foldl and foldr: misuse", "[k]") { run(kHigherOrderErrors); }
 
 TEST_CASE("folds: an unknown number of elements must be positive at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});

@@ -38,7 +38,7 @@ Dims without(Dims dims, int axis) {
   return dims;
 }
 
-const EmptyRow kRows[] = {
+const EmptyRow kHugeEmptyRows[] = {
     {"add", [](const Tensor& x, int) { return x + 1.0; }, same},
     {"product with itself", [](const Tensor& x, int) { return x * x; }, same},
     {"tanh", [](const Tensor& x, int) { return tanh(x) - x; }, same},
@@ -157,7 +157,7 @@ std::string run_row(const EmptyRow& row, int zero, unsigned unknown, const std::
 }  // namespace
 
 TEST_CASE("sizes: a dim of 0 makes a tensor empty, whatever the other dims", "[k]") {
-  for (const EmptyRow& row : kRows) {
+  for (const EmptyRow& row : kHugeEmptyRows) {
     for (int zero = 0; zero < 3; ++zero) {
       for (unsigned unknown = 0; unknown < 8; ++unknown) {
         if (row.multiplies && is_known_huge(zero, unknown)) continue;

@@ -11,8 +11,6 @@ namespace {
 using testing::throws;
 using testing::Misuse;
 
-Array none(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
-
 std::vector<Row> padding() {
   return {
       {"temporal_padding",
@@ -203,7 +201,7 @@ std::vector<Row> image_rows() {
 
 namespace {
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kImageGradients[] = {
     {"temporal_padding",
      {{2, 3, 2}},
      [](const Tensors& x) { return square(temporal_padding(x[0], {.padding = {2, 1}})); }},
@@ -233,11 +231,7 @@ const SmoothRow kSmooth[] = {
      [](const Tensors& x) { return square(resize_volumes(x[0], 2, 2, 1, "channels_last")); }},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kImageErrors = {
     {throws<ValueError>(), [] { return temporal_padding(of({2, 3})); },
      "temporal_padding: x has rank 2, not 3 (x float32[2,3])"},
     {throws<ValueError>(), [] { return temporal_padding(of({2, 3, 1}), {.padding = {-1, 2}}); },
@@ -295,10 +289,10 @@ const std::vector<Misuse> kErrors = {
 TEST_CASE("paddings and resizing", "[k]") { run(image_rows()); }
 
 TEST_CASE("paddings and resizing: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kImageGradients) run(row);
 }
 
-TEST_CASE("paddings and resizing: misuse", "[k]") { run(kErrors); }
+TEST_CASE("paddings and resizing: misuse", "[k]") { run(kImageErrors); }
 
 TEST_CASE("paddings: the process's data format applies when none is given", "[k]") {
   struct Restore {

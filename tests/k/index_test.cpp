@@ -13,13 +13,6 @@ using testing::error_text;
 using testing::throws;
 using testing::Misuse;
 
-Array none(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
-const Array& m23() {
-  static const Array array = counted({2, 3});
-  return array;
-}
-Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
-
 }  // namespace
 
 std::vector<Row> index_rows() {
@@ -196,7 +189,7 @@ std::vector<Row> index_rows() {
 
 namespace {
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kIndexGradients[] = {
     {"slice", {{3, 3}}, [](const Tensors& x) { return square(slice(x[0], {1, 0}, {2, -1})); }},
     {"slice from data",
      {{4}},
@@ -206,11 +199,7 @@ const SmoothRow kSmooth[] = {
      }},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kIndexErrors = {
     {throws<ValueError>(), [] { return arange(1, 5, 0); }, "arange: step is 0"},
     {throws<TypeError>(), [] { return arange(0, 2, 0.5); },
      "arange: step 0.5 is not a 64-bit integer, as dtype int32 requires"},
@@ -287,10 +276,10 @@ const std::vector<Misuse> kErrors = {
 TEST_CASE("arange, one_hot, size and slice", "[k]") { run(index_rows()); }
 
 TEST_CASE("slice: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kIndexGradients) run(row);
 }
 
-TEST_CASE("arange, one_hot and slice: misuse", "[k]") { run(kErrors); }
+TEST_CASE("arange, one_hot and slice: misuse", "[k]") { run(kIndexErrors); }
 
 TEST_CASE("slice: unknown sizes are checked at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None}, .name = "x"});

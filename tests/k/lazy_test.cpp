@@ -11,9 +11,6 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using testing::error_text;
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
 Function compiled(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
   return function(inputs, outputs, {.backend = tested_backend()});
 }

@@ -14,7 +14,7 @@ using testing::throws;
 using testing::Misuse;
 using Dims = std::vector<std::int64_t>;
 
-const Array& x() {
+const Array& two_samples() {
   static const Array array = f32({2, 3}, {1, 2, -3, 0.5, -1, 4});
   return array;
 }
@@ -31,31 +31,30 @@ Array gamma3() { return f32({3}, {2, -1, 0.5}); }
 std::vector<Array> of_axis(const Array& x) {
   return {x, f32({2}, {0.5, -1}), f32({2}, {4, 0.25}), f32({2}, {1, 0}), f32({2}, {2, -1})};
 }
-Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
 
 std::vector<Row> with_given_statistics() {
   return {
       {"batch_normalization",
-       {x(), mean3(), var3(), beta3(), gamma3()},
+       {two_samples(), mean3(), var3(), beta3(), gamma3()},
        [](const Tensors& x) { return batch_normalization(x[0], x[1], x[2], x[3], x[4]); },
        f32({2, 3}, {1.4999375, -5.9880357, -4.498751, 1, 0, -1.0004996})},
       {"batch_normalization without beta and gamma",
-       {x(), mean3(), var3()},
+       {two_samples(), mean3(), var3()},
        [](const Tensors& x) { return batch_normalization(x[0], x[1], x[2], None, None); },
        f32({2, 3}, {0.24996875, 5.9880357, -4.997502, 0, 0, 1.9990008})},
       {"batch_normalization beta alone, epsilon 0",
-       {x(), mean3(), var3(), beta3()},
+       {two_samples(), mean3(), var3(), beta3()},
        [](const Tensors& x) {
          return batch_normalization(x[0], x[1], x[2], x[3], None, {.epsilon = 0});
        },
        f32({2, 3}, {1.25, 6, -7, 1, 0, 0})},
       {"batch_normalization gamma alone",
-       {x(), mean3(), var3(), gamma3()},
+       {two_samples(), mean3(), var3(), gamma3()},
        [](const Tensors& x) {
          return batch_normalization(x[0], x[1], x[2], None, x[3], {.epsilon = 0.5});
        },
        f32({2, 3}, {0.47140452, -3.4641016, -2.0412414, 0, 0, 0.8164966})},
-      {"batch_normalization axis 0", of_axis(x()),
+      {"batch_normalization axis 0", of_axis(two_samples()),
        [](const Tensors& x) {
          return batch_normalization(x[0], x[1], x[2], x[3], x[4], {.axis = 0});
        },
@@ -68,16 +67,16 @@ std::vector<Row> with_given_statistics() {
                           -2.9940178, 1.4999375, 1.9998751, 2.4998126, 2.9997501, -7.984048,
                           -8.982054, -9.98006, -10.9780655})},
       {"batch_normalization broadcast statistics",
-       {x(), f32({2, 1}, {0.5, -1}), f32({2, 1}, {4, 0.25}), f32({2, 1}, {1, 0}),
+       {two_samples(), f32({2, 1}, {0.5, -1}), f32({2, 1}, {4, 0.25}), f32({2, 1}, {1, 0}),
         f32({2, 1}, {2, -1})},
        [](const Tensors& x) { return batch_normalization(x[0], x[1], x[2], x[3], x[4]); },
        f32({2, 3}, {1.4999375, 2.4998126, -2.4995625, -2.9940178, 0, -9.98006})},
       {"batch_normalization numbers",
-       {x()},
+       {two_samples()},
        [](const Tensors& x) { return batch_normalization(x[0], 1, 4, 0.5, 3, {.epsilon = 0}); },
        f32({2, 3}, {0.5, 2, -5.5, -0.25, -2.5, 5})},
       {"batch_normalization a vector of one along a longer axis",
-       {x(), f32({1}, {1})},
+       {two_samples(), f32({1}, {1})},
        [](const Tensors& x) {
          return batch_normalization(x[0], x[1], 1, None, None, {.epsilon = 0});
        },
@@ -95,7 +94,7 @@ std::vector<Row> with_given_statistics() {
        },
        f32({2}, {1, 2})},
       {"batch_normalization full statistics",
-       {x(), x(), f32({2, 3}, {4, 4, 4, 4, 4, 4})},
+       {two_samples(), two_samples(), f32({2, 3}, {4, 4, 4, 4, 4, 4})},
        [](const Tensors& x) { return batch_normalization(x[0], x[1], x[2], 7, 3, {.epsilon = 0}); },
        f32({2, 3}, {7, 7, 7, 7, 7, 7})},
       // The order is beta, gamma; epsilon is under the root: 3 / sqrt(8 + 1).
@@ -124,23 +123,23 @@ Tensor joined(const NormalizedBatch& batch) {
 std::vector<Row> with_own_statistics() {
   return {
       {"normalize_batch_in_training",
-       {x(), gamma3(), beta3()},
+       {two_samples(), gamma3(), beta3()},
        [](const Tensors& x) { return normalize_batch_in_training(x[0], x[1], x[2], 0).normed; },
        f32({2, 3}, {2.9841895, -0.99977785, -2.4999795, -0.98418945, 0.99977785, -1.5000204})},
       {"normalize_batch_in_training mean",
-       {x()},
+       {two_samples()},
        [](const Tensors& x) { return normalize_batch_in_training(x[0], None, None, {0}).mean; },
        f32({3}, {0.75, 0.5, 0.5})},
       {"normalize_batch_in_training var",
-       {x()},
+       {two_samples()},
        [](const Tensors& x) { return normalize_batch_in_training(x[0], None, None, {-2}).var; },
        f32({3}, {0.0625, 2.25, 12.25})},
       {"normalize_batch_in_training without gamma and beta",
-       {x()},
+       {two_samples()},
        [](const Tensors& x) { return normalize_batch_in_training(x[0], None, None, {0}).normed; },
        f32({2, 3}, {0.99209476, 0.99977785, -0.9999592, -0.99209476, -0.99977785, 0.9999592})},
       {"normalize_batch_in_training all axes",
-       {x()},
+       {two_samples()},
        [](const Tensors& x) { return joined(normalize_batch_in_training(x[0], 3, 1, None)); },
        f32({8}, {1.566484, 2.9260457, -3.8717625, 0.8867032, -1.1526392, 5.645169, 0.5833333,
                  4.8680553})},
@@ -201,7 +200,7 @@ std::vector<Row> with_own_statistics() {
        f32({4}, {kNaN, kNaN, kNaN, kNaN})},
       // The gradient of a sum of normalised values is zero: they add up to a constant.
       {"normalize_batch_in_training the gradient flows through the statistics",
-       {x()},
+       {two_samples()},
        [](const Tensors& x) {
          return slope(normalize_batch_in_training(x[0], 2, 1, 0).normed, x[0]);
        },
@@ -211,7 +210,7 @@ std::vector<Row> with_own_statistics() {
 
 const Dims kMatrix{3, 4}, kImage{2, 3, 2, 2};
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kNormalizationGradients[] = {
     {"batch_normalization",
      {kMatrix, {4}, {4}, {4}, {4}},
      [](const Tensors& x) { return square(batch_normalization(x[0], x[1], x[2], x[3], x[4])); },
@@ -258,11 +257,7 @@ const SmoothRow kSmooth[] = {
      [](const Tensors& x) { return normalize_batch_in_training(x[0], x[1], None, None).normed; }},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kNormalizationErrors = {
     {throws<ValueError>(1),
      [] { return batch_normalization(of({2, 3}), of({2}), of({3}), None, None); },
      "batch_normalization: mean has 2 elements but axis 1 of x has 3 (x float32[2,3], mean "
@@ -332,10 +327,10 @@ std::vector<Row> normalization_rows() {
 TEST_CASE("batch normalisation", "[k]") { run(normalization_rows()); }
 
 TEST_CASE("batch normalisation: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kNormalizationGradients) run(row);
 }
 
-TEST_CASE("batch normalisation: misuse", "[k]") { run(kErrors); }
+TEST_CASE("batch normalisation: misuse", "[k]") { run(kNormalizationErrors); }
 
 TEST_CASE("batch normalisation: keeps the dtype of x", "[k]") {
   for (const char* dtype : {"float16", "bfloat16", "float32", "float64"}) {

@@ -40,10 +40,6 @@ const Operator kOperators[] = {
     operator_of("!=", __LINE__, false, [](const auto& x, const auto& y) { return x != y; }),
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
 struct TensorClash {
   ExpectedError error;
   Tensor x, y;

@@ -15,7 +15,7 @@ using testing::error_text;
 using testing::throws;
 using testing::Misuse;
 
-std::vector<Row> rows_by_loops() {
+std::vector<Row> pools_by_loops() {
   return {
       {"pool2d max",
        {pattern({1, 3, 4, 2}, 5, 11)},
@@ -108,9 +108,8 @@ std::vector<Row> rows_by_loops() {
 Array line() { return f32({1, 1, 3, 1}, {1, 2, 3}); }
 /// Elements 0 to 5 as (spatial, channels).
 Array whole_bias() { return f32({3, 2}, {0, 1, 2, 3, 4, 5}); }
-Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
 
-std::vector<Row> rows_by_hand() {
+std::vector<Row> pools_by_hand() {
   return {
       {"pool2d avg does not count padding",
        {line()},
@@ -284,7 +283,7 @@ std::vector<Row> rows_by_hand() {
 
 const Dims kImage{2, 5, 4, 2}, kFirst{2, 2, 5, 4};
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kPoolingGradients[] = {
     {"pool2d max", {kImage}, [](const Tensors& x) { return square(pool2d(x[0], {3, 2})); }},
     {"pool2d max, same, strides",
      {kImage},
@@ -316,11 +315,7 @@ const SmoothRow kSmooth[] = {
      }},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kPoolingErrors = {
     {throws<ValueError>(), [] { return pool2d(of({2, 5, 5}), 2); },
      "pool2d: x has rank 3, not 4 (x float32[2,5,5])"},
     {throws<ValueError>(), [] { return pool2d(of({2, 5, 5, 1}), {2, 2, 2}); },
@@ -382,18 +377,18 @@ const std::vector<Misuse> kErrors = {
 }  // namespace
 
 std::vector<Row> pooling_rows() {
-  std::vector<Row> rows = rows_by_loops();
-  for (Row& row : rows_by_hand()) rows.push_back(std::move(row));
+  std::vector<Row> rows = pools_by_loops();
+  for (Row& row : pools_by_hand()) rows.push_back(std::move(row));
   return rows;
 }
 
 TEST_CASE("pooling and biases: values", "[k]") { run(pooling_rows()); }
 
 TEST_CASE("pooling and biases: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kPoolingGradients) run(row);
 }
 
-TEST_CASE("pooling and biases: misuse, word for word", "[k]") { run(kErrors); }
+TEST_CASE("pooling and biases: misuse, word for word", "[k]") { run(kPoolingErrors); }
 
 TEST_CASE("bias_add: a bias of unknown size fits x or fails the call; x never broadcasts", "[k]") {
   const auto error = [](const Shape& x_shape, const Shape& bias_shape, const Array& x,

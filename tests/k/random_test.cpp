@@ -15,9 +15,6 @@ using Sizes = std::vector<std::optional<std::int64_t>>;
 
 constexpr std::int64_t kMany = 40000;
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
 Function drawing(const Tensor& x) { return function({}, {x}, {.backend = tested_backend()}); }
 Array value(const Tensor& x) { return drawing(x)({})[0]; }
 

@@ -11,7 +11,7 @@
 namespace kiln::test {
 namespace {
 
-constexpr std::int64_t kSamples = 3, kTime = 4, kFeatures = 2;
+constexpr std::int64_t kMaskedSamples = 3, kMaskedTime = 4, kFeatures = 2;
 using Dims = std::vector<std::int64_t>;
 using Doubles = std::vector<double>;
 
@@ -40,7 +40,7 @@ const StepRow kSteps[] = {
 };
 
 // (samples, time): samples with and without steps, the first and the last step masked or not.
-const std::vector<std::int32_t> kMasks[] = {
+const std::vector<std::int32_t> kRnnMaskedMasks[] = {
     {0, 1, 1, 0, /**/ 1, 0, 1, 1, /**/ 0, 0, 0, 0},
     {0, 0, 0, 0, /**/ 0, 0, 0, 0, /**/ 0, 0, 0, 1},
     {0, 0, 0, 0, /**/ 0, 0, 0, 0, /**/ 0, 0, 0, 0},
@@ -80,16 +80,16 @@ std::vector<Array> expected(const StepRow& row, const std::vector<std::int32_t>&
   const Tensors inputs{wide({1, None, kFeatures}), wide({1, kFeatures}),
                        wide({kFeatures, kFeatures})};
   const Function one = function(inputs, results(row, inputs, {}), {.backend = "reference"});
-  std::vector<Array> all{Array::zeros({kSamples, kTime, kFeatures}, DType::Float64),
-                         Array::zeros({kSamples, kFeatures}, DType::Float64),
+  std::vector<Array> all{Array::zeros({kMaskedSamples, kMaskedTime, kFeatures}, DType::Float64),
+                         Array::zeros({kMaskedSamples, kFeatures}, DType::Float64),
                          Array::zeros({kFeatures, kFeatures}, DType::Float64),
-                         Array::zeros({kSamples, kFeatures}, DType::Float64)};
-  for (std::int64_t n = 0; n < kSamples; ++n) {
+                         Array::zeros({kMaskedSamples, kFeatures}, DType::Float64)};
+  for (std::int64_t n = 0; n < kMaskedSamples; ++n) {
     std::vector<std::int64_t> steps;
     Doubles taken;
-    for (std::int64_t t = 0; t < kTime; ++t) {
-      if (mask[static_cast<std::size_t>(n * kTime + t)] == 0) continue;
-      steps.push_back((n * kTime + t) * kFeatures);
+    for (std::int64_t t = 0; t < kMaskedTime; ++t) {
+      if (mask[static_cast<std::size_t>(n * kMaskedTime + t)] == 0) continue;
+      steps.push_back((n * kMaskedTime + t) * kFeatures);
       for (const double element : part(x, steps.back(), kFeatures)) taken.push_back(element);
     }
     const Dims dims{1, static_cast<std::int64_t>(steps.size()), kFeatures};
@@ -114,29 +114,31 @@ std::vector<Array> expected(const StepRow& row, const std::vector<std::int32_t>&
 
 void check(const StepRow& row, const std::vector<std::int32_t>& mask, double poison, bool unroll,
            bool known) {
-  Doubles x = numbers(kSamples * kTime * kFeatures, 0.5), states = numbers(kSamples * kFeatures, 1);
+  Doubles x = numbers(kMaskedSamples * kMaskedTime * kFeatures, 0.5),
+          states = numbers(kMaskedSamples * kFeatures, 1);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (mask[i / kFeatures] == 0) x[i] = poison;
   }
-  for (std::int64_t n = 0; n < kSamples; ++n) {
-    const auto first = mask.begin() + n * kTime;
-    if (std::count(first, first + kTime, 1) != 0) continue;
+  for (std::int64_t n = 0; n < kMaskedSamples; ++n) {
+    const auto first = mask.begin() + n * kMaskedTime;
+    if (std::count(first, first + kMaskedTime, 1) != 0) continue;
     for (std::int64_t f = 0; f < kFeatures; ++f) {
       states[static_cast<std::size_t>(n * kFeatures + f)] = 0;
     }
   }
   const Array w(numbers(kFeatures * kFeatures, 0), {kFeatures, kFeatures});
-  const Tensors inputs = known ? Tensors{wide({kSamples, kTime, kFeatures}),
-                                         wide({kSamples, kFeatures}), wide({kFeatures, kFeatures})}
-                               : Tensors{wide({None, None, kFeatures}), wide({None, kFeatures}),
-                                         wide({kFeatures, kFeatures})};
+  const Tensors inputs =
+      known ? Tensors{wide({kMaskedSamples, kMaskedTime, kFeatures}),
+                      wide({kMaskedSamples, kFeatures}), wide({kFeatures, kFeatures})}
+            : Tensors{wide({None, None, kFeatures}), wide({None, kFeatures}),
+                      wide({kFeatures, kFeatures})};
   RnnOptions options{};
-  options.mask = constant(Array(mask, {kSamples, kTime}), {.dtype = "int32"});
+  options.mask = constant(Array(mask, {kMaskedSamples, kMaskedTime}), {.dtype = "int32"});
   options.unroll = unroll;
-  if (unroll) options.input_length = kTime;
-  const std::vector<Array> found =
-      evaluate(inputs, results(row, inputs, options),
-               {Array(x, {kSamples, kTime, kFeatures}), Array(states, {kSamples, kFeatures}), w});
+  if (unroll) options.input_length = kMaskedTime;
+  const std::vector<Array> found = evaluate(inputs, results(row, inputs, options),
+                                            {Array(x, {kMaskedSamples, kMaskedTime, kFeatures}),
+                                             Array(states, {kMaskedSamples, kFeatures}), w});
   const std::vector<Array> want = expected(row, mask, x, states, w);
   const char* const names[] = {"inputs", "states", "weights", "output"};
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -149,11 +151,11 @@ void check(const StepRow& row, const std::vector<std::int32_t>& mask, double poi
 
 TEST_CASE("rnn: masked steps contribute nothing to gradients, whatever their slope") {
   for (const StepRow& row : kSteps) {
-    for (const std::vector<std::int32_t>& mask : kMasks) {
+    for (const std::vector<std::int32_t>& mask : kRnnMaskedMasks) {
       for (const double poison : {0.0, double(kInf), double(kNaN)}) {
         for (const bool unroll : {false, true}) {
           const bool known = unroll || poison == 0;
-          INFO(row.name << ", mask " << (&mask - kMasks) << ", masked inputs " << poison
+          INFO(row.name << ", mask " << (&mask - kRnnMaskedMasks) << ", masked inputs " << poison
                         << ", unroll " << unroll);
           check(row, mask, poison, unroll, known);
         }

@@ -23,7 +23,7 @@ struct MaskKind {
   const char* dtype = nullptr;
   bool column = false;
 };
-constexpr MaskKind kMasks[] = {{}, {"bool"}, {"float32", true}, {"uint8"}};
+constexpr MaskKind kRnnPlainMasks[] = {{}, {"bool"}, {"float32", true}, {"uint8"}};
 
 struct How {
   bool backwards = false, unroll = false, known = true;
@@ -73,16 +73,16 @@ StepResult counting_step(const Tensor& x, const Tensors& states) {
   return {stack({total, scaled}, {.axis = -1}), {total, count}};
 }
 
-struct Expected {
+struct PlainResult {
   Array last, outputs, total, count;
 };
 
-Expected expected_of(const Size& size, bool masked, bool backwards) {
+PlainResult expected_of(const Size& size, bool masked, bool backwards) {
   const auto [samples, steps, features] = size;
-  Expected all{Array::zeros({samples, features, 2}, DType::Float64),
-               Array::zeros({samples, steps, features, 2}, DType::Float64),
-               Array::full({samples, features}, 0.5, DType::Float64),
-               Array::full({samples}, 7, DType::Float64)};
+  PlainResult all{Array::zeros({samples, features, 2}, DType::Float64),
+                  Array::zeros({samples, steps, features, 2}, DType::Float64),
+                  Array::full({samples, features}, 0.5, DType::Float64),
+                  Array::full({samples}, 7, DType::Float64)};
   for (std::int64_t n = 0; n < samples; ++n) {
     for (std::int64_t i = 0; i < steps; ++i) {
       const std::int64_t t = backwards ? steps - 1 - i : i;
@@ -138,7 +138,7 @@ void check_loop(const Function& f, const Size& size, const MaskKind& kind, const
                     << " features, mask " << (kind.dtype ? kind.dtype : "none") << ", backwards "
                     << how.backwards << ", unroll " << how.unroll << ", known " << how.known);
   const std::vector<Array> found = f(Feeds(size, kind).arrays);
-  const Expected expected = expected_of(size, kind.dtype != nullptr, how.backwards);
+  const PlainResult expected = expected_of(size, kind.dtype != nullptr, how.backwards);
   CHECK(difference(found[0], expected.last, 1e-12) == "");
   CHECK(difference(found[1], expected.outputs, 1e-12) == "");
   CHECK(difference(found[2], expected.total, 1e-12) == "");
@@ -148,7 +148,7 @@ void check_loop(const Function& f, const Size& size, const MaskKind& kind, const
 }  // namespace
 
 TEST_CASE("rnn: agrees with a plain loop", "[k]") {
-  for (const MaskKind& kind : kMasks) {
+  for (const MaskKind& kind : kRnnPlainMasks) {
     for (const How& how : kHows) {
       Function any_size;
       for (const Size& size : kSizes) {

@@ -8,7 +8,7 @@
 namespace kiln::test {
 namespace {
 
-constexpr std::int64_t kSamples = 2, kTime = 3, kFeatures = 2;
+constexpr std::int64_t kRnnSamples = 2, kRnnTime = 3, kFeatures = 2;
 
 Array ramp(std::vector<std::int64_t> dims, double scale, double from) {
   Array array = Array::zeros(std::move(dims), DType::Float64);
@@ -54,8 +54,8 @@ Array mask_array() { return Array(std::vector<std::int32_t>{0, 1, 1, 1, 0, 1}, {
 
 /// Values, first and second order gradients of a small network of that setting.
 std::vector<Array> results_of(const Setting& setting, bool unroll) {
-  const Tensor x = input({kSamples, kTime, kFeatures}), h = input({kSamples, kFeatures});
-  const Tensor w = input({kFeatures, kFeatures}), scale = input({kSamples, kFeatures});
+  const Tensor x = input({kRnnSamples, kRnnTime, kFeatures}), h = input({kRnnSamples, kFeatures});
+  const Tensor w = input({kFeatures, kFeatures}), scale = input({kRnnSamples, kFeatures});
   RnnOptions options{};
   options.go_backwards = setting.go_backwards;
   if (setting.mask) options.mask = constant(mask_array(), {.dtype = "int32"});
@@ -78,10 +78,10 @@ std::vector<Array> results_of(const Setting& setting, bool unroll) {
   const std::vector<Tensor> second = gradients(of_gradients, inputs);
   outputs.insert(outputs.end(), first.begin(), first.end());
   outputs.insert(outputs.end(), second.begin(), second.end());
-  std::vector<Array> feeds{ramp({kSamples, kTime, kFeatures}, 0.8, 0.1),
-                           ramp({kSamples, kFeatures}, 0.5, 0.7),
+  std::vector<Array> feeds{ramp({kRnnSamples, kRnnTime, kFeatures}, 0.8, 0.1),
+                           ramp({kRnnSamples, kFeatures}, 0.5, 0.7),
                            ramp({kFeatures, kFeatures}, 0.9, 0.3)};
-  if (setting.constants) feeds.push_back(ramp({kSamples, kFeatures}, 0.7, 0.2));
+  if (setting.constants) feeds.push_back(ramp({kRnnSamples, kFeatures}, 0.7, 0.2));
   return compiled(inputs, outputs)(feeds);
 }
 

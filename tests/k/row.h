@@ -27,8 +27,15 @@ inline Array bools(std::vector<std::int64_t> dims, std::vector<bool> elements) {
   return Array(elements).reshape(std::move(dims));
 }
 
+/// Zeros, or no elements: inputs of rows whose values do not matter.
+inline Array none(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
+
 /// 0, 1, 2, .. in C order.
 Array counted(std::vector<std::int64_t> dims);
+/// counted({2, 3}).
+const Array& m23();
+/// float32[2,3] with negative and positive elements and 0.
+const Array& mixed_signs();
 /// Element i is (i * factor) mod modulus - modulus / 2, in whole numbers.
 Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus);
 
@@ -37,6 +44,13 @@ Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t 
 const std::string& tested_backend();
 
 using Tensors = std::vector<Tensor>;
+
+/// A placeholder.
+inline Tensor of(const Shape& shape, const char* dtype = "float32", const char* name = "p") {
+  return placeholder({.shape = shape, .dtype = dtype, .name = name});
+}
+/// The gradient of sum(y) with respect to x.
+inline Tensor slope(const Tensor& y, const Tensor& x) { return gradients(sum(y), {x})[0]; }
 
 /// Evaluates the outputs on the tested backend, after the passes. Checks that they differ from the
 /// oracle's by no more than rounding.

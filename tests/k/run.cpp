@@ -123,6 +123,16 @@ Array counted(std::vector<std::int64_t> dims) {
   return array;
 }
 
+const Array& m23() {
+  static const Array array = counted({2, 3});
+  return array;
+}
+
+const Array& mixed_signs() {
+  static const Array array = f32({2, 3}, {-2, -0.5, 0, 0.5, 1, 3});
+  return array;
+}
+
 Array pattern(std::vector<std::int64_t> dims, std::int64_t factor, std::int64_t modulus) {
   Array array = Array::zeros(std::move(dims));
   std::int64_t i = 0;

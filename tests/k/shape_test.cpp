@@ -12,12 +12,7 @@ using testing::error_text;
 using testing::throws;
 using testing::Misuse;
 
-const Array& m23() {
-  static const Array array = counted({2, 3});
-  return array;
-}
 using Sizes = std::vector<std::int64_t>;
-Array none(std::vector<std::int64_t> dims) { return Array::zeros(std::move(dims)); }
 
 std::vector<Row> movement() {
   return {
@@ -298,7 +293,7 @@ std::vector<Row> movement() {
   };
 }
 
-const SmoothRow kSmooth[] = {
+const SmoothRow kShapeGradients[] = {
     {"reshape", {{2, 3}}, [](const Tensors& x) { return square(reshape(x[0], {3, -1})); }},
     {"permute_dimensions",
      {{2, 3, 2}},
@@ -328,11 +323,7 @@ const SmoothRow kSmooth[] = {
      [](const Tensors& x) { return square(pattern_broadcast(x[0], {true, false})); }},
 };
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
-const std::vector<Misuse> kErrors = {
+const std::vector<Misuse> kShapeErrors = {
     {throws<ValueError>(), [] { return reshape(of({2, 3}), {None, 2}); },
      "reshape: shape holds None; use -1 for an inferred size"},
     {throws<ValueError>(), [] { return reshape(of({2, 3}), {-1, -1}); },
@@ -428,10 +419,10 @@ std::vector<Row> shape_rows() { return movement(); }
 TEST_CASE("shape operations", "[k]") { run(shape_rows()); }
 
 TEST_CASE("shape operations: gradients", "[k]") {
-  for (const SmoothRow& row : kSmooth) run(row);
+  for (const SmoothRow& row : kShapeGradients) run(row);
 }
 
-TEST_CASE("shape operations: misuse", "[k]") { run(kErrors); }
+TEST_CASE("shape operations: misuse", "[k]") { run(kShapeErrors); }
 
 TEST_CASE("shape operations: unknown sizes are checked at the call", "[k]") {
   const Tensor x = placeholder({.shape = {None, None}, .name = "x"});

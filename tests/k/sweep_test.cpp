@@ -16,7 +16,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-const Dims kDims[] = {{}, {1}, {5}, {0}, {1, 1}, {2, 3}, {3, 0, 2}, {2, 1, 3}, {1, 4, 1, 2}};
+const Dims kSweepDims[] = {{}, {1}, {5}, {0}, {1, 1}, {2, 3}, {3, 0, 2}, {2, 1, 3}, {1, 4, 1, 2}};
 
 /// From -2 to 2 in steps that are not round numbers.
 Array wave(const Dims& dims) {
@@ -93,7 +93,7 @@ struct Reduction {
   double (*formula)(const Elements& x);
 };
 
-const Reduction kReductions[] = {
+const Reduction kSweepReductions[] = {
     {"max", [](const Tensor& x, const AxisOptions& o) { return max(x, o); },
      [](const Elements& x) {
        return std::accumulate(x.begin(), x.end(), -HUGE_VAL,
@@ -228,7 +228,7 @@ bool taken(Takes takes, DType dtype) {
 }  // namespace
 
 TEST_CASE("sweep: elementwise functions over all kinds of dims", "[k]") {
-  for (const Dims& dims : kDims) {
+  for (const Dims& dims : kSweepDims) {
     const Array x = wave(dims);
     std::vector<Array> expected;
     Tensors results;
@@ -251,13 +251,13 @@ TEST_CASE("sweep: elementwise functions over all kinds of dims", "[k]") {
 }
 
 TEST_CASE("sweep: reductions over every axis of all kinds of dims", "[k]") {
-  for (const Dims& dims : kDims) {
+  for (const Dims& dims : kSweepDims) {
     const Array x = wave(dims);
     std::vector<Array> expected;
     std::vector<std::string> names;
     Tensors results;
     const Tensor p = unknown(x), q = known(x);
-    for (const Reduction& row : kReductions) {
+    for (const Reduction& row : kSweepReductions) {
       for (const auto& axes : choices(x.rank())) {
         std::vector<std::int64_t> positive = axes;
         for (std::int64_t& axis : positive) axis += axis < 0 ? x.rank() : 0;

@@ -14,10 +14,6 @@ const DType kNumbers[] = {DType::Int8,    DType::Int16,    DType::Int32,   DType
                           DType::UInt8,   DType::UInt16,   DType::UInt32,  DType::UInt64,
                           DType::Float16, DType::BFloat16, DType::Float32, DType::Float64};
 
-Tensor of(const Shape& shape, const char* dtype = "float32") {
-  return placeholder({.shape = shape, .dtype = dtype, .name = "p"});
-}
-
 /// The new value of the update's variable, by a call on the tested backend.
 Array after(const UpdateOp& op) {
   function({}, {}, {.updates = {op}, .backend = tested_backend()})({});

@@ -4,6 +4,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
 
 #include "core/module/parse.h"
 #include "core/module/print.h"
@@ -41,9 +42,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// A training step: a masked loop, matmuls, fused kernels, updates.
 struct Training {

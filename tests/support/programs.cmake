@@ -8,6 +8,11 @@ function(kiln_compile_quickly target)
   set_target_properties(${target} PROPERTIES KILN_WITHOUT_UBSAN ON)
 endfunction()
 
+# test_folders.h defines KILN_SOURCE_DIR and KILN_BINARY_DIR. A header instead of definitions: sources
+# without it compile alike in any folder, and those with it share unity groups with the others.
+configure_file(${CMAKE_CURRENT_LIST_DIR}/test_folders.h.in
+  ${PROJECT_BINARY_DIR}/written/test_folders.h)
+
 # kiln_find_concurrent(result sources): sets `result` to the sources with tests tagged
 # [concurrency], and `result`_needed to these and those without any test.
 function(kiln_find_concurrent result sources)
@@ -52,7 +57,8 @@ endfunction()
 # the time. AS_USERS_LINK: links libkiln.so instead of its objects. WITHOUT_KILN: for tests that use
 # no code of Kiln, so that they can run before anything is compiled. NEEDS: targets used at run time.
 function(kiln_add_test_program path)
-  cmake_parse_arguments(ARG "OPTIMISED;AS_USERS_LINK;WITHOUT_KILN" "" "SOURCES;EXCEPT;LINK;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;AS_USERS_LINK;WITHOUT_KILN" ""
+    "SOURCES;EXCEPT;LINK;NEEDS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/tests/${path})
   get_filename_component(name ${path} NAME)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*.c)
@@ -76,6 +82,7 @@ function(kiln_add_test_program path)
   endif()
   add_executable(${target} ${sources} ${parts} $<TARGET_OBJECTS:kiln_test_environment>)
   target_link_libraries(${target} PRIVATE ${library} Catch2::Catch2WithMain ${ARG_LINK})
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/written)  # test_folders.h
   if(KILN_SANITIZE OR NOT ARG_OPTIMISED)
     kiln_compile_quickly(${target})
   endif()
@@ -84,22 +91,13 @@ function(kiln_add_test_program path)
   else()
     kiln_precompile_headers(${target} kiln_test_headers)
   endif()
-  kiln_opens_plugins(${target})
+  if(NOT ARG_WITHOUT_KILN)
+    kiln_opens_plugins(${target})
+  endif()
   if(ARG_NEEDS)
     add_dependencies(${target} ${ARG_NEEDS})
   endif()
 
-  # Defined only for sources that use them: the others compile alike in any folder.
-  foreach(source IN LISTS sources)
-    if(NOT EXISTS ${source})
-      continue()  # written by the build
-    endif()
-    file(STRINGS ${source} uses REGEX "KILN_(SOURCE|BINARY)_DIR")
-    if(uses)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
-        KILN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KILN_BINARY_DIR="${PROJECT_BINARY_DIR}")
-    endif()
-  endforeach()
   if(concurrent)
     add_dependencies(concurrency_tests ${target})
   endif()

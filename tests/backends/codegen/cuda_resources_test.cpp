@@ -20,8 +20,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
-
 /// PTX for sm_90; empty, with a warning that says why, where no NVRTC can be opened.
 std::string ptx_of(const Kernel& kernel) {
   const auto compiler = machines_compiler();

@@ -2,6 +2,8 @@
 // target, and times of steps that run concurrently.
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -14,9 +16,7 @@ using kiln::testing::contents_of, kiln::testing::Scratch;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// The line of `table` with that end; empty where there is none.
 std::string row_of(const std::string& table, const std::string& end) {

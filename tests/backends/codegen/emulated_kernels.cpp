@@ -17,11 +17,11 @@ using codegen::ScheduledKernel;
 
 /// The watch and the block of the running launch.
 MemoryWatch* g_watch = nullptr;
-std::int64_t g_block = 0;
+std::int64_t g_block_number = 0;
 
 ThreadProgress progress() {
   ThreadProgress now = BlockFibres::progress();
-  now.block = g_block;
+  now.block = g_block_number;
   return now;
 }
 
@@ -92,8 +92,8 @@ void EmulatedKernels::run(const std::string& kernel, const EmulatedLaunch& launc
   g_watch = &watch;
   BlockFibres fibres(launch.grid.threads);
   for (std::int64_t turn = 0; turn < launch.grid.blocks; ++turn) {
-    g_block = thread_at(launch.order, turn, launch.grid.blocks);
-    index("blockIdx") = static_cast<std::uint32_t>(g_block);
+    g_block_number = thread_at(launch.order, turn, launch.grid.blocks);
+    index("blockIdx") = static_cast<std::uint32_t>(g_block_number);
     poison();
     watch.begin_block();
     fibres.run(

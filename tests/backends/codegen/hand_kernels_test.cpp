@@ -14,7 +14,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 using Floats = std::vector<float>;

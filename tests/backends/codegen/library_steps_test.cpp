@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/lowered.h"
 #include "tests/support/error_text.h"
+#include "tests/support/has.h"
 
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/k/base/tensor_impl.h"
@@ -77,9 +78,7 @@ const MatmulStep& matmul_of(const Program& program) {
   return *found;
 }
 
-bool has(const std::string& whole, const std::string& part) {
-  return whole.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 struct Strides {
   std::int64_t lhs, rhs, result;

@@ -11,6 +11,8 @@
 
 namespace kiln::test {
 
+inline constexpr DType kF32 = DType::Float32;
+
 /// Adds parts to `kernel`; each call returns the number of the part that it added.
 class KernelMaker {
  public:

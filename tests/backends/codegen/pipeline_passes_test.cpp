@@ -2,6 +2,7 @@
 // compilation as text, before and after the pass.
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/lowered.h"
+#include "tests/support/has.h"
 
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/k/base/tensor_impl.h"
@@ -22,7 +23,7 @@ using namespace kiln::codegen;
 
 namespace {
 
-class EveryMatmul final : public LibraryClaims {
+class EveryLibraryCall final : public LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
     return std::nullopt;
@@ -233,7 +234,7 @@ std::string state_of(Compilation& c) {
 
 /// The state of the program before that pass. `library` must outlive it.
 Compilation compiled_until(std::string_view pass, const Sample& sample,
-                           const EveryMatmul& library) {
+                           const EveryLibraryCall& library) {
   Compilation c;
   for (const Tensor& argument : sample.arguments) c.arguments.push_back(value(argument));
   c.results = sample.values;
@@ -248,14 +249,12 @@ Compilation compiled_until(std::string_view pass, const Sample& sample,
   return c;
 }
 
-bool has(const std::string& whole, const char* part) {
-  return whole.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 
 TEST_CASE("pipeline: each pass changes a program that it is for") {
-  const EveryMatmul library;
+  const EveryLibraryCall library;
   for (const CodegenPass& pass : pipeline()) {
     INFO(pass.name);
     const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
@@ -280,7 +279,7 @@ TEST_CASE("pipeline: each pass changes a program that it is for") {
 }
 
 TEST_CASE("pipeline: groups of rows lower the multiples at which kernels are divided") {
-  const EveryMatmul library;
+  const EveryLibraryCall library;
   for (const std::int64_t units : {7, 8, 12, 64, 192}) {
     INFO(units << " indices per row");
     Compilation c = compiled_until("find_region", loop_of(units), library);

@@ -12,8 +12,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
-
 /// y = max(x, z) over `points`, z of another dtype.
 Kernel maximum(DType dtype, DType other, const ir::Dim& points) {
   KernelMaker k("maximum", {points}, 1);

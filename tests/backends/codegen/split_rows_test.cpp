@@ -18,7 +18,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
 using Floats = std::vector<float>;
 using Longs = std::vector<std::int64_t>;
 

@@ -19,7 +19,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 using Floats = std::vector<float>;
 using Longs = std::vector<std::int64_t>;

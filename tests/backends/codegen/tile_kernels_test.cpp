@@ -10,8 +10,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
-
 /// y[j, i] = x[i, j] of rows x columns.
 Kernel transpose(const ir::Dim& rows, const ir::Dim& columns, DType dtype = kF32) {
   KernelMaker k("transpose", {columns, rows}, 2);

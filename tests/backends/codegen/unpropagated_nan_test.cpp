@@ -12,8 +12,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
-
 /// Rows of x with their maximum, and the sum of exp(x - maximum). Stage 0 is the maximum.
 struct Rows {
   KernelMaker k{"rows", {4, 10}, 1};

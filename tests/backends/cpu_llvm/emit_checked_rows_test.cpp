@@ -18,10 +18,6 @@ constexpr int kLimit = 5;
 const std::vector<double> kInside{2, 0, 4, 4, 1, 3, 0};
 const std::vector<double> kOutside{2, 0, -1, 4, 9, 3, -2};
 
-Memory numbers(DType dtype, int count) {
-  return filled(dtype, whole_numbers(static_cast<std::size_t>(count), -9, 9));
-}
-
 /// y[i, j] = table[rows[i], j]; `columns` may be a size of the call.
 Kernel gather(DType dtype, const Dim& columns) {
   KernelMaker k("gather", {static_cast<int>(kInside.size()), columns}, 2);
@@ -35,8 +31,8 @@ Kernel gather(DType dtype, const Dim& columns) {
 EmitCase gathered(DType dtype, int columns, const std::vector<double>& rows) {
   const auto count = static_cast<int>(rows.size());
   return {gather(dtype, columns),
-          {{{numbers(dtype, kLimit * columns), filled(DType::Int32, rows),
-             numbers(dtype, count * columns + 9)},
+          {{{whole_memory(dtype, kLimit * columns), filled(DType::Int32, rows),
+             whole_memory(dtype, count * columns + 9)},
             {},
             0,
             count}}};
@@ -56,8 +52,8 @@ EmitCase summed(DType dtype, const std::vector<double>& rows, int first) {
   k.map({{k.access(y, {1, 0, 0}), k.result(sum)}}, /*inner=*/false);
   k.kernel.vector_axis = 2;
   return {k.kernel,
-          {{{numbers(dtype, kLimit * columns), filled(DType::Int64, rows),
-             filled(DType::Int64, {static_cast<double>(first)}), numbers(dtype, outer + 9)},
+          {{{whole_memory(dtype, kLimit * columns), filled(DType::Int64, rows),
+             filled(DType::Int64, {static_cast<double>(first)}), whole_memory(dtype, outer + 9)},
             {},
             0,
             outer}}};

@@ -16,8 +16,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
-
 std::size_t count_of(const std::string& text, const std::string& word) {
   std::size_t count = 0;
   for (std::size_t i = text.find(word); i != std::string::npos; i = text.find(word, i + 1)) ++count;
@@ -128,7 +126,7 @@ TEST_CASE("emitted: beside rows that are stored twice, other results are not str
   kernel.accesses.push_back({.operand = 2, .strides = {1024, 1}});
   kernel.stages[1].stores.push_back({.access = 2, .value = kernel.stages[1].stores[0].value});
   CHECK(schedule_of(kernel).streams.operands == std::vector<bool>{false, true, false});
-  for (KernelCall& call : two.calls) call.operands.push_back(numbers(kF32, kRun * 1024 + 9));
+  for (KernelCall& call : two.calls) call.operands.push_back(whole_memory(kF32, kRun * 1024 + 9));
   two.alignment = 64;
   check_emitted({two});
 }

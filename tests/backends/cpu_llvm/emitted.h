@@ -28,5 +28,9 @@ std::vector<kiln::DType> every_dtype();
 kiln::test::Memory filled(kiln::DType dtype, const std::vector<double>& values);
 /// Whole numbers from `low` to `high`, in random order.
 std::vector<double> whole_numbers(std::size_t count, int low, int high);
+/// Whole numbers from -9 to 9, in random order.
+inline kiln::test::Memory whole_memory(kiln::DType dtype, int count) {
+  return filled(dtype, whole_numbers(static_cast<std::size_t>(count), -9, 9));
+}
 
 }  // namespace cpu_llvm_test

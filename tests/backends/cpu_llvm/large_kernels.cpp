@@ -9,21 +9,11 @@ using namespace kiln::test;
 using ir::Dim;
 using ir::Op;
 
-namespace {
-
-constexpr DType kF32 = DType::Float32;
-
-}  // namespace
-
 cpu::CpuSchedule schedule_of(const Kernel& kernel, cpu::Isa isa) {
   const cpu::CpuDescription description = cpu::description_of(cpu::target_of(isa));
   cpu::CpuSchedule schedule = cpu::schedule_cpu(kernel, description);
   verify(kernel, schedule, description);
   return schedule;
-}
-
-Memory numbers(DType dtype, int count) {
-  return filled(dtype, whole_numbers(static_cast<std::size_t>(count), -9, 9));
 }
 
 EmitCase centred(DType dtype, int rows, int columns, int stride) {
@@ -36,8 +26,8 @@ EmitCase centred(DType dtype, int rows, int columns, int stride) {
   k.kernel.vector_axis = 1;
   EmitCase one{k.kernel, {}};
   for (const int begin : {0, 2}) {
-    one.calls.push_back({{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9),
-                          numbers(dtype, columns)},
+    one.calls.push_back({{whole_memory(dtype, kRun * stride),
+                          whole_memory(dtype, kRun * stride + 9), whole_memory(dtype, columns)},
                          {},
                          begin,
                          kRun});
@@ -63,7 +53,10 @@ EmitCase rewritten(DType dtype, int rows, int columns, int stride, int offset) {
   EmitCase one{k.kernel, {}};
   for (const int begin : {0, 3}) {
     one.calls.push_back(
-        {{numbers(dtype, kRun * stride), numbers(dtype, kRun * stride + 9)}, {}, begin, kRun});
+        {{whole_memory(dtype, kRun * stride), whole_memory(dtype, kRun * stride + 9)},
+         {},
+         begin,
+         kRun});
   }
   return one;
 }
@@ -81,7 +74,10 @@ EmitCase down_columns(int inner, int columns) {
   const int all = kRun * inner * columns;
   return {
       k.kernel,
-      {{{numbers(kF32, all), numbers(kF32, all + 9), numbers(kF32, kRun * columns)}, {}, 0, kRun}}};
+      {{{whole_memory(kF32, all), whole_memory(kF32, all + 9), whole_memory(kF32, kRun * columns)},
+        {},
+        0,
+        kRun}}};
 }
 
 EmitCase transposed(int rows, int columns, DType dtype, int begin, int end) {
@@ -90,7 +86,10 @@ EmitCase transposed(int rows, int columns, DType dtype, int begin, int end) {
   k.map({{k.access(y, {columns, 1}), k.load(k.access(x, {1, rows}))}});
   k.kernel.vector_axis = 1;
   return {k.kernel,
-          {{{numbers(dtype, rows * columns), numbers(dtype, end * columns + 9)}, {}, begin, end}}};
+          {{{whole_memory(dtype, rows * columns), whole_memory(dtype, end * columns + 9)},
+            {},
+            begin,
+            end}}};
 }
 
 EmitCase tanh_of_rows(int columns, int stride, int rows) {
@@ -99,10 +98,12 @@ EmitCase tanh_of_rows(int columns, int stride, int rows) {
   const int value = k.load(k.access(x, {columns * stride, stride}));
   k.map({{k.access(y, {columns, 1}), k.apply(Op::Tanh, {value})}});
   k.kernel.vector_axis = 1;
-  return {
-      k.kernel,
-      {{{numbers(kF32, kRun * columns * stride), numbers(kF32, kRun * columns + 9)}, {}, 0, kRun}},
-      /*units=*/4};
+  return {k.kernel,
+          {{{whole_memory(kF32, kRun * columns * stride), whole_memory(kF32, kRun * columns + 9)},
+            {},
+            0,
+            kRun}},
+          /*units=*/4};
 }
 
 }  // namespace cpu_llvm_test

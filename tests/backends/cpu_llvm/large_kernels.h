@@ -16,9 +16,6 @@ inline constexpr int kRows = 1 << 17, kRun = 5;
 kiln::cpu::CpuSchedule schedule_of(const kiln::codegen::Kernel& kernel,
                                    kiln::cpu::Isa isa = kiln::cpu::Isa::Avx512);
 
-/// `count` whole numbers from -9 to 9.
-kiln::test::Memory numbers(kiln::DType dtype, int count);
-
 /// y = x - sum(x) of each row, and the sums of columns; rows are `stride` elements apart.
 EmitCase centred(kiln::DType dtype, int rows, int columns, int stride);
 

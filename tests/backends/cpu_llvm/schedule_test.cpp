@@ -10,8 +10,6 @@ using ir::Op;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
-
 std::string schedule_text(const Kernel& kernel, cpu::Isa isa = cpu::Isa::Avx512) {
   return print(kernel, schedule_of(kernel, isa));
 }

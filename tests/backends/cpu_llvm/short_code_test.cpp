@@ -19,7 +19,6 @@ using cpu::ParametricCode;
 
 namespace {
 
-constexpr DType kF32 = DType::Float32;
 constexpr int kManyRows = 1 << 18;
 
 /// The sums of columns and of their squares, lanes along the columns.
@@ -46,10 +45,6 @@ Kernel tanh_of_centred(int rows, int columns) {
   k.map({{k.access(y, {columns, 1}), k.apply(ir::Op::Tanh, {centred})}});
   k.kernel.vector_axis = 1;
   return k.kernel;
-}
-
-Memory numbers(int count) {
-  return filled(kF32, whole_numbers(static_cast<std::size_t>(count), -9, 9));
 }
 
 std::string ir_of(const Kernel& kernel) {
@@ -98,13 +93,17 @@ TEST_CASE("short code: results are the interpreter's for every rest of lanes") {
     EmitCase sums{column_sums(columns, 9), {}};
     for (const int begin : {0, 1, 17}) {
       if (begin >= columns) continue;
-      sums.calls.push_back(
-          {{numbers(9 * columns), numbers(columns), numbers(columns)}, {}, begin, columns});
+      sums.calls.push_back({{whole_memory(kF32, 9 * columns), whole_memory(kF32, columns),
+                             whole_memory(kF32, columns)},
+                            {},
+                            begin,
+                            columns});
     }
     cases.push_back(std::move(sums));
-    cases.push_back({tanh_of_centred(9, columns),
-                     {{{numbers(9 * columns), numbers(9 * columns)}, {}, 0, 9}},
-                     /*units=*/4});
+    cases.push_back(
+        {tanh_of_centred(9, columns),
+         {{{whole_memory(kF32, 9 * columns), whole_memory(kF32, 9 * columns)}, {}, 0, 9}},
+         /*units=*/4});
   }
   check_emitted(cases);
 }
@@ -126,8 +125,11 @@ TEST_CASE("short code: parts of whole vectors have a rest only where the extent 
     sums.kernel.part_multiple = 64;
     for (int begin = 0; begin < columns; begin += 64) {
       for (const int end : {std::min(begin + 64, columns), columns}) {
-        sums.calls.push_back(
-            {{numbers(9 * columns), numbers(columns), numbers(columns)}, {}, begin, end});
+        sums.calls.push_back({{whole_memory(kF32, 9 * columns), whole_memory(kF32, columns),
+                               whole_memory(kF32, columns)},
+                              {},
+                              begin,
+                              end});
       }
     }
     cases.push_back(std::move(sums));

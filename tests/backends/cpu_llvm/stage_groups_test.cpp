@@ -13,7 +13,6 @@ using ir::Op;
 namespace {
 
 constexpr int kColumns = 37;
-constexpr DType kF32 = DType::Float32;
 
 std::vector<std::size_t> sizes_of_groups(const Kernel& kernel) {
   std::vector<std::size_t> sizes;

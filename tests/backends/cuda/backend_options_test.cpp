@@ -6,6 +6,7 @@
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -21,7 +22,7 @@ using runtime::set_log_sink;
 
 namespace {
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 /// A keras.json with these options of the backend.
 std::string file_of(const FreshBackend& backend, const std::string& options) {

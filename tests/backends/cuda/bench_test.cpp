@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_fakes/fake_gpu.h"
 #include "tests/support/process.h"
+#include "test_folders.h"
 
 #include <iterator>
 #include <sstream>

@@ -10,7 +10,7 @@ using namespace kiln;
 
 namespace {
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 Array counting(std::vector<std::int64_t> dims) {
   Array array = Array::zeros(std::move(dims));

@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/backends/cuda/training_step.h"
+#include "test_folders.h"
 
 #include <functional>
 #include <thread>

@@ -78,7 +78,7 @@ void for_each_description(std::span<const Geometry> geometries, const Visit& vis
 }
 
 /// Null, with a warning that says why, where no cuDNN can be opened that needs no device.
-std::shared_ptr<const api::Cudnn> machines_library() {
+std::shared_ptr<const api::Cudnn> machines_cudnn() {
   api::Messages messages;
   try {
     const std::shared_ptr<const api::Cudnn> library = api::open_cudnn({}, messages);
@@ -137,7 +137,7 @@ TEST_CASE("convolution plans: layouts with channels last, filters first, and a s
 }
 
 TEST_CASE("convolution plans: the machine's cuDNN describes every form that is claimed") {
-  const std::shared_ptr<const api::Cudnn> library = machines_library();
+  const std::shared_ptr<const api::Cudnn> library = machines_cudnn();
   if (library == nullptr) return;
   int described = 0;
   const auto describe_one = [&](const ConvolutionDescription& convolution) {
@@ -155,7 +155,7 @@ TEST_CASE("convolution plans: the machine's cuDNN describes every form that is c
 }
 
 TEST_CASE("convolution plans: the machine's cuDNN has an engine for an H100") {
-  const std::shared_ptr<const api::Cudnn> library = machines_library();
+  const std::shared_ptr<const api::Cudnn> library = machines_cudnn();
   if (library == nullptr) return;
   [[maybe_unused]] const UncheckedLeaks unchecked;
   const BackendDescriptor device = device_of(*library, kH100Text);

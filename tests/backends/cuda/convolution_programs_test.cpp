@@ -6,6 +6,8 @@
 #include "tests/backends/cuda_fakes/cudnn/problem.h"
 #include "tests/support/error_text.h"
 #include "tests/core/ops/evaluate.h"
+#include "tests/backends/cuda/library_operands.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -17,18 +19,11 @@ using namespace cuda_test;
 
 namespace {
 
-const ConvolutionControl& convolutions() { return fake_convolutions(KILN_BINARY_DIR); }
-
-Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
-  std::mt19937_64 generator(seed);
-  return test::random_array(generator, {DType::Float32, ir::Dims(dims.begin(), dims.end())}, -1, 1);
-}
-
-Tensor input(Shape shape) { return placeholder({.shape = std::move(shape)}); }
+using cuda_test::convolutions;
 
 /// The number of library calls of one call, whose results must be those of `reference`.
-int check_call(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-               const std::vector<Array>& feeds) {
+int check_program(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                  const std::vector<Array>& feeds) {
   const Function f = function(inputs, outputs, {.backend = "cuda"});
   const int before = convolutions().convolutions();
   const std::vector<Array> found = f(feeds);
@@ -62,13 +57,13 @@ TEST_CASE("convolution: inside loops, at addresses of any alignment") {
     return state + conv1d(row, w, {.padding = "same"});
   };
   const Tensor last = foldl(step, x, {.initializer = zeros({1, 5, 3})});
-  const int calls = check_call({x, w}, {last}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)});
+  const int calls = check_program({x, w}, {last}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)});
   CHECK((calls == 6 || calls == 1));  // one call where the loop's inputs become a batch
   const auto recurrent = [&](const Tensor& state, const Tensor& row) {
     return tanh(conv1d(state, w, {.padding = "same"}) + row);
   };
   const Tensor end = foldl(recurrent, x, {.initializer = zeros({1, 5, 3})});
-  CHECK(check_call({x, w}, {end}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)}) == 6);
+  CHECK(check_program({x, w}, {end}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)}) == 6);
 }
 
 TEST_CASE("convolution: tensors that are less aligned have an engine of their own") {
@@ -84,8 +79,8 @@ TEST_CASE("convolution: tensors that are less aligned have an engine of their ow
   };
   const Tensor stacked =
       rnn(states, permute_dimensions(x, {1, 0, 2, 3}), {zeros({1, 5, 3})}).outputs;
-  CHECK(check_call({x, w}, {end}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)}) >= 6);
-  CHECK(check_call({x, w}, {stacked}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)}) == 6);
+  CHECK(check_program({x, w}, {end}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)}) >= 6);
+  CHECK(check_program({x, w}, {stacked}, {drawn({6, 1, 5, 3}, 1), drawn({3, 3, 3}, 2)}) == 6);
   CHECK(convolutions().engine() == fake_cudnn::kGeneral);
 }
 
@@ -93,8 +88,8 @@ TEST_CASE("convolution: gradients are convolutions of the other roles") {
   convolutions();
   const Tensor x = input({2, 6, 6, 3}), w = input({3, 3, 3, 4}), b = input({4});
   const Tensor loss = sum(square(relu(bias_add(conv2d(x, w, {.strides = 2}), b))));
-  CHECK(check_call({x, w, b}, gradients(loss, {x, w, b}),
-                   {drawn({2, 6, 6, 3}, 1), drawn({3, 3, 3, 4}, 2), drawn({4}, 3)}) == 3);
+  CHECK(check_program({x, w, b}, gradients(loss, {x, w, b}),
+                      {drawn({2, 6, 6, 3}, 1), drawn({3, 3, 3, 4}, 2), drawn({4}, 3)}) == 3);
 }
 
 TEST_CASE("convolution: repeated calls replay graphs, workspaces hold nothing that is read") {

@@ -6,6 +6,8 @@
 #include "tests/support/error_text.h"
 #include "tests/core/ops/conv_loops.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "tests/backends/cuda/library_operands.h"
 
 #include <kiln/k.h>
 
@@ -19,7 +21,7 @@ using test::Geometry;
 
 namespace {
 
-const ConvolutionControl& convolutions() { return fake_convolutions(KILN_BINARY_DIR); }
+using cuda_test::convolutions;
 
 constexpr ConvRole kRoles[] = {ConvRole::Input, ConvRole::Filter, ConvRole::Output};
 
@@ -49,15 +51,6 @@ bool is_computed_by_library(const Geometry& g) {
          !is_empty(test::output_dims(g));
 }
 
-Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
-  std::mt19937_64 generator(seed);
-  return test::random_array(generator, {DType::Float32, ir::Dims(dims.begin(), dims.end())}, -1, 1);
-}
-
-Tensor input(Shape shape, const std::string& dtype = "float32") {
-  return placeholder({.shape = std::move(shape), .dtype = dtype});
-}
-
 /// The number of library calls of one call, whose result must be that of `reference`.
 int check_call(const std::vector<Tensor>& inputs, const Tensor& output,
                const std::vector<Array>& feeds) {
@@ -70,15 +63,7 @@ int check_call(const std::vector<Tensor>& inputs, const Tensor& output,
   return calls;
 }
 
-std::string claims_of(const std::vector<Tensor>& inputs, const Tensor& output) {
-  const testing::Scratch scratch;
-  function(inputs, {output}, {.backend = "cuda"}).dump(scratch.path("f"), Stage::Claims);
-  return testing::contents_of(scratch.path("f/50-claims.txt"));
-}
-
-bool has(const std::string& whole, const std::string& part) {
-  return whole.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// The engine of a convolution of a unit filter, and its result.
 struct Computed {

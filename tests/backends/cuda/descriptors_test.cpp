@@ -53,7 +53,7 @@ MatmulDescription description_of(const MatmulForm& form, const Sizes& sizes, DTy
 }
 
 /// Null, with a warning that says why, where no cuBLASLt can be opened.
-std::shared_ptr<const api::CublasLt> machines_library() {
+std::shared_ptr<const api::CublasLt> machines_cublaslt() {
   api::Messages messages;
   try {
     return api::open_cublaslt({}, messages);
@@ -113,7 +113,7 @@ TEST_CASE("descriptors: column-major matrices of the transposes") {
 }
 
 TEST_CASE("descriptors: the machine's cuBLASLt makes those of every claimed form") {
-  const std::shared_ptr<const api::CublasLt> library = machines_library();
+  const std::shared_ptr<const api::CublasLt> library = machines_cublaslt();
   if (library == nullptr) return;
   int described = 0;
   for (const DType dtype : {DType::Float32, DType::Float64}) {

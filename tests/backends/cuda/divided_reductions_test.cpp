@@ -9,7 +9,7 @@ using namespace kiln;
 
 namespace {
 
-const fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 /// The number of calls of the driver's function during `action`.
 template <class Action>

@@ -3,6 +3,8 @@
 #include "tests/backends/cuda_fakes/fake_gpu.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <filesystem>
 #include <string>
@@ -20,9 +22,7 @@ Outcome doctor_with(const std::string& variables) {
   return run_shell(variables + " '" KILN_BINARY_DIR "/bin/kiln' doctor");
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 

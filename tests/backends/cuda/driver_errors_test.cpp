@@ -4,6 +4,7 @@
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/backends/cuda/training_step.h"
 #include "tests/support/environment.h"
+#include "test_folders.h"
 
 #include <functional>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int kOperatingSystem = 304;  // an error that leaves the device usable
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 constexpr std::string_view kFunctions[] = {
 #define KILN_NAME(member, symbol, ...) #symbol,

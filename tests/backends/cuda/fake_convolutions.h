@@ -3,6 +3,7 @@
 
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/backends/cuda_fakes/cudnn_control.h"
+#include "test_folders.h"
 
 #include <dlfcn.h>
 
@@ -49,5 +50,8 @@ inline const ConvolutionControl& fake_convolutions(const std::string& build) {
       *new ConvolutionControl(kiln::fake_cuda::library_folder(build));
   return control;
 }
+
+/// The control of the fake cuDNN of this build.
+inline const ConvolutionControl& convolutions() { return fake_convolutions(KILN_BINARY_DIR); }
 
 }  // namespace cuda_test

@@ -4,6 +4,7 @@
 #include "core/types/no_destructor.h"
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/backends/cuda_fakes/cublaslt_control.h"
+#include "test_folders.h"
 
 #include <dlfcn.h>
 
@@ -42,5 +43,8 @@ inline const MatmulControl& fake_matmuls(const std::string& build) {
   static const kiln::NoDestructor<MatmulControl> control(kiln::fake_cuda::library_folder(build));
   return *control;
 }
+
+/// The control of the fake cuBLASLt of this build.
+inline const MatmulControl& matmuls() { return fake_matmuls(KILN_BINARY_DIR); }
 
 }  // namespace cuda_test

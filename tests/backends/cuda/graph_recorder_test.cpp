@@ -5,6 +5,7 @@
 #include "tests/backends/cuda/failing_allocation.h"
 #include "tests/backends/cuda_fakes/gpu_test.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <filesystem>
 #include <new>

@@ -13,7 +13,7 @@ using kiln::testing::error_of;
 
 namespace {
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 const std::string kSource = std::string("gather at ") + __FILE__ + ":";
 

@@ -6,6 +6,8 @@
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -22,11 +24,9 @@ using kiln::testing::Scratch;
 
 namespace {
 
-const fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 struct SilentPrints {
   SilentPrints() {

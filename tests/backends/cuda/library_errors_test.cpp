@@ -8,6 +8,9 @@
 #include "tests/backends/cuda_fakes/cudnn/problem.h"
 #include "tests/support/error_text.h"
 #include "tests/core/ops/evaluate.h"
+#include "tests/support/has.h"
+#include "tests/backends/cuda/library_operands.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -27,19 +30,14 @@ constexpr const char* kDestroy = "cudnnBackendDestroyDescriptor";
 constexpr int kHeuristic = 7, kPickyPlan = 8, kAlignedPlan = 9;
 constexpr int kNoMemory = 4004, kFailed = 4000, kNoCompilation = 4001, kExecutionFailed = 5000;
 
-const kiln::fake_cuda::Control& control() { return fake_device(KILN_BINARY_DIR); }
-const ConvolutionControl& convolutions() { return fake_convolutions(KILN_BINARY_DIR); }
-const MatmulControl& matmuls() { return fake_matmuls(KILN_BINARY_DIR); }
+using cuda_test::control;
+using cuda_test::convolutions;
+using cuda_test::matmuls;
 
 void reset() {
   control().reset();
   convolutions().reset();
   matmuls().reset();
-}
-
-Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
-  std::mt19937_64 generator(seed);
-  return test::random_array(generator, {DType::Float32, ir::Dims(dims.begin(), dims.end())}, -1, 1);
 }
 
 /// Adds the sum of relu(y) to a variable.
@@ -94,9 +92,7 @@ void fail(const ConvolutionControl& library, const char* function, int first, in
   for (int i = 0; i < count; ++i) REQUIRE(library.fail(function, first + i, status) == 1);
 }
 
-bool has(const std::string& whole, const std::string& part) {
-  return whole.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 

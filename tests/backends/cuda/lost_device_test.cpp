@@ -5,6 +5,7 @@
 #include "tests/backends/cuda/training_step.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 using namespace kiln;
 using cuda_test::FreshBackend;
@@ -13,7 +14,7 @@ using kiln::testing::error_text;
 
 namespace {
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 struct Row {
   const char* function;

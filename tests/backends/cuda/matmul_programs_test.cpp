@@ -5,6 +5,8 @@
 #include "tests/support/error_text.h"
 #include "tests/core/ops/evaluate.h"
 #include "tests/support/scratch.h"
+#include "tests/backends/cuda/library_operands.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -18,18 +20,11 @@ using namespace cuda_test;
 
 namespace {
 
-const MatmulControl& matmuls() { return fake_matmuls(KILN_BINARY_DIR); }
-
-Array drawn(const std::vector<std::int64_t>& dims, unsigned seed) {
-  std::mt19937_64 generator(seed);
-  return test::random_array(generator, {DType::Float32, ir::Dims(dims.begin(), dims.end())}, -1, 1);
-}
-
-Tensor input(Shape shape) { return placeholder({.shape = std::move(shape)}); }
+using cuda_test::matmuls;
 
 /// The number of library calls of one call, whose results must be those of `reference`.
-int check_call(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-               const std::vector<Array>& feeds) {
+int check_program(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
+                  const std::vector<Array>& feeds) {
   const Function f = function(inputs, outputs, {.backend = "cuda"});
   const int before = matmuls().calls("cublasLtMatmul");
   const std::vector<Array> found = f(feeds);
@@ -63,7 +58,7 @@ TEST_CASE("matmul: inside loops, at addresses of any alignment") {
   matmuls();
   const Tensor x = input({2, 6, 3}), u = input({3, 3});
   const std::vector<Array> feeds{drawn({2, 6, 3}, 1), drawn({3, 3}, 2)};
-  CHECK(check_call({x, u}, {recurrent(x, u)}, feeds) == 6);
+  CHECK(check_program({x, u}, {recurrent(x, u)}, feeds) == 6);
 }
 
 TEST_CASE("matmul: a bias at addresses of any alignment") {
@@ -73,18 +68,18 @@ TEST_CASE("matmul: a bias at addresses of any alignment") {
     return bias_add(dot(state, u), row);
   };
   const Tensor last = foldl(step, x, {.initializer = zeros({2, 3})});
-  CHECK(check_call({x, u}, {last}, {drawn({6, 3}, 1), drawn({3, 3}, 2)}) == 6);
+  CHECK(check_program({x, u}, {last}, {drawn({6, 3}, 1), drawn({3, 3}, 2)}) == 6);
 }
 
 TEST_CASE("matmul: gradients of a layer and of a loop") {
   matmuls();
   const Tensor x = input({4, 7}), w = input({7, 5}), b = input({5});
   const Tensor loss = sum(square(tanh(bias_add(dot(x, w), b))));
-  CHECK(check_call({x, w, b}, gradients(loss, {x, w, b}),
-                   {drawn({4, 7}, 1), drawn({7, 5}, 2), drawn({5}, 3)}) == 3);
+  CHECK(check_program({x, w, b}, gradients(loss, {x, w, b}),
+                      {drawn({4, 7}, 1), drawn({7, 5}, 2), drawn({5}, 3)}) == 3);
   const Tensor s = input({2, 6, 3}), u = input({3, 3});
-  CHECK(check_call({s, u}, gradients(sum(square(recurrent(s, u))), {s, u}),
-                   {drawn({2, 6, 3}, 1), drawn({3, 3}, 2)}) > 6);
+  CHECK(check_program({s, u}, gradients(sum(square(recurrent(s, u))), {s, u}),
+                      {drawn({2, 6, 3}, 1), drawn({3, 3}, 2)}) > 6);
 }
 
 TEST_CASE("matmul: workspaces hold nothing that is read") {
@@ -92,8 +87,8 @@ TEST_CASE("matmul: workspaces hold nothing that is read") {
   const Tensor x = input({4, 7}), w = input({7, 4}), v = input({4, 4});
   const int before = matmuls().workspaces();
   const Tensor first = dot(x, w), second = dot(dot(first, v), first);
-  check_call({x, w, v}, {first, second + first},
-             {drawn({4, 7}, 1), drawn({7, 4}, 2), drawn({4, 4}, 3)});
+  check_program({x, w, v}, {first, second + first},
+                {drawn({4, 7}, 1), drawn({7, 4}, 2), drawn({4, 4}, 3)});
   CHECK(matmuls().workspaces() > before);
 }
 

@@ -6,6 +6,9 @@
 #include "tests/support/error_text.h"
 #include "tests/core/ops/evaluate.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "tests/backends/cuda/library_operands.h"
+#include "test_folders.h"
 
 #include "core/ops/build.h"
 #include "core/types/text.h"
@@ -19,7 +22,7 @@ using namespace cuda_test;
 
 namespace {
 
-const MatmulControl& matmuls() { return fake_matmuls(KILN_BINARY_DIR); }
+using cuda_test::matmuls;
 const kiln::fake_cuda::Control& device() { return fake_device(KILN_BINARY_DIR); }
 
 int matmul_calls() { return matmuls().calls("cublasLtMatmul"); }
@@ -31,16 +34,11 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
-Array drawn(const std::vector<std::int64_t>& dims, DType dtype, unsigned seed) {
-  std::mt19937_64 generator(seed);
-  return test::random_array(generator, {dtype, ir::Dims(dims.begin(), dims.end())}, -1, 1);
-}
-
 /// Checks that values are those of `reference`. Returns the number of library calls.
 int check_form(const MatmulForm& form, const std::map<char, std::int64_t>& sizes, DType dtype) {
   INFO(form.lhs << ", " << form.rhs << " -> " << form.result);
-  const std::vector<Array> feeds{drawn(dims_of(form.lhs, sizes), dtype, 1),
-                                 drawn(dims_of(form.rhs, sizes), dtype, 2)};
+  const std::vector<Array> feeds{drawn(dims_of(form.lhs, sizes), 1, dtype),
+                                 drawn(dims_of(form.rhs, sizes), 2, dtype)};
   const std::vector<ir::Value> inputs{test::placeholder(test::type_of(feeds[0])),
                                       test::placeholder(test::type_of(feeds[1]))};
   const ir::Value result = ir::dot(inputs[0], labels_of(form.lhs), inputs[1], labels_of(form.rhs),
@@ -65,19 +63,7 @@ Counts check_call(const std::vector<Tensor>& inputs, const Tensor& output,
   return {after.matmuls - before.matmuls, after.launches - before.launches};
 }
 
-Tensor input(Shape shape, const std::string& dtype = "float32") {
-  return placeholder({.shape = std::move(shape), .dtype = dtype});
-}
-
-std::string claims_of(const std::vector<Tensor>& inputs, const Tensor& output) {
-  const testing::Scratch scratch;
-  function(inputs, {output}, {.backend = "cuda"}).dump(scratch.path("f"), Stage::Claims);
-  return testing::contents_of(scratch.path("f/50-claims.txt"));
-}
-
-bool has(const std::string& whole, const std::string& part) {
-  return whole.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 
@@ -115,10 +101,8 @@ TEST_CASE("matmul: many batches are several calls") {
 TEST_CASE("matmul: operands are views where a matrix has a leading dim, else copies") {
   matmuls();
   const Tensor a = input({6, 8}), b = input({9, 5}), c = input({3, 6, 8}), d = input({3, 5, 8});
-  const std::vector<Array> feeds{drawn({6, 8}, DType::Float32, 1),
-                                 drawn({9, 5}, DType::Float32, 2)};
-  const std::vector<Array> batches{drawn({3, 6, 8}, DType::Float32, 3),
-                                   drawn({3, 5, 8}, DType::Float32, 4)};
+  const std::vector<Array> feeds{drawn({6, 8}, 1), drawn({9, 5}, 2)};
+  const std::vector<Array> batches{drawn({3, 6, 8}, 3), drawn({3, 5, 8}, 4)};
   // (8, 6) by (6, 4): a transpose, and a part of rows and columns.
   CHECK(check_call({a, b}, dot(transpose(a), slice(b, {1, 1}, {6, 4})), feeds) == Counts{1, 0});
   // Rows in reverse: the library takes no negative strides.
@@ -139,8 +123,8 @@ TEST_CASE("matmul: a bias is added by the library, a relu by a kernel") {
   for (const char* dtype : {"float32", "float64"}) {
     const DType type = std::string(dtype) == "float32" ? DType::Float32 : DType::Float64;
     const Tensor x = input({4, 7}, dtype), w = input({7, 5}, dtype), b = input({5}, dtype);
-    const std::vector<Array> feeds{drawn({4, 7}, type, 1), drawn({7, 5}, type, 2),
-                                   drawn({5}, type, 3)};
+    const std::vector<Array> feeds{drawn({4, 7}, 1, type), drawn({7, 5}, 2, type),
+                                   drawn({5}, 3, type)};
     CHECK(check_call({x, w, b}, bias_add(dot(x, w), b), feeds) == Counts{1, 0});
     CHECK(check_call({x, w, b}, relu(bias_add(dot(x, w), b)), feeds) == Counts{1, 1});
   }
@@ -151,7 +135,7 @@ TEST_CASE("matmul: a sum of nothing is 0 or the bias") {
   const Tensor x = input({None, None}), w = input({None, 5}), b = input({5});
   const Function zeros = function({x, w}, {dot(x, w)}, {.backend = "cuda"});
   const Function rows = function({x, w, b}, {bias_add(dot(x, w), b)}, {.backend = "cuda"});
-  const Array bias = drawn({5}, DType::Float32, 3);
+  const Array bias = drawn({5}, 3);
   for (const std::int64_t count : {0, 1, 6, 7}) {
     INFO(count);
     const int before = matmul_calls();
@@ -174,7 +158,7 @@ TEST_CASE("matmul: sizes of each call") {
   const Function oracle = function({x, w}, {dot(x, w)}, {.backend = "reference"});
   for (const std::int64_t m : {1, 3, 64}) {
     for (const std::int64_t k : {1, 8, 129}) {
-      const Array left = drawn({m, k}, DType::Float32, 1), right = drawn({k, 3}, DType::Float32, 2);
+      const Array left = drawn({m, k}, 1), right = drawn({k, 3}, 2);
       CHECK(test::difference(f({left, right})[0], oracle({left, right})[0], 1e-5, 1e-5) == "");
     }
   }

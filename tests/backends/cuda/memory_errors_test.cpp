@@ -5,6 +5,7 @@
 #include "tests/backends/cuda/training_step.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 using namespace kiln;
 using cuda_test::FreshBackend;
@@ -15,10 +16,10 @@ using kiln::testing::error_text;
 
 namespace {
 
-constexpr int kOutOfMemory = 2;
+using cuda_test::kOutOfMemory;
 constexpr const char* kAllocate = "cuMemAllocFromPoolAsync";
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 std::vector<Array> values(const TrainingStep& s) { return batch_get_value({s.w, s.velocity}); }
 
@@ -121,7 +122,7 @@ TEST_CASE("memory errors: an arena that cannot grow") {
   const Tensor square = row + column, y = dot(square, square);
   const Function f = function({x}, {sum(y)}, {.name = "f", .backend = backend.path()});
   CHECK_NOTHROW(f({Array::zeros({10})}));
-  constexpr int kOutOfMemory = 2, kEveryCall = 0;
+  constexpr int kEveryCall = 0;
   REQUIRE(control().fail("cuMemCreate", kEveryCall, kOutOfMemory) == 1);
   const std::string error = error_of<OutOfMemory>([&] { f({Array::zeros({5000})}); });
   control().reset();

@@ -1,9 +1,11 @@
 // Tests the instance's pool and arenas alone, on the fake driver: reuse, trimming, and errors of
 // each function that an arena calls.
 #include "backends/cuda/device/device_buffer.h"
+#include "tests/backends/cuda/fake_device.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_fakes/gpu_test.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <filesystem>
 #include <functional>
@@ -15,8 +17,9 @@ using fake_cuda::objects_alive;
 
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-constexpr int kOutOfMemory = 2, kOperatingSystem = 304;
+using cuda_test::kMiB;
+using cuda_test::kOutOfMemory;
+constexpr int kOperatingSystem = 304;
 
 /// A copy of the fake driver, whose device nothing else uses.
 class OwnDriver {

@@ -4,6 +4,7 @@
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -16,9 +17,9 @@ using kiln::testing::error_text;
 
 namespace {
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+using cuda_test::kMiB;
 
 /// A backend with a memory limit.
 class LimitedBackend : public FreshBackend {

@@ -3,6 +3,7 @@
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 #include "backends/codegen/text/grid_text.h"
 #include "core/module/module.h"
@@ -19,9 +20,9 @@ using kiln::testing::error_text;
 
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+using cuda_test::kMiB;
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 std::string line(int number) { return std::string(__FILE__) + ":" + std::to_string(number); }
 

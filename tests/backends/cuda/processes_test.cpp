@@ -4,6 +4,7 @@
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/backends/cuda/training_step.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 #include <atomic>
 #include <chrono>

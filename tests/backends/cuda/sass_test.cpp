@@ -3,6 +3,8 @@
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -40,9 +42,7 @@ struct Folder {
   Scratch scratch;
 };
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ TEST_CASE("child: functions that cannot be disassembled", "[.sass]") {
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
   for (const char* name : {"f", "g"}) {
     const Function f = function({x}, {exp(x)}, {.name = name, .backend = "cuda"});
-    for (int round = 0; round < 2; ++round) f.dump(scratch.path(name), Stage::Assembly);
+    for (int round = 0; round < 2; ++round) f.dump(scratch.path(name), kiln::Stage::Assembly);
     CHECK(fs::exists(scratch.path(std::string(name) + "/56-ptx.ptx")));
     CHECK_FALSE(fs::exists(scratch.path(std::string(name) + "/57-sass.sass")));
   }

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -18,7 +19,7 @@ using kiln::testing::error_of;
 
 namespace {
 
-const fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 /// Counts calls of the driver, and kernels that are captured.
 struct Counts {

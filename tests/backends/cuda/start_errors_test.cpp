@@ -5,6 +5,7 @@
 #include "tests/backends/cuda_api/stand_in.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 

@@ -11,7 +11,7 @@ using cuda_test::TrainingStep;
 
 namespace {
 
-const kiln::fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
 std::array<std::size_t, 12> numbers(const FakeCudaUsage& usage) {
   return {usage.allocations,

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/backends/cuda/training_step.h"
+#include "test_folders.h"
 
 #include <array>
 #include <atomic>

@@ -2,6 +2,8 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -14,11 +16,9 @@ using kiln::testing::Scratch;
 
 namespace {
 
-const fake_cuda::Control& control() { return cuda_test::fake_device(KILN_BINARY_DIR); }
+using cuda_test::control;
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 struct Row {
   int calls = 0;

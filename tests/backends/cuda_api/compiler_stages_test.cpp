@@ -2,6 +2,7 @@
 #include "backends/cuda/api/open_compiler.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_api/stand_in.h"
+#include "test_folders.h"
 
 #include <locale.h>
 
@@ -13,9 +14,9 @@ using namespace kiln::cuda::api;
 
 namespace {
 
-const std::string kBuild = KILN_BINARY_DIR;
+const std::string kCompilerBuild = KILN_BINARY_DIR;
 
-CompilerSettings settings_of(const StandIns& files, int driver_version) {
+CompilerSettings compiler_settings_of(const StandIns& files, int driver_version) {
   CompilerSettings settings;
   settings.search_path = {.configured = {files.folder()},
                           .plugin_folder = false,
@@ -28,7 +29,7 @@ CompilerSettings settings_of(const StandIns& files, int driver_version) {
 std::shared_ptr<const Compiler> stand_in_compiler(const StandIns& files) {
   files.add("libnvrtc.so.12", "compiler");
   Messages messages;
-  return open_compiler(settings_of(files, 0), messages);
+  return open_compiler(compiler_settings_of(files, 0), messages);
 }
 
 }  // namespace
@@ -80,12 +81,12 @@ TEST_CASE("compiler: a stage that fails names what was looked for and found") {
        KILN_CODE_OK,
        "compiler: NVRTC 13.4, DIR/libnvrtc.so.13, for sm_80 sm_90"}};
   for (const Row& row : rows) {
-    const StandIns files(kBuild);
+    const StandIns files(kCompilerBuild);
     for (const auto& [name, fake] : row.copies) files.add(name, fake);
     INFO(row.text);
     Messages messages;
-    const Caught caught =
-        failure_of([&] { open_compiler(settings_of(files, row.driver_version), messages); });
+    const Caught caught = failure_of(
+        [&] { open_compiler(compiler_settings_of(files, row.driver_version), messages); });
     CHECK(caught.code == row.code);
     REQUIRE(messages.size() == (row.code == KILN_CODE_OK ? 1 : 0));
     const std::string text = messages.empty() ? caught.text : messages.front();
@@ -94,7 +95,7 @@ TEST_CASE("compiler: a stage that fails names what was looked for and found") {
 }
 
 TEST_CASE("compiler: fixed options, machine code and PTX") {
-  const StandIns files(kBuild);
+  const StandIns files(kCompilerBuild);
   const CompiledText result = stand_in_compiler(files)->compile("text", 90, "kernels.cu");
   CHECK(result.cubin == "cubin of -arch=sm_90 -std=c++20 -default-device -ftz=true -fmad=false");
   CHECK(result.ptx == "ptx");
@@ -102,7 +103,7 @@ TEST_CASE("compiler: fixed options, machine code and PTX") {
 }
 
 TEST_CASE("compiler: a failure has the first error, the log and the native code") {
-  const StandIns files(kBuild);
+  const StandIns files(kCompilerBuild);
   const std::shared_ptr<const Compiler> compiler = stand_in_compiler(files);
   const Caught caught = failure_of([&] { compiler->compile("#error no", 80, "kernels.cu"); });
   CHECK(caught.code == KILN_CODE_INTERNAL);
@@ -118,7 +119,7 @@ TEST_CASE("compiler: a failure has the first error, the log and the native code"
 }
 
 TEST_CASE("compiler: the thread's locale is restored") {
-  const StandIns files(kBuild);
+  const StandIns files(kCompilerBuild);
   const std::shared_ptr<const Compiler> compiler = stand_in_compiler(files);
   const locale_t own = ::newlocale(LC_ALL_MASK, "C", nullptr);
   const locale_t copy = ::duplocale(own);
@@ -132,7 +133,7 @@ TEST_CASE("compiler: the thread's locale is restored") {
 }
 
 TEST_CASE("compiler: one compilation at a time", "[concurrency]") {
-  const StandIns files(kBuild);
+  const StandIns files(kCompilerBuild);
   files.add("libnvrtc.so.12", "compiler");
   std::atomic<int> succeeded{0};
   std::vector<std::thread> threads;
@@ -140,7 +141,7 @@ TEST_CASE("compiler: one compilation at a time", "[concurrency]") {
     threads.emplace_back([&] {
       Messages messages;
       const std::shared_ptr<const Compiler> compiler =
-          open_compiler(settings_of(files, 0), messages);
+          open_compiler(compiler_settings_of(files, 0), messages);
       for (int j = 0; j < 200; ++j) {
         const Caught caught = failure_of([&] { compiler->compile("text", 80, "kernels.cu"); });
         succeeded += caught.code == KILN_CODE_OK ? 1 : 0;

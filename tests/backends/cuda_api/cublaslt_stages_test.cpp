@@ -3,13 +3,14 @@
 #include "backends/cuda/api/open_cublaslt.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_api/stand_in.h"
+#include "test_folders.h"
 
 using namespace cuda_api_test;
 using namespace kiln::cuda::api;
 
 namespace {
 
-CublasLtSettings settings_of(const StandIns& files, int driver_version) {
+CublasLtSettings cublaslt_settings_of(const StandIns& files, int driver_version) {
   CublasLtSettings settings;
   settings.search_path = {.configured = {files.folder()},
                           .plugin_folder = false,
@@ -65,8 +66,8 @@ TEST_CASE("cuBLASLt: a stage that fails names what was looked for and found") {
     for (const auto& [name, fake] : row.copies) files.add(name, fake);
     INFO(row.text);
     Messages messages;
-    const Caught caught =
-        failure_of([&] { open_cublaslt(settings_of(files, row.driver_version), messages); });
+    const Caught caught = failure_of(
+        [&] { open_cublaslt(cublaslt_settings_of(files, row.driver_version), messages); });
     CHECK(caught.code == row.code);
     REQUIRE(messages.size() == (row.code == KILN_CODE_OK ? 1 : 0));
     const std::string text = messages.empty() ? caught.text : messages.front();
@@ -78,7 +79,8 @@ TEST_CASE("cuBLASLt: every missing function is named") {
   const StandIns files(KILN_BINARY_DIR);
   files.add("libcublasLt.so.12", "cublaslt_no_matmul");
   Messages messages;
-  const Caught caught = failure_of([&] { open_cublaslt(settings_of(files, 12040), messages); });
+  const Caught caught =
+      failure_of([&] { open_cublaslt(cublaslt_settings_of(files, 12040), messages); });
   CHECK(caught.code == KILN_CODE_UNIMPLEMENTED);
   CHECK(with_dir(caught.text, files.folder())
             .starts_with("cuBLASLt DIR/libcublasLt.so.12 lacks cublasLtCreate, cublasLtDestroy, "));

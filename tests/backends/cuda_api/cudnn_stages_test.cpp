@@ -3,6 +3,7 @@
 #include "backends/cuda/api/open_cudnn.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_api/stand_in.h"
+#include "test_folders.h"
 
 using namespace cuda_api_test;
 using namespace kiln::cuda::api;
@@ -14,7 +15,7 @@ constexpr const char* kParts[] = {
 
 std::string file_of(const std::string& part) { return "libcudnn_" + part + ".so.9"; }
 
-CudnnSettings settings_of(const StandIns& files, int driver_version) {
+CudnnSettings cudnn_settings_of(const StandIns& files, int driver_version) {
   CudnnSettings settings;
   settings.search_path = {.configured = {files.folder()},
                           .plugin_folder = false,
@@ -33,7 +34,8 @@ struct Opened {
 template <class Open>
 Opened opened(const StandIns& files, int driver_version, const Open& open) {
   Messages messages;
-  const Caught caught = failure_of([&] { open(settings_of(files, driver_version), messages); });
+  const Caught caught =
+      failure_of([&] { open(cudnn_settings_of(files, driver_version), messages); });
   CHECK(messages.size() == (caught.code == KILN_CODE_OK ? 1 : 0));
   return {caught.code, with_dir(messages.empty() ? caught.text : messages.front(), files.folder())};
 }

@@ -5,6 +5,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/environment.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -49,9 +50,7 @@ std::string failure_of(const std::function<void()>& action, std::uint32_t code) 
   return "no failure";
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_api/stand_in.h"
 #include "tests/support/environment.h"
+#include "test_folders.h"
 
 #include <optional>
 
@@ -11,10 +12,10 @@ using namespace kiln::cuda::api;
 
 namespace {
 
-const std::string kBuild = KILN_BINARY_DIR;
+const std::string kDriverBuild = KILN_BINARY_DIR;
 
 /// Searches that folder alone.
-DriverSettings settings_of(const StandIns& files) {
+DriverSettings driver_settings_of(const StandIns& files) {
   DriverSettings settings;
   settings.device_nodes = {files.path("dev/nvidia*"), files.path("dev/dxg")};
   settings.search_path = {.configured = {files.folder()},
@@ -114,12 +115,12 @@ TEST_CASE("driver: a stage that fails names what was looked for and found") {
        0,
        3}};
   for (const Row& row : rows) {
-    const StandIns files(kBuild);
+    const StandIns files(kDriverBuild);
     for (const auto& [name, contents] : row.files) files.write(name, contents);
     for (const auto& [name, fake] : row.copies) files.add(name, fake);
     INFO(row.text);
     Messages messages;
-    const Caught caught = failure_of([&] { open_driver(settings_of(files), messages); });
+    const Caught caught = failure_of([&] { open_driver(driver_settings_of(files), messages); });
     CHECK(caught.code == row.code);
     CHECK(with_dir(caught.text, files.folder()) == row.text);
     CHECK(caught.native == row.native);
@@ -144,12 +145,12 @@ TEST_CASE("driver: messages of stages that pass") {
        {node, library, "driver version: 12.4 (at least 12.0)",
         "driver functions: 66, without the optional cuLaunchKernelEx, cuGraphDebugDotPrint"}}};
   for (const Row& row : rows) {
-    const StandIns files(kBuild);
+    const StandIns files(kDriverBuild);
     for (const char* name : {"dev/nvidia0", "dev/nvidia1", "dev/dxg"}) files.write(name, "");
     files.add("libcuda.so.1", row.fake);
     Messages messages;
     INFO(row.fake);
-    const std::shared_ptr<const Driver> driver = open_driver(settings_of(files), messages);
+    const std::shared_ptr<const Driver> driver = open_driver(driver_settings_of(files), messages);
     CHECK(with_dir(messages, files.folder()) == row.messages);
     CHECK(driver->path == files.path("libcuda.so.1"));
     const bool all_optional = driver->launch_kernel_ex != nullptr &&
@@ -200,11 +201,11 @@ TEST_CASE("driver: initialization and devices") {
        "device 0 (Fake GPU) has no virtual memory management, which Kiln needs"}};
   for (const Row& row : rows) {
     const kiln::testing::EnvironmentVariable visible("CUDA_VISIBLE_DEVICES", row.visible);
-    const StandIns files(kBuild);
+    const StandIns files(kDriverBuild);
     files.write("dev/nvidia0", "");
     files.add("libcuda.so.1", row.fake);
     INFO(row.fake << " " << row.text);
-    const DriverSettings settings = settings_of(files);
+    const DriverSettings settings = driver_settings_of(files);
     Messages before, messages;
     const std::shared_ptr<const Driver> driver = open_driver(settings, before);
     const Caught caught =
@@ -220,10 +221,10 @@ TEST_CASE("driver: initialization and devices") {
 }
 
 TEST_CASE("driver: opening it leaves it uninitialized, opening a device does not") {
-  const StandIns files(kBuild);
+  const StandIns files(kDriverBuild);
   files.write("dev/nvidia0", "");
   files.add("libcuda.so.1", "driver");
-  const DriverSettings settings = settings_of(files);
+  const DriverSettings settings = driver_settings_of(files);
   Messages messages;
   const std::shared_ptr<const Driver> driver = open_driver(settings, messages);
   CHECK_FALSE(is_initialized(*driver));
@@ -232,10 +233,10 @@ TEST_CASE("driver: opening it leaves it uninitialized, opening a device does not
 }
 
 TEST_CASE("driver: the settings decide what is too old") {
-  const StandIns files(kBuild);
+  const StandIns files(kDriverBuild);
   files.write("dev/dxg", "");
   files.add("libcuda.so.1", "driver");
-  DriverSettings settings = settings_of(files);
+  DriverSettings settings = driver_settings_of(files);
   Messages messages;
   settings.min_compute_capability = 100;
   const std::shared_ptr<const Driver> driver = open_driver(settings, messages);

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_api/stand_in.h"
 #include "tests/support/process.h"
+#include "test_folders.h"
 
 #include <elf.h>
 #include <sys/stat.h>

@@ -4,6 +4,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <filesystem>
 #include <string>

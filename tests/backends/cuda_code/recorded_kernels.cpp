@@ -4,6 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/kernel_record.h"
 #include "tests/support/process.h"
+#include "test_folders.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -7,12 +7,6 @@
 using namespace kiln;
 using namespace kiln::fake_cuda;
 
-namespace {
-
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
-}  // namespace
-
 TEST_CASE("fake NVRTC: the loader opens it") {
   Messages messages;
   const auto compiler = open_compiler(compiler_settings(kFolder), messages);

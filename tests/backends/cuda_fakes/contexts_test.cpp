@@ -13,8 +13,6 @@ using namespace kiln::fake_cuda;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
 /// A copy of the driver is a library of its own to the dynamic loader.
 class FreshDriver {
  public:

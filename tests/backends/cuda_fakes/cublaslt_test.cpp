@@ -9,8 +9,6 @@ using namespace kiln::fake_cuda;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
 constexpr int kM = 2, kN = 3, kK = 4;
 
 std::shared_ptr<const CublasLt> open_fake() {

@@ -12,7 +12,6 @@ using Ints = std::vector<std::int64_t>;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
 constexpr const char* kAction = "test";
 
 std::shared_ptr<const Cudnn> open_fake() {

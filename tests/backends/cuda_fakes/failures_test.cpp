@@ -5,8 +5,6 @@ using namespace kiln::fake_cuda;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
 int code(Status status) { return static_cast<int>(status); }
 
 }  // namespace

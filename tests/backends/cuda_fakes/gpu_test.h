@@ -3,6 +3,7 @@
 
 #include "tests/support/catch.h"
 #include "tests/backends/cuda_fakes/fake_gpu.h"
+#include "test_folders.h"
 
 #include <cstddef>
 #include <cstring>
@@ -15,6 +16,9 @@
 namespace kiln::fake_cuda {
 
 using namespace cuda::api;
+
+/// Of the fakes of this build.
+inline const std::string kFolder = library_folder(KILN_BINARY_DIR);
 
 inline void require_success(Status status) { REQUIRE(status == Status::Success); }
 

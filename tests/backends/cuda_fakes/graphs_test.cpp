@@ -7,8 +7,6 @@ using namespace kiln::fake_cuda;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
 Owned<GraphHandle> end_capture(const Gpu& gpu, StreamHandle stream) {
   GraphHandle graph = nullptr;
   require_success(gpu->stream_end_capture(stream, &graph));

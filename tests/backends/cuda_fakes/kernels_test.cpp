@@ -9,8 +9,6 @@ using test::KernelMaker;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
 /// y[0] = i at each of 600 points: the last thread wins.
 codegen::Kernel last_point() {
   KernelMaker k("last_point", {600}, 1);

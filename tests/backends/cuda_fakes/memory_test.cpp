@@ -5,8 +5,6 @@ using namespace kiln::fake_cuda;
 
 namespace {
 
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
 std::uint64_t attribute(const Gpu& gpu, PoolAttribute which) {
   PoolHandle pool = nullptr;
   std::uint64_t value = 0;

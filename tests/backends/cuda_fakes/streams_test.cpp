@@ -5,12 +5,6 @@
 
 using namespace kiln::fake_cuda;
 
-namespace {
-
-const std::string kFolder = library_folder(KILN_BINARY_DIR);
-
-}  // namespace
-
 TEST_CASE("fake driver: nothing runs until the host waits") {
   const Gpu gpu(kFolder);
   const auto stream = make_stream(gpu);

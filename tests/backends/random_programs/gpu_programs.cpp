@@ -6,6 +6,7 @@
 #include "tests/support/process.h"
 #include "tests/backends/random_programs/check_grid_kernel.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include "backends/codegen/grid/shape_kernel.h"
 #include "core/ir/traverse.h"

@@ -6,6 +6,7 @@
 #include "tests/backends/random_programs/coverage_counts.h"
 #include "tests/backends/random_programs/coverage_templates.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,9 +18,7 @@ using namespace kiln::testing;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// The lines of the dump's files whose names begin with `prefix`, without indentation.
 std::vector<std::string> dumped_lines(const Scratch& dump, const std::string& prefix) {

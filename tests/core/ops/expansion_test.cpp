@@ -2,6 +2,7 @@
 // loops over the elements: every dtype, special values, empty and size-1 dims.
 #include "tests/support/catch.h"
 #include "tests/core/ops/conv_loops.h"
+#include "tests/core/ops/non_finite.h"
 
 #include "core/ops/op.h"
 
@@ -15,9 +16,6 @@ using ir::Op;
 using ir::Value;
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double tolerance_of(DType dtype) {
   if (dtype == DType::Float64) return 1e-12;

@@ -4,6 +4,7 @@
 #include "core/types/at.h"
 #include "tests/support/catch.h"
 #include "tests/core/ops/evaluate.h"
+#include "tests/core/ops/non_finite.h"
 
 #include "core/ops/build.h"
 
@@ -19,8 +20,6 @@ using ir::Value;
 namespace {
 
 using Doubles = std::vector<double>;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::int64_t count_of(const Ints& dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
@@ -237,7 +236,7 @@ TEST_CASE("fold: integers wrap") {
 }
 
 TEST_CASE("fold: elements that no window covers are 0, whatever values lie around") {
-  for (const double odd : {kNan, kInfinity, -kInfinity}) {
+  for (const double odd : {kNan, kInf, -kInf}) {
     const Windows w{{7}, {0}, {2}, {2}, {3}, {1}};
     const Value x = placeholder({DType::Float32, {2, 2}});
     const Array data = Array::full({2, 2}, odd);

@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/core/ops/case.h"
 #include "tests/core/ops/evaluate.h"
+#include "tests/core/ops/non_finite.h"
 
 #include "core/autodiff/vjp.h"
 #include "core/ops/build.h"
@@ -16,9 +17,6 @@ using ir::Op;
 using ir::Value;
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Array row(DType dtype, const std::vector<double>& elements) {
   return Array(elements).astype(dtype);

@@ -4,8 +4,12 @@
 #include "core/ops/build.h"
 
 #include <cstring>
+#include <limits>
 
 namespace kiln::ir {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A placeholder by its id: equal ids and types are the same node.
 inline Value argument(std::int64_t id, Type type) {

@@ -17,8 +17,6 @@ using namespace kiln::ir;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 /// The value of a scalar expression for values of its arguments.
 double evaluate_at(const Value& y, const std::vector<Value>& x, const std::vector<double>& at) {
   Replacements replacements;

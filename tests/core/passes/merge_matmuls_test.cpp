@@ -50,7 +50,7 @@ outputs %6
 )";
 
 /// A gap, slices of other tensors, and a matmul with another reader.
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[20,3]
+const char* const kMergeMatmulsUnchanged = R"(%0 = placeholder id=0 name="x" : $T[20,3]
 %1 = placeholder id=1 name="x" : $T[3,5]
 %2 = placeholder id=2 name="x" : $T[3,5]
 %3 = placeholder id=3 name="x" : $T[20,4]
@@ -80,7 +80,7 @@ TEST_CASE("merge_matmuls joins matmuls that are added") {
 }
 
 TEST_CASE("merge_matmuls leaves gaps, other tensors and matmuls with other readers") {
-  check_unchanged(passes::merge_matmuls, kUnchanged);
+  check_unchanged(passes::merge_matmuls, kMergeMatmulsUnchanged);
 }
 
 }  // namespace

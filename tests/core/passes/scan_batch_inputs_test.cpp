@@ -6,7 +6,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kBatchInputsBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,4]
 %2 = placeholder id=2 name="x" : $T[4,2]
 %3 = scan %2 %0 %1 body={
@@ -23,7 +23,7 @@ inputs %0 %1 %2
 outputs %3
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kBatchInputsAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,4]
 %2 = placeholder id=2 name="x" : $T[4,2]
 %3 = dot %1 %2 lhs=[0,1,2] rhs=[2,3] result=[0,1,3] : $T[$N,2,2]
@@ -39,7 +39,7 @@ inputs %0 %1 %2
 outputs %4
 )";
 
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kBatchInputsUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,2]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = scan %2 %0 %1 body={
@@ -56,11 +56,11 @@ outputs %3
 )";
 
 TEST_CASE("scan_batch_inputs multiplies all steps at once") {
-  check_pass(passes::scan_batch_inputs, kBefore, kAfter);
+  check_pass(passes::scan_batch_inputs, kBatchInputsBefore, kBatchInputsAfter);
 }
 
 TEST_CASE("scan_batch_inputs leaves a matmul of the carry") {
-  check_unchanged(passes::scan_batch_inputs, kUnchanged);
+  check_unchanged(passes::scan_batch_inputs, kBatchInputsUnchanged);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kDropUnusedBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[2]
 %2 = placeholder id=2 name="x" : $T[$N,2]
 %3 = placeholder id=3 name="x" : $T[$N,2]
@@ -24,7 +24,7 @@ inputs %0 %1 %2 %3
 outputs %4#0 %4#2
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kDropUnusedAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[2]
 %2 = placeholder id=2 name="x" : $T[$N,2]
 %3 = placeholder id=3 name="x" : $T[$N,2]
@@ -39,7 +39,7 @@ inputs %0 %1 %2 %3
 outputs %4#0 %4#1
 )";
 
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kDropUnusedUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2], $T[2]
@@ -53,11 +53,11 @@ outputs %2#0 %2#1
 )";
 
 TEST_CASE("scan_drop_unused drops a carry, an input and an output") {
-  check_pass(passes::scan_drop_unused, kBefore, kAfter);
+  check_pass(passes::scan_drop_unused, kDropUnusedBefore, kDropUnusedAfter);
 }
 
 TEST_CASE("scan_drop_unused keeps carries, inputs and outputs that are read") {
-  check_unchanged(passes::scan_drop_unused, kUnchanged);
+  check_unchanged(passes::scan_drop_unused, kDropUnusedUnchanged);
 }
 
 }  // namespace

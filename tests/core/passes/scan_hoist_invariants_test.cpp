@@ -10,7 +10,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kHoistInvariantsBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = placeholder id=2 name="x" : $T[2]
 %3 = scan %2 %0 %1 body={
@@ -27,7 +27,7 @@ inputs %0 %1 %2
 outputs %3
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kHoistInvariantsAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = placeholder id=2 name="x" : $T[2]
 %3 = exp %2 : $T[2]
@@ -44,7 +44,7 @@ inputs %0 %1 %2
 outputs %4
 )";
 
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kHoistInvariantsUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2], $T[2]
@@ -63,11 +63,11 @@ ir::Value module_input(ir::Type type) {
 }
 
 TEST_CASE("scan_hoist_invariants computes loop invariants once") {
-  check_pass(passes::scan_hoist_invariants, kBefore, kAfter);
+  check_pass(passes::scan_hoist_invariants, kHoistInvariantsBefore, kHoistInvariantsAfter);
 }
 
 TEST_CASE("scan_hoist_invariants leaves a body without invariants") {
-  check_unchanged(passes::scan_hoist_invariants, kUnchanged);
+  check_unchanged(passes::scan_hoist_invariants, kHoistInvariantsUnchanged);
 }
 
 /// The number of gathers in the body of map_fn of e * gather(w, 1) after the pass.

@@ -6,7 +6,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kMergeGatesBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,2]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = placeholder id=3 name="x" : $T[2,2]
@@ -27,7 +27,7 @@ inputs %0 %1 %2 %3
 outputs %4
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kMergeGatesAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,2]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = placeholder id=3 name="x" : $T[2,2]
@@ -49,7 +49,7 @@ inputs %0 %1 %2 %3
 outputs %5
 )";
 
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kMergeGatesUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,2]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = scan %2 %0 %1 body={
@@ -66,11 +66,11 @@ outputs %3
 )";
 
 TEST_CASE("scan_merge_gates joins two matmuls of the carry") {
-  check_pass(passes::scan_merge_gates, kBefore, kAfter);
+  check_pass(passes::scan_merge_gates, kMergeGatesBefore, kMergeGatesAfter);
 }
 
 TEST_CASE("scan_merge_gates leaves a single matmul") {
-  check_unchanged(passes::scan_merge_gates, kUnchanged);
+  check_unchanged(passes::scan_merge_gates, kMergeGatesUnchanged);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace kiln::test {
 namespace {
 
 /// Both matmuls are of computed values, which are outputs, too.
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kMergeSumsBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[2,3]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = placeholder id=3 name="x" : $T[$N,2,2]
@@ -32,7 +32,7 @@ inputs %0 %1 %2 %3
 outputs %4#0 %4#1 %4#2
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kMergeSumsAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[2,3]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = placeholder id=3 name="x" : $T[$N,2,2]
@@ -59,7 +59,7 @@ outputs %5#0 %6 %7
 )";
 
 /// One matmul is of an input of the loop, which concatenation would copy.
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kMergeSumsUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[2,2]
 %2 = placeholder id=2 name="x" : $T[2,2]
 %3 = placeholder id=3 name="x" : $T[$N,2,2]
@@ -124,11 +124,11 @@ TEST_CASE("scan_merge_sums joins each matmul once where all have one weight") {
 }
 
 TEST_CASE("scan_merge_sums joins two matmuls and stacks their operands as one") {
-  check_pass(passes::scan_merge_sums, kBefore, kAfter);
+  check_pass(passes::scan_merge_sums, kMergeSumsBefore, kMergeSumsAfter);
 }
 
 TEST_CASE("scan_merge_sums leaves matmuls of the loop's inputs") {
-  check_unchanged(passes::scan_merge_sums, kUnchanged);
+  check_unchanged(passes::scan_merge_sums, kMergeSumsUnchanged);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kMergeBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2], $T[2]
@@ -27,7 +27,7 @@ inputs %0 %1
 outputs %2#0 %2#1 %3#1
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kMergeAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2], $T[2]
@@ -102,7 +102,7 @@ const char* const kTwoCarries = R"(%0 = placeholder id=0 name="x" : $T[2]
 )";
 
 TEST_CASE("scan_merge makes one loop of two with the same carry") {
-  check_pass(passes::scan_merge, kBefore, kAfter);
+  check_pass(passes::scan_merge, kMergeBefore, kMergeAfter);
 }
 
 TEST_CASE("scan_merge keeps a loop that needs the other") {

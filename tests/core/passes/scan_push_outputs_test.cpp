@@ -8,7 +8,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kPushOutputsBefore = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[2,2]
 %2 = placeholder id=2 name="x" : $T[$N,2,2]
 %3 = scan %0 %1 %2 body={
@@ -26,7 +26,7 @@ inputs %0 %1 %2
 outputs %3#0 %3#1
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kPushOutputsAfter = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[2,2]
 %2 = placeholder id=2 name="x" : $T[$N,2,2]
 %3 = scan %0 %2 body={
@@ -43,7 +43,7 @@ inputs %0 %1 %2
 outputs %3#0 %5
 )";
 
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
+const char* const kPushOutputsUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2,2]
 %1 = placeholder id=1 name="x" : $T[$N,2,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2,2], $T[2,2]
@@ -58,11 +58,11 @@ outputs %2
 )";
 
 TEST_CASE("scan_push_outputs moves the sum of matmuls behind the loop") {
-  check_pass(passes::scan_push_outputs, kBefore, kAfter);
+  check_pass(passes::scan_push_outputs, kPushOutputsBefore, kPushOutputsAfter);
 }
 
 TEST_CASE("scan_push_outputs leaves a sum that the loop reads") {
-  check_unchanged(passes::scan_push_outputs, kUnchanged);
+  check_unchanged(passes::scan_push_outputs, kPushOutputsUnchanged);
 }
 
 /// Whether the pass changes a loop of `length` steps ("n" where the number is unknown).

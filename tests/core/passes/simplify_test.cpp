@@ -6,7 +6,7 @@
 namespace kiln::test {
 namespace {
 
-const char* const kBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kSimplifyBefore = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2], $T[2]
@@ -27,7 +27,7 @@ inputs %0 %1
 outputs %5
 )";
 
-const char* const kAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kSimplifyAfter = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = placeholder id=1 name="x" : $T[$N,2]
 %2 = scan %0 %1 body={
   parameters int64[], $T[2], $T[2]
@@ -40,7 +40,7 @@ inputs %0 %1
 outputs %2
 )";
 
-const char* const kUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2]
+const char* const kSimplifyUnchanged = R"(%0 = placeholder id=0 name="x" : $T[2]
 %1 = exp %0 : $T[2]
 %2 = mul %0 %1 : $T[2]
 inputs %0
@@ -48,11 +48,11 @@ outputs %2
 )";
 
 TEST_CASE("simplify rewrites inside of loops and outside") {
-  check_pass(passes::simplify, kBefore, kAfter);
+  check_pass(passes::simplify, kSimplifyBefore, kSimplifyAfter);
 }
 
 TEST_CASE("simplify leaves graphs that match no rule") {
-  check_unchanged(passes::simplify, kUnchanged);
+  check_unchanged(passes::simplify, kSimplifyUnchanged);
 }
 
 }  // namespace

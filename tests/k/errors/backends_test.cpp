@@ -6,6 +6,7 @@
 #include "tests/support/misuse.h"
 #include "tests/runtime/plugin/fakes.h"
 #include "tests/runtime/plugin/scratch.h"
+#include "test_folders.h"
 
 #include "backends/abi/kiln_backend.h"
 #include "core/passes/pipeline.h"

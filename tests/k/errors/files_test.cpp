@@ -6,6 +6,7 @@
 #include "tests/support/misuse.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include "core/module/parse.h"
 #include "core/module/write.h"

@@ -2,6 +2,7 @@
 // each with an example. The examples themselves are tests that the build writes.
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
+#include "test_folders.h"
 #include "tools/functions/docs.h"
 
 #include <cctype>

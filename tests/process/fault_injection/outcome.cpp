@@ -4,6 +4,7 @@
 #include "tests/process/fault_injection/scenario.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <sys/mman.h>
 

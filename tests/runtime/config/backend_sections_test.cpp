@@ -3,20 +3,16 @@
 
 #include "runtime/config/keras_json.h"
 #include "tests/runtime/config/home.h"
+#include "tests/runtime/config/keras_json_error.h"
 
 #include <kiln/k.h>
 
 using namespace kiln;
 using namespace kiln::runtime;
-using kiln::testing::error_text;
+using kiln::testing::keras_json_error;
 using kiln::testing::KerasHome;
 
 namespace {
-
-std::string error_of(const std::string& contents) {
-  const KerasHome home(contents);
-  return home.without_path(error_text<ConfigError>([] { read_keras_json(); }));
-}
 
 NamedOptions cuda_options(const std::string& options) {
   const KerasHome home(R"({"kiln": {"backends": {"cuda": )" + options + "}}}");
@@ -70,21 +66,21 @@ TEST_CASE("backend options: the last of equal keys counts, as in Python") {
 }
 
 TEST_CASE("backend options: values of the wrong type name their key") {
-  CHECK(error_of(R"({"kiln": 3})") == "PATH has kiln as a number, not an object");
-  CHECK(error_of(R"({"kiln": {"backend": "cuda"}})") ==
+  CHECK(keras_json_error(R"({"kiln": 3})") == "PATH has kiln as a number, not an object");
+  CHECK(keras_json_error(R"({"kiln": {"backend": "cuda"}})") ==
         "PATH has kiln.backend, but kiln may only have backends");
-  CHECK(error_of(R"({"kiln": {"backends": ["cuda"]}})") ==
+  CHECK(keras_json_error(R"({"kiln": {"backends": ["cuda"]}})") ==
         "PATH has kiln.backends as an array, not an object");
-  CHECK(error_of(R"({"kiln": {"backends": {"cuda": "fast"}}})") ==
+  CHECK(keras_json_error(R"({"kiln": {"backends": {"cuda": "fast"}}})") ==
         "PATH has kiln.backends.cuda as a string, not an object");
   const auto option = [](const std::string& value) {
-    return error_of(R"({"kiln": {"backends": {"cuda": {"device": )" + value + "}}}}");
+    return keras_json_error(R"({"kiln": {"backends": {"cuda": {"device": )" + value + "}}}}");
   };
   const std::string text = "PATH has kiln.backends.cuda.device as ";
   CHECK(option("null") == text + "null, not a string, a number or a boolean");
   CHECK(option("[0]") == text + "an array, not a string, a number or a boolean");
   CHECK(option("{}") == text + "an object, not a string, a number or a boolean");
-  CHECK(error_of(R"({"kiln": {"backends": {"cu\nda": {"de\u0001vice": []}}}})") ==
+  CHECK(keras_json_error(R"({"kiln": {"backends": {"cu\nda": {"de\u0001vice": []}}}})") ==
         "PATH has kiln.backends.cu?da.de?vice as an array, not a string, a number or a boolean");
 }
 

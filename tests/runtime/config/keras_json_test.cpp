@@ -5,6 +5,7 @@
 #include "runtime/config/keras_json.h"
 #include "runtime/files/json.h"
 #include "tests/runtime/config/home.h"
+#include "tests/runtime/config/keras_json_error.h"
 
 #include <kiln/error.h>
 
@@ -18,17 +19,8 @@
 using namespace kiln;
 using namespace kiln::runtime;
 using kiln::testing::error_text;
+using kiln::testing::keras_json_error;
 using kiln::testing::KerasHome;
-
-namespace {
-
-/// The error for these contents, without the path.
-std::string error_of(const std::string& contents) {
-  const KerasHome home(contents);
-  return home.without_path(error_text<ConfigError>([] { read_keras_json(); }));
-}
-
-}  // namespace
 
 TEST_CASE("keras.json: a complete file") {
   const KerasHome home(R"({
@@ -75,22 +67,22 @@ TEST_CASE("keras.json: the last of equal keys counts, as in Python") {
 }
 
 TEST_CASE("keras.json: malformed files are rejected with line and column") {
-  CHECK(error_of("{\n  \"floatx\": float32\n}") ==
+  CHECK(keras_json_error("{\n  \"floatx\": float32\n}") ==
         "PATH is malformed at line 2, column 14: invalid value");
-  CHECK(error_of("{\"epsilon\": 1e-7") ==
+  CHECK(keras_json_error("{\"epsilon\": 1e-7") ==
         "PATH is malformed at line 1, column 17: missing a comma or '}' after an object member");
-  CHECK(error_of("{\"epsilon\" 1e-7}") ==
+  CHECK(keras_json_error("{\"epsilon\" 1e-7}") ==
         "PATH is malformed at line 1, column 12: missing a colon after a name of object member");
-  CHECK(error_of("{\"epsilon\": 1e-7,}") ==
+  CHECK(keras_json_error("{\"epsilon\": 1e-7,}") ==
         "PATH is malformed at line 1, column 18: missing a name for object member");
-  CHECK(error_of("{}\n{}") ==
+  CHECK(keras_json_error("{}\n{}") ==
         "PATH is malformed at line 2, column 1: the document root must not be followed by other "
         "values");
-  CHECK(error_of(std::string("{}\0x", 4)) ==
+  CHECK(keras_json_error(std::string("{}\0x", 4)) ==
         "PATH is malformed at line 1, column 3: a byte is zero");
-  CHECK(error_of("{\"floatx\": \"\xff\"}") ==
+  CHECK(keras_json_error("{\"floatx\": \"\xff\"}") ==
         "PATH is malformed at line 1, column 13: invalid encoding in string");
-  CHECK(error_of("{\"epsilon\": 1e999}") ==
+  CHECK(keras_json_error("{\"epsilon\": 1e999}") ==
         "PATH is malformed at line 1, column 13: number too big to be stored in double");
 }
 
@@ -99,12 +91,12 @@ TEST_CASE("keras.json: numbers of any spelling") {
       "PATH is malformed at line 1, column 13: number too big to be stored in double";
   for (const std::string big : {"1e400", "-1e400", "9e308", "1e99999999999999999999"}) {
     INFO(big);
-    CHECK(error_of("{\"epsilon\": " + big + "}") == too_big);
+    CHECK(keras_json_error("{\"epsilon\": " + big + "}") == too_big);
   }
-  CHECK(error_of("{\"epsilon\": 1" + std::string(400, '0') + "}") == too_big);
+  CHECK(keras_json_error("{\"epsilon\": 1" + std::string(400, '0') + "}") == too_big);
   for (const std::string bad : {"0e", "0e+", "00e5", "0.e5", "0e5e5", "0e5.0", "01"}) {
     INFO(bad);
-    CHECK(error_of("{\"epsilon\": " + bad + "}").find("PATH is malformed at line 1") == 0);
+    CHECK(keras_json_error("{\"epsilon\": " + bad + "}").find("PATH is malformed at line 1") == 0);
   }
   // In strings, and after escapes, digits are no numbers.
   const KerasHome home(
@@ -144,52 +136,56 @@ TEST_CASE("keras.json: numbers are the nearest doubles, however long") {
 }
 
 TEST_CASE("keras.json: empty files have a text of their own") {
-  CHECK(error_of("") == "PATH is empty");
-  CHECK(error_of(" \n\t\r\n") == "PATH is empty");
+  CHECK(keras_json_error("") == "PATH is empty");
+  CHECK(keras_json_error(" \n\t\r\n") == "PATH is empty");
 }
 
 TEST_CASE("keras.json: values of the wrong type or out of range name their key") {
-  CHECK(error_of("[1]") == "PATH holds an array, not an object");
-  CHECK(error_of("3") == "PATH holds a number, not an object");
-  CHECK(error_of(R"({"floatx": 32})") == "PATH has floatx as a number, not a string");
-  CHECK(error_of(R"({"floatx": null})") == "PATH has floatx as null, not a string");
-  CHECK(error_of(R"({"backend": ["cpu"]})") == "PATH has backend as an array, not a string");
-  CHECK(error_of(R"({"epsilon": "1e-7"})") == "PATH has epsilon as a string, not a number");
-  CHECK(error_of(R"({"epsilon": true})") == "PATH has epsilon as a boolean, not a number");
-  CHECK(error_of(R"({"epsilon": {}})") == "PATH has epsilon as an object, not a number");
-  CHECK(error_of(R"({"epsilon": 0})") == "PATH has epsilon 0, which is not positive");
-  CHECK(error_of(R"({"epsilon": -1})") == "PATH has epsilon -1, which is not positive");
+  CHECK(keras_json_error("[1]") == "PATH holds an array, not an object");
+  CHECK(keras_json_error("3") == "PATH holds a number, not an object");
+  CHECK(keras_json_error(R"({"floatx": 32})") == "PATH has floatx as a number, not a string");
+  CHECK(keras_json_error(R"({"floatx": null})") == "PATH has floatx as null, not a string");
+  CHECK(keras_json_error(R"({"backend": ["cpu"]})") ==
+        "PATH has backend as an array, not a string");
+  CHECK(keras_json_error(R"({"epsilon": "1e-7"})") == "PATH has epsilon as a string, not a number");
+  CHECK(keras_json_error(R"({"epsilon": true})") == "PATH has epsilon as a boolean, not a number");
+  CHECK(keras_json_error(R"({"epsilon": {}})") == "PATH has epsilon as an object, not a number");
+  CHECK(keras_json_error(R"({"epsilon": 0})") == "PATH has epsilon 0, which is not positive");
+  CHECK(keras_json_error(R"({"epsilon": -1})") == "PATH has epsilon -1, which is not positive");
   for (const char* zero : {"0e77", "0E+400", "0.0e5", "0e-99999999999999999999", "1e-400",
                            "0.000e99999999999999999999", "1e-99999999999999999999"}) {
     INFO(zero);
-    CHECK(error_of(std::string("{\"epsilon\": ") + zero + "}") ==
+    CHECK(keras_json_error(std::string("{\"epsilon\": ") + zero + "}") ==
           "PATH has epsilon 0, which is not positive");
   }
-  CHECK(error_of(R"({"epsilon": -0.0e400})") == "PATH has epsilon -0, which is not positive");
-  CHECK(error_of(R"({"epsilon": -1e-400})") == "PATH has epsilon -0, which is not positive");
-  CHECK(error_of(R"({"floatx": "int8"})") ==
+  CHECK(keras_json_error(R"({"epsilon": -0.0e400})") ==
+        "PATH has epsilon -0, which is not positive");
+  CHECK(keras_json_error(R"({"epsilon": -1e-400})") ==
+        "PATH has epsilon -0, which is not positive");
+  CHECK(keras_json_error(R"({"floatx": "int8"})") ==
         "PATH has floatx 'int8', which is not one of 'float16', 'float32', 'float64'");
-  CHECK(error_of(R"({"image_data_format": "last"})") ==
+  CHECK(keras_json_error(R"({"image_data_format": "last"})") ==
         "PATH has image_data_format 'last', which is not one of 'channels_last', 'channels_first'");
-  CHECK(error_of(R"({"image_dim_ordering": "la\nst"})") ==
+  CHECK(keras_json_error(R"({"image_dim_ordering": "la\nst"})") ==
         "PATH has image_dim_ordering 'la?st', which is not one of 'tf', 'th'");
 }
 
 TEST_CASE("keras.json: long values are cut in the message") {
-  const std::string text = error_of("{\"floatx\": \"" + std::string(100000, 'x') + "\"}");
+  const std::string text = keras_json_error("{\"floatx\": \"" + std::string(100000, 'x') + "\"}");
   CHECK(text == "PATH has floatx '" + std::string(80, 'x') +
                     "...', which is not one of 'float16', 'float32', 'float64'");
 }
 
 TEST_CASE("keras.json: deep nesting is rejected, closed or not") {
-  CHECK(error_of(std::string(1'000'000, '[')) ==
+  CHECK(keras_json_error(std::string(1'000'000, '[')) ==
         "PATH is malformed at line 1, column 65: nesting is deeper than 64");
   std::string objects;
   for (int i = 0; i < 200'000; ++i) objects += "{\"a\":";
-  CHECK(error_of(objects) == "PATH is malformed at line 1, column 321: nesting is deeper than 64");
-  CHECK(error_of(std::string(64, '[') + std::string(64, ']')) ==
+  CHECK(keras_json_error(objects) ==
+        "PATH is malformed at line 1, column 321: nesting is deeper than 64");
+  CHECK(keras_json_error(std::string(64, '[') + std::string(64, ']')) ==
         "PATH holds an array, not an object");
-  CHECK(error_of("{\"a\": \"" + std::string(1000, '[') + "\", \"floatx\": 1}") ==
+  CHECK(keras_json_error("{\"a\": \"" + std::string(1000, '[') + "\", \"floatx\": 1}") ==
         "PATH has floatx as a number, not a string");
 }
 
@@ -204,9 +200,9 @@ TEST_CASE("JSON parser: nesting two million deep is rejected") {
 }
 
 TEST_CASE("keras.json: nesting of two million is an error; a file above 16 MiB is not read") {
-  CHECK(error_of(std::string(2'000'000, '[') + std::string(2'000'000, ']')) ==
+  CHECK(keras_json_error(std::string(2'000'000, '[') + std::string(2'000'000, ']')) ==
         "PATH is malformed at line 1, column 65: nesting is deeper than 64");
-  CHECK(error_of(std::string(20'000'000, ' ')) ==
+  CHECK(keras_json_error(std::string(20'000'000, ' ')) ==
         "PATH has 20000000 bytes; at most 16777216 are read");
 }
 

@@ -104,8 +104,8 @@ Function hundred_steps() {
   return function({x}, {y}, {.backend = "cpu"});
 }
 
-constexpr std::int64_t kRows = 1024, kColumns = 1536;
-constexpr std::size_t kWeightBytes = kRows * kColumns * sizeof(float);
+constexpr std::int64_t kWeightRows = 1024, kWeightColumns = 1536;
+constexpr std::size_t kWeightBytes = kWeightRows * kWeightColumns * sizeof(float);
 
 }  // namespace
 
@@ -171,31 +171,31 @@ TEST_CASE(
 
 TEST_CASE("weights: one packed copy for all sizes and all threads") {
   set_threads(2);
-  const Tensor x = placeholder({.shape = {None, kRows}});
-  const Variable w = variable(filled({kRows, kColumns}, 0.1f));
+  const Tensor x = placeholder({.shape = {None, kWeightRows}});
+  const Variable w = variable(filled({kWeightRows, kWeightColumns}, 0.1f));
   const Function f = function({x}, {dot(x, w)}, {.backend = "cpu"});
-  f({filled({32, kRows}, 0.2f)});
+  f({filled({32, kWeightRows}, 0.2f)});
   exchange_large_requests(kWeightBytes - 1);
   std::vector<std::thread> threads;
   for (std::int64_t first = 8; first < 12; ++first) {
     threads.emplace_back([&, first] {
-      for (std::int64_t n = first; n < 60; n += 4) f({filled({n, kRows}, 0.2f)});
+      for (std::int64_t n = first; n < 60; n += 4) f({filled({n, kWeightRows}, 0.2f)});
     });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(exchange_large_requests(kWeightBytes - 1) == 0);
 
   // All threads see the new value first; the memory of the old one is reused or freed.
-  set_value(w, filled({kRows, kColumns}, 0.3f));
+  set_value(w, filled({kWeightRows, kWeightColumns}, 0.3f));
   exchange_large_requests(kWeightBytes - 1);
   threads.clear();
   for (std::int64_t n = 20; n < 24; ++n) {
-    threads.emplace_back([&, n] { f({filled({n, kRows}, 0.2f)}); });
+    threads.emplace_back([&, n] { f({filled({n, kWeightRows}, 0.2f)}); });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(exchange_large_requests(SIZE_MAX) <= 1);
   const Function plain = function({x}, {dot(x, w)}, {.backend = "cpu", .optimize = false});
-  CHECK(f({filled({16, kRows}, 0.2f)})[0] == plain({filled({16, kRows}, 0.2f)})[0]);
+  CHECK(f({filled({16, kWeightRows}, 0.2f)})[0] == plain({filled({16, kWeightRows}, 0.2f)})[0]);
 }
 
 TEST_CASE("weights: a weight that another function updates is packed into the same memory") {

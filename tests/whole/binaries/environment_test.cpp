@@ -2,6 +2,7 @@
 // that reach a test, and the folder in which it runs.
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
+#include "test_folders.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 #include "tests/support/environment.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/whole/models/losses.h"
+#include "test_folders.h"
 
 #include <stdlib.h>
 
@@ -21,23 +23,13 @@ namespace fs = std::filesystem;
 
 using kiln::testing::contents_of;
 using kiln::testing::last_line;
+using kiln::testing::losses;
 using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
 Outcome char_rnn(const Scratch& scratch, const std::string& options) {
   return kiln::testing::run_shell("cd '" + scratch.folder() +
                                   "' && '" KILN_BINARY_DIR "/bin/char_rnn' " + options);
-}
-
-std::vector<double> losses(const std::string& text) {
-  std::istringstream lines(text);
-  std::vector<double> values;
-  for (std::string line; std::getline(lines, line);) {
-    int step = 0;
-    double loss = 0;
-    if (std::sscanf(line.c_str(), "step %d loss %lf", &step, &loss) == 2) values.push_back(loss);
-  }
-  return values;
 }
 
 /// Compares three losses of the program after the passes with those of the oracle, which runs the

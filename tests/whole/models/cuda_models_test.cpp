@@ -6,6 +6,8 @@
 #include "tests/whole/models/digits_file.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/whole/models/losses.h"
+#include "test_folders.h"
 
 #include <cstdio>
 #include <sstream>
@@ -15,19 +17,9 @@
 namespace {
 
 using kiln::testing::EnvironmentVariable;
+using kiln::testing::losses;
 using kiln::testing::Outcome;
 using kiln::testing::Scratch;
-
-/// The losses of lines "<word> <number> loss <loss>".
-std::vector<double> losses(const std::string& text) {
-  std::istringstream lines(text);
-  std::vector<double> values;
-  for (std::string line; std::getline(lines, line);) {
-    double loss = 0;
-    if (std::sscanf(line.c_str(), "%*s %*d loss %lf", &loss) == 1) values.push_back(loss);
-  }
-  return values;
-}
 
 struct Row {
   const char* command;

@@ -4,6 +4,8 @@
 #include "tests/whole/models/digits_file.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/whole/models/losses.h"
+#include "test_folders.h"
 
 #include <stdlib.h>
 
@@ -17,23 +19,13 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using kiln::testing::contents_of;
 using kiln::testing::last_line;
+using kiln::testing::losses;
 using kiln::testing::Outcome;
 using kiln::testing::Scratch;
 
 Outcome digits_cnn(const Scratch& scratch, const std::string& options) {
   return kiln::testing::run_shell("cd '" + scratch.folder() +
                                   "' && '" KILN_BINARY_DIR "/bin/digits_cnn' " + options);
-}
-
-std::vector<double> losses(const std::string& text) {
-  std::istringstream lines(text);
-  std::vector<double> values;
-  for (std::string line; std::getline(lines, line);) {
-    int epoch = 0;
-    double loss = 0;
-    if (std::sscanf(line.c_str(), "epoch %d loss %lf", &epoch, &loss) == 2) values.push_back(loss);
-  }
-  return values;
 }
 
 double accuracy(const Outcome& run) {

@@ -4,6 +4,7 @@
 #include "tests/whole/models/digits_file.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <sys/stat.h>
 

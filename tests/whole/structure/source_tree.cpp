@@ -1,5 +1,6 @@
 // Walks the trees on every call; nothing is cached.
 #include "tests/whole/structure/source_tree.h"
+#include "test_folders.h"
 
 #include <cctype>
 #include <fstream>

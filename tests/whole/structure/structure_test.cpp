@@ -3,6 +3,7 @@
 #include "tests/whole/structure/include_graph.h"
 #include "tests/whole/structure/source_tree.h"
 #include "tests/whole/structure/third_party.h"
+#include "test_folders.h"
 
 #include <algorithm>
 #include <map>

@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include <rapidjson/document.h>
 

@@ -3,6 +3,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <filesystem>
 #include <string>
@@ -17,9 +19,7 @@ namespace {
 
 const std::string kBuild = KILN_BINARY_DIR;
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// A folder with the program and plugins: a backend, or the stand-in of tests/backends/cuda_api.
 struct Folder {

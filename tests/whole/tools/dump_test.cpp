@@ -2,6 +2,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <kiln/k.h>
 
@@ -30,9 +32,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// Dumps the stages of a training step to that folder.
 void train_once(const std::string& folder) {

@@ -3,6 +3,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -19,9 +21,7 @@ namespace {
 
 const std::string kTools = KILN_SOURCE_DIR "/tools";
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 /// Creates a folder with the scripts of tools/gpu_folder and programs that succeed.
 class Folder {

@@ -3,6 +3,8 @@
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/has.h"
+#include "test_folders.h"
 
 #include <sys/stat.h>
 
@@ -18,9 +20,7 @@ namespace {
 
 const std::string kKiln = "'" KILN_BINARY_DIR "/bin/kiln' ";
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using kiln::testing::has;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "test_folders.h"
 
 #include "core/module/write.h"
 #include "core/ops/build.h"

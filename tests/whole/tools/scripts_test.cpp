@@ -1,6 +1,7 @@
 // Tests --help of the scripts in tools, which builds, downloads and installs nothing.
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
+#include "test_folders.h"
 
 #include <string>
 
