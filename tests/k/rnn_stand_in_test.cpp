@@ -141,12 +141,12 @@ const TermRow kTerms[] = {
      {1, 0, 1, 0, 0, 0}},
 };
 
-struct How {
+struct LoopForm {
   bool is_captured = false, go_backwards = false, unroll = false, known = true;
 };
 
 /// Gradients of the sum of the terms with respect to x, s, c and w.
-std::vector<Array> found(const TermRow& row, const How& how) {
+std::vector<Array> found(const TermRow& row, const LoopForm& how) {
   const auto rows = [&](std::vector<ShapeEntry> entries) {
     if (!how.known) entries[0] = None;
     return placeholder({.shape = entries, .dtype = "float64"});
@@ -200,14 +200,14 @@ bool is_finite(const std::vector<Array>& arrays) {
 TEST_CASE("rnn: a masked step computes operands that belong together") {
   const char* const names[] = {"inputs", "states", "constants", "weights"};
   for (const TermRow& row : kTerms) {
-    for (const How& how : {How{},
-                           {true},
-                           {false, true},
-                           {true, true},
-                           {false, false, true},
-                           {true, true, true},
-                           {false, false, false, false},
-                           {true, true, false, false}}) {
+    for (const LoopForm& how : {LoopForm{},
+                                {true},
+                                {false, true},
+                                {true, true},
+                                {false, false, true},
+                                {true, true, true},
+                                {false, false, false, false},
+                                {true, true, false, false}}) {
       const std::vector<Array> wanted = expected(row, how.go_backwards);
       if (!is_finite(wanted)) continue;  // in one order of iteration
       const std::vector<Array> results = found(row, how);

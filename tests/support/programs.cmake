@@ -65,6 +65,8 @@ function(kiln_add_test_program path)
   list(TRANSFORM ARG_EXCEPT PREPEND ${folder}/)
   list(REMOVE_ITEM sources ${ARG_EXCEPT})
   list(APPEND sources ${ARG_SOURCES})
+  # Of other folders, whose local names may be those of the tests.
+  set_source_files_properties(${ARG_SOURCES} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   kiln_find_concurrent(concurrent "${sources}")
   if(concurrent AND KILN_SANITIZE STREQUAL "thread")
     set(sources ${concurrent_needed})  # only the target concurrency_tests is for ThreadSanitizer

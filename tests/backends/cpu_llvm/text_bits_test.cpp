@@ -21,7 +21,7 @@ constexpr FloatState kStates[] = {FloatState::Keeps, FloatState::Flushes};
 
 /// Zeros, ends, and thresholds of the formulas with their neighbours, of both signs.
 template <class T>
-std::vector<T> special_values() {
+std::vector<T> special_operands() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values{0,
                         Limits::min(),
@@ -102,8 +102,8 @@ void check_binary(DType dtype, const std::vector<T>& x, const std::vector<T>& y)
 template <class T>
 void check_pairs(DType dtype, int draws) {
   std::vector<T> x, y;
-  for (const T first : special_values<T>()) {
-    for (const T second : special_values<T>()) {
+  for (const T first : special_operands<T>()) {
+    for (const T second : special_operands<T>()) {
       x.push_back(first);
       y.push_back(second);
     }
@@ -132,7 +132,7 @@ void check_every_float32(Op op) {
 
 TEST_CASE("scalar text: unary ops have the bits of cpu: a dense sample of float32") {
   if (!has_comparable_isa()) return;
-  std::vector<float> values = special_values<float>();
+  std::vector<float> values = special_operands<float>();
   for (std::uint32_t i = 0; i < 1u << 22; ++i) {
     values.push_back(std::bit_cast<float>(i << 10 | (i * 2654435761u >> 22)));
   }
@@ -145,7 +145,7 @@ TEST_CASE("scalar text: binary ops have the bits of cpu: float32") {
 
 TEST_CASE("scalar text: unary ops have the bits of cpu: float64") {
   if (!has_comparable_isa()) return;
-  std::vector<double> values = special_values<double>();
+  std::vector<double> values = special_operands<double>();
   Draws<double> drawn;
   for (int i = 0; i < 1 << 18; ++i) values.push_back(i % 2 == 0 ? drawn.any() : drawn.near());
   check_unary(DType::Float64, values);

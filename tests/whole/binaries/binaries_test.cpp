@@ -3,6 +3,8 @@
 #include "tests/support/process.h"
 #include "tests/whole/structure/source_tree.h"
 
+#include "test_folders.h"
+
 #include <sstream>
 #include <string>
 
