@@ -40,7 +40,8 @@ double variance_of(const Array& x) {
   return sum / static_cast<double>(x.size());
 }
 
-constexpr int kLine = __LINE__ + 2;  // of the placeholder
+constexpr int kLine = __LINE__ + 1;  // of the placeholder
+Tensor unfed() { return placeholder({.shape = {2}, .name = "p"}); }
 
 }  // namespace
 
@@ -259,7 +260,7 @@ TEST_CASE("creation and inspection: misuse", "[k]") {
        "placeholder: dtype 'float' is not known"},
       {throws<TypeError>(), [] { variable(Array(1), {.dtype = "int"}); },
        "variable: dtype 'int' is not known"},
-      {throws<ValueError>(), [] { variable(of({2}) + 1); },
+      {throws<ValueError>(), [] { variable(unfed() + 1); },
        "variable: a result depends on a placeholder that is not fed (p float32[2], "
        "made at " __FILE__ ":" +
            std::to_string(kLine) + ")"},
