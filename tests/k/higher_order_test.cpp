@@ -223,7 +223,7 @@ Tensor first(const Tensor& a, const Tensor&) { return a; }
 const std::vector<Misuse> kHigherOrderErrors = {
     {throws<ValueError>(), [] { return map_fn(same, of({}), {}); },
      "map_fn: elems is a scalar (elems float32[])"},
-    {throws<ValueError>(1), [] { return map_fn(same, Tensor(), {}); },
+    {throws<ValueError>(), [] { return map_fn(same, Tensor(), {}); },
      "map_fn: elems is an empty tensor"},
     {throws<ValueError>(), [] { return map_fn({}, of({2}), {}); }, "map_fn: fn is empty"},
     {throws<ValueError>(), [] { return foldl({}, of({2}), {}); }, "foldl: fn is empty"},
