@@ -1,4 +1,4 @@
-// Type rules and gradients of movement ops.
+// Type rules, axis rules and gradients of movement ops.
 #include "core/ops/movement.h"
 
 #include "core/types/at.h"
@@ -151,6 +151,37 @@ std::vector<Type> infer_concat(Inference& in) {
   }
   result.dims[at(axis)] = simplified(total(joined));
   return {result};
+}
+
+int axis_before_reshape(const Node& node, std::size_t operand, int axis) {
+  const Value& x = node.operands[operand];
+  const bool keeps_first =
+      axis == 0 && x.rank() > 0 && equal(x.dims()[0], node.types[0].dims[0]) == Ternary::Yes;
+  return keeps_first ? 0 : kNoAxis;
+}
+
+int axis_before_permute(const Node& node, std::size_t, int axis) {
+  return static_cast<int>(node.as<AxesAttrs>().axes[at(axis)]);
+}
+
+int axis_before_broadcast(const Node& node, std::size_t operand, int axis) {
+  const int before = axis_in(node.as<BroadcastAttrs>().axes, axis);
+  if (before == kNoAxis) return kNoAxis;
+  const bool is_stretched =
+      node.operands[operand].dims()[at(before)].is_one() && !node.types[0].dims[at(axis)].is_one();
+  return is_stretched ? kNoAxis : before;
+}
+
+int axis_before_slice(const Node& node, std::size_t operand, int axis) {
+  const SliceAttrs& attrs = node.as<SliceAttrs>();
+  const bool is_whole = attrs.start[at(axis)] == Dim(0) &&
+                        attrs.limit[at(axis)] == node.operands[operand].dims()[at(axis)] &&
+                        attrs.step[at(axis)] == 1;
+  return is_whole ? axis : kNoAxis;
+}
+
+int axis_before_reverse(const Node& node, std::size_t, int axis) {
+  return axis_in(node.as<AxesAttrs>().axes, axis) == kNoAxis ? axis : kNoAxis;
 }
 
 Grads grad_permute(const Grad& g) {

@@ -1,6 +1,7 @@
 // Defines movement ops: index maps without arithmetic. Included by table.h only.
 #pragma once
 
+#include "core/ops/axis_rules.h"
 #include "core/ops/build.h"
 #include "core/ops/infer_rules.h"
 
@@ -15,6 +16,11 @@ std::vector<Type> infer_slice(Inference& in);
 std::vector<Type> infer_pad(Inference& in);
 std::vector<Type> infer_reverse(Inference& in);
 std::vector<Type> infer_concat(Inference& in);
+int axis_before_reshape(const Node& node, std::size_t operand, int axis);
+int axis_before_permute(const Node& node, std::size_t operand, int axis);
+int axis_before_broadcast(const Node& node, std::size_t operand, int axis);
+int axis_before_slice(const Node& node, std::size_t operand, int axis);
+int axis_before_reverse(const Node& node, std::size_t operand, int axis);
 Grads grad_permute(const Grad& g);
 Grads grad_broadcast(const Grad& g);
 Grads grad_slice(const Grad& g);
@@ -33,6 +39,7 @@ inline constexpr OpDef kMovement[] = {
      .infer = infer_reshape,
      .grad = [](const Grad& g) -> Grads { return {reshape(g.dy[0], g.x[0].dims())}; },
      .gradient = "dx = reshape(dy)",
+     .operand_axis = axis_before_reshape,
      .alias = true},
     {.op = Op::Permute,
      .code = 45,
@@ -44,7 +51,8 @@ inline constexpr OpDef kMovement[] = {
      .doc = "Axis i of the result is axis axes[i] of x.",
      .infer = infer_permute,
      .grad = grad_permute,
-     .gradient = "dx = permute(dy, inverse)"},
+     .gradient = "dx = permute(dy, inverse)",
+     .operand_axis = axis_before_permute},
     {.op = Op::Broadcast,
      .code = 46,
      .name = "broadcast",
@@ -55,7 +63,8 @@ inline constexpr OpDef kMovement[] = {
      .doc = "Axis i of x becomes axis axes[i] of the result; axes of size 1 and new ones repeat.",
      .infer = infer_broadcast,
      .grad = grad_broadcast,
-     .gradient = "dx = sum(dy) over the repeated axes"},
+     .gradient = "dx = sum(dy) over the repeated axes",
+     .operand_axis = axis_before_broadcast},
     {.op = Op::Slice,
      .code = 47,
      .name = "slice",
@@ -66,7 +75,8 @@ inline constexpr OpDef kMovement[] = {
      .doc = "The elements start, start + step, .. below limit of every axis.",
      .infer = infer_slice,
      .grad = grad_slice,
-     .gradient = "dx = pad(dy, 0)"},
+     .gradient = "dx = pad(dy, 0)",
+     .operand_axis = axis_before_slice},
     {.op = Op::Pad,
      .code = 48,
      .name = "pad",
@@ -88,7 +98,8 @@ inline constexpr OpDef kMovement[] = {
      .doc = "x with the order of elements along `axes` reversed.",
      .infer = infer_reverse,
      .grad = [](const Grad& g) -> Grads { return {reverse(g.dy[0], g.node.as<AxesAttrs>().axes)}; },
-     .gradient = "dx = reverse(dy)"},
+     .gradient = "dx = reverse(dy)",
+     .operand_axis = axis_before_reverse},
     {.op = Op::Concat,
      .code = 50,
      .name = "concat",
@@ -99,7 +110,8 @@ inline constexpr OpDef kMovement[] = {
      .doc = "One or more parts, joined along `axis`.",
      .infer = infer_concat,
      .grad = grad_concat,
-     .gradient = "dparts[i] = the slice of dy"},
+     .gradient = "dparts[i] = the slice of dy",
+     .operand_axis = axis_unless_own},
 };
 
 }  // namespace kiln::ir

@@ -188,10 +188,14 @@ struct Scalar {
 
 using Infer = std::vector<Type> (*)(Inference&);
 using GradRule = std::vector<Value> (*)(const Grad&);
+/// The axis of an operand whose entry r alone affects entry r along `axis` of the one result, for
+/// each r; kNoAxis if there is none.
+using AxisRule = int (*)(const Node& node, std::size_t operand, int axis);
 /// Builds the results of a composite from other ops.
 using Expand = std::vector<Value> (*)(const Node&, std::span<const Value> operands);
 
 inline constexpr int kVariadic = -1;
+inline constexpr int kNoAxis = -1;
 
 struct OpDef {
   Op op{};
@@ -208,6 +212,7 @@ struct OpDef {
   GradRule grad = nullptr;  // null: see `differentiable` and `expand`
   std::string_view gradient = "";  // the rule as a formula: "dx = dy (1 - y^2)"; "none: <why>"
   Expand expand = nullptr;  // composites
+  AxisRule operand_axis = nullptr;  // null: elementwise ops keep axes, others map none
   bool commutative = false;
   Combiner combiner = Combiner::None;
   bool alias = false;  // the result has the elements of its operand in the same order
@@ -227,6 +232,8 @@ constexpr bool has_scalar_meaning(const OpDef& d) {
 /// The definition of an op. core/ops/table.h has it as a constant expression.
 const OpDef& def(Op op);
 inline const OpDef& def(const Node& node) { return def(node.op); }
+/// OpDef::operand_axis of the node. REQUIRES: it has one result.
+int operand_axis(const Node& node, std::size_t operand, int axis);
 /// All definitions, in the order of the enumerators.
 std::span<const OpDef> all_ops();
 /// The op with that name, or null.

@@ -1,4 +1,4 @@
-// Type rules and gradients of reductions.
+// Type rules, axis rules and gradients of reductions.
 #include "core/ops/reduce.h"
 
 #include "core/ops/halves.h"
@@ -81,6 +81,10 @@ std::vector<Type> infer_cumulate(Inference& in) {
 }
 
 // dx[i] = dy * (product before i) * (product after i), which is right where an element is 0, too.
+int axis_before_arg_max(const Node& node, std::size_t, int axis) {
+  return axis + (node.as<AxisAttrs>().axis <= axis);
+}
+
 Grads grad_prod(const Grad& g) {
   const Ints& axes = g.node.as<AxesAttrs>().axes;
   Ints order;

@@ -1,6 +1,7 @@
 // Defines reductions and running reductions (prefix scans). Included by table.h only.
 #pragma once
 
+#include "core/ops/axis_rules.h"
 #include "core/ops/build.h"
 #include "core/ops/infer_rules.h"
 #include "core/types/text.h"
@@ -15,6 +16,7 @@ using Grads = std::vector<Value>;
 std::vector<Type> infer_reduce(Inference& in);
 std::vector<Type> infer_arg_max(Inference& in);
 std::vector<Type> infer_cumulate(Inference& in);
+int axis_before_arg_max(const Node& node, std::size_t operand, int axis);
 Grads grad_prod(const Grad& g);
 Grads grad_minmax(const Grad& g);
 Grads grad_cumprod(const Grad& g);
@@ -41,6 +43,7 @@ inline constexpr OpDef kReduce[] = {
      .infer = infer_reduce,
      .grad = grad_sum,
      .gradient = "dx = broadcast(dy)",
+     .operand_axis = axis_before_reduction,
      .combiner = Combiner::Sum},
     {.op = Op::Prod,
      .code = 38,
@@ -54,6 +57,7 @@ inline constexpr OpDef kReduce[] = {
      .infer = infer_reduce,
      .grad = grad_prod,
      .gradient = "dx = dy (product of the elements before) (product of those after)",
+     .operand_axis = axis_before_reduction,
      .combiner = Combiner::Prod},
     {.op = Op::Max,
      .code = 39,
@@ -66,6 +70,7 @@ inline constexpr OpDef kReduce[] = {
      .infer = infer_reduce,
      .grad = grad_minmax,
      .gradient = "dx = dy (x = y) / (number of x = y)",
+     .operand_axis = axis_before_reduction,
      .combiner = Combiner::Max},
     {.op = Op::Min,
      .code = 40,
@@ -78,6 +83,7 @@ inline constexpr OpDef kReduce[] = {
      .infer = infer_reduce,
      .grad = grad_minmax,
      .gradient = "dx = dy (x = y) / (number of x = y)",
+     .operand_axis = axis_before_reduction,
      .combiner = Combiner::Min},
     {.op = Op::ArgMax,
      .code = 41,
@@ -89,6 +95,7 @@ inline constexpr OpDef kReduce[] = {
      .doc = "The index of the first largest element along `axis`, as int64; NaN is the largest.",
      .infer = infer_arg_max,
      .gradient = "none: an index",
+     .operand_axis = axis_before_arg_max,
      .combiner = Combiner::ArgMax,
      .differentiable = false},
     {.op = Op::CumSum,
@@ -103,6 +110,7 @@ inline constexpr OpDef kReduce[] = {
      .infer = infer_cumulate,
      .grad = grad_cumsum,
      .gradient = "dx = reverse(cum_sum(reverse(dy)))",
+     .operand_axis = axis_unless_own,
      .combiner = Combiner::Sum},
     {.op = Op::CumProd,
      .code = 43,
@@ -116,6 +124,7 @@ inline constexpr OpDef kReduce[] = {
      .infer = infer_cumulate,
      .grad = grad_cumprod,
      .gradient = "dx[j] = sum over i >= j of dy[i] (product of x[0..i] without x[j])",
+     .operand_axis = axis_unless_own,
      .combiner = Combiner::Prod},
 };
 

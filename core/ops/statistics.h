@@ -1,6 +1,7 @@
 // Defines statistics over whole axes, which are composites. Included by table.h only.
 #pragma once
 
+#include "core/ops/axis_rules.h"
 #include "core/ops/infer_rules.h"
 #include "core/ops/reduce.h"
 
@@ -24,7 +25,8 @@ inline constexpr OpDef kStatistics[] = {
      .infer = infer_reduce,
      .grad = grad_variance,
      .gradient = "dx = 2 dy (x - mean x) / (number of x)",
-     .expand = expand_variance},
+     .expand = expand_variance,
+     .operand_axis = axis_before_reduction},
 };
 
 }  // namespace kiln::ir

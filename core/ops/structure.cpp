@@ -1,4 +1,5 @@
-// Type rules, gradients and expansions of indexed, contraction, control and composite ops.
+// Type rules, axis rules, gradients and expansions of indexed, contraction, control and composite
+// ops.
 #include "core/ops/structure.h"
 
 #include "core/ir/lambda.h"
@@ -236,6 +237,20 @@ std::vector<Type> infer_host_call(Inference& in) {
     in.type_error("position is not an int64 scalar");
   }
   return in.as<HostCallAttrs>().results;
+}
+
+int axis_before_gather(const Node& node, std::size_t operand, int axis) {
+  const int first = static_cast<int>(node.as<AxisAttrs>().axis);
+  const int end = first + node.operands[1].rank();
+  if (axis >= first && axis < end) return operand == 1 ? axis - first : kNoAxis;
+  if (operand == 1) return kNoAxis;
+  return axis < first ? axis : axis - node.operands[1].rank() + 1;
+}
+
+int axis_before_dot(const Node& node, std::size_t operand, int axis) {
+  const DotAttrs& attrs = node.as<DotAttrs>();
+  const std::int64_t label = attrs.result[static_cast<std::size_t>(axis)];
+  return axis_in(operand == 0 ? attrs.lhs : attrs.rhs, label);
 }
 
 Grads grad_dot(const Grad& g) {

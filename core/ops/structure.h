@@ -2,6 +2,7 @@
 // The gradients of Scan and Cond are in core/autodiff.
 #pragma once
 
+#include "core/ops/axis_rules.h"
 #include "core/ops/build.h"
 #include "core/ops/infer_rules.h"
 
@@ -19,6 +20,8 @@ std::vector<Type> infer_cond(Inference& in);
 std::vector<Type> infer_scale_gradient(Inference& in);
 std::vector<Type> infer_host_call(Inference& in);
 std::vector<Type> infer_require(Inference& in);
+int axis_before_gather(const Node& node, std::size_t operand, int axis);
+int axis_before_dot(const Node& node, std::size_t operand, int axis);
 Grads grad_dot(const Grad& g);
 Grads grad_host_call(const Grad& g);
 std::vector<Value> expand_softmax(const Node& node, std::span<const Value> operands);
@@ -41,7 +44,8 @@ inline constexpr OpDef kStructure[] = {
        const Dim& size = g.x[0].dims()[static_cast<std::size_t>(axis)];
        return {scatter_add(g.x[1], g.dy[0], axis, size), {}};
      },
-     .gradient = "dreference = scatter_add(indices, dy)"},
+     .gradient = "dreference = scatter_add(indices, dy)",
+     .operand_axis = axis_before_gather},
     {.op = Op::ScatterAdd,
      .code = 52,
      .name = "scatter_add",
@@ -94,6 +98,7 @@ inline constexpr OpDef kStructure[] = {
      .infer = infer_dot,
      .grad = grad_dot,
      .gradient = "dlhs = dot(dy, rhs) and drhs = dot(lhs, dy) with the labels exchanged",
+     .operand_axis = axis_before_dot,
      .combiner = Combiner::Sum},
     {.op = Op::Scan,
      .code = 54,
@@ -129,6 +134,7 @@ inline constexpr OpDef kStructure[] = {
      .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
      .grad = [](const Grad& g) -> Grads { return {g.dy[0]}; },
      .gradient = "dx = dy",
+     .operand_axis = same_axis,
      .alias = true},
     {.op = Op::StopGradient,
      .code = 57,
@@ -139,6 +145,7 @@ inline constexpr OpDef kStructure[] = {
      .doc = "x, through which no gradient flows.",
      .infer = [](Inference& in) -> std::vector<Type> { return {in.type(0)}; },
      .gradient = "none: by definition",
+     .operand_axis = same_axis,
      .alias = true,
      .differentiable = false},
     {.op = Op::ScaleGradient,
@@ -157,7 +164,8 @@ inline constexpr OpDef kStructure[] = {
      .gradient = "dx = dy scale; none for scale",
      .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
        return {operands[0]};
-     }},
+     },
+     .operand_axis = same_axis},
     {.op = Op::HostCall,
      .code = 58,
      .name = "host_call",
@@ -185,7 +193,8 @@ inline constexpr OpDef kStructure[] = {
      .gradient = "dx = dy",
      .expand = [](const Node&, std::span<const Value> operands) -> std::vector<Value> {
        return {operands[0]};
-     }},
+     },
+     .operand_axis = same_axis},
     {.op = Op::Softmax,
      .code = 59,
      .name = "softmax",
@@ -201,7 +210,8 @@ inline constexpr OpDef kStructure[] = {
      },
      .grad = grad_softmax,
      .gradient = "dx = y (dy - sum(y dy))",
-     .expand = expand_softmax},
+     .expand = expand_softmax,
+     .operand_axis = axis_unless_own},
     {.op = Op::LogSoftmax,
      .code = 60,
      .name = "log_softmax",
@@ -217,7 +227,8 @@ inline constexpr OpDef kStructure[] = {
      },
      .grad = grad_log_softmax,
      .gradient = "dx = dy - exp(y) sum(dy)",
-     .expand = expand_log_softmax},
+     .expand = expand_log_softmax,
+     .operand_axis = axis_unless_own},
 };
 
 }  // namespace kiln::ir
