@@ -16,8 +16,9 @@ struct TunedNumber {
   constexpr operator std::int64_t() const { return value; }
 };
 
-/// The table. All but the first row change speed only, never the bits of a result. A row is added
-/// or changed only with a measurement. ms: milliseconds.
+/// The table. Rows change speed only, never the bits of a result, except for sum_part and, by the
+/// number of accumulators of a sum, many_expressions. A row is added or changed only with a
+/// measurement. ms: milliseconds.
 struct CpuTuning {
   TunedNumber sum_part{
       256,
@@ -46,7 +47,7 @@ struct CpuTuning {
   TunedNumber max_partial_rows{16,
                                "rows of a block if lines are not written whole: more of them, at a "
                                "stride of a power of two, evict each other from the L1 cache"};
-  TunedNumber tiles_ahead{2, "as far as min_prefetched_tile_bytes was measured"};
+  TunedNumber tiles_ahead{2, "the second next tile along the vector axis is prefetched"};
   TunedNumber min_prefetched_tile_bytes{
       8 << 20,
       "operands that are prefetched; Zen 5, one core: axes of 32 x 56 x 56 x 64 0.73 ms, without "
