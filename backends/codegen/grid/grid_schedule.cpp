@@ -301,7 +301,7 @@ void add_parts(GridLaunch& launch, const Kernel& kernel, const GridSchedule& sch
   std::int64_t inner = 1;
   for (std::size_t axis = static_cast<std::size_t>(kernel.outer); axis < kernel.axes.size();
        ++axis) {
-    inner *= evaluate(kernel.axes[axis]);
+    inner = saturated_product(inner, evaluate(kernel.axes[axis]));
   }
   const Parts parts = parts_of(limits_of(schedule, device), launch.points, inner);
   launch.parts = parts.count;
@@ -326,7 +326,9 @@ GridLaunch launch_of(const Kernel& kernel, const GridSchedule& schedule,
   GridLaunch launch;
   launch.threads = schedule.threads;
   launch.points = 1;
-  for (const int axis : schedule.axes) launch.points *= extent(axis);
+  for (const int axis : schedule.axes) {
+    launch.points = saturated_product(launch.points, extent(axis));
+  }
   const std::int64_t resident = std::max(1, device.resident_threads / schedule.threads);
   if (schedule.form == GridForm::Owners) {
     const std::int64_t blocks =

@@ -2,6 +2,7 @@
 // points, which tiles change.
 #include "backends/codegen/grid/tile.h"
 
+#include "backends/codegen/grid/static_points.h"
 #include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/kernel/needed.h"
 #include "core/types/at.h"
@@ -122,7 +123,7 @@ std::int64_t tile_count(const Kernel& kernel, int tile_axis,
   for (int axis = 0; axis <= last; ++axis) {
     const std::int64_t extent = evaluate(kernel.axes[at(axis)]);
     const bool is_side = axis == tile_axis || axis == last;
-    tiles *= is_side ? (extent - 1) / kTileSide + 1 : extent;
+    tiles = saturated_product(tiles, is_side ? (extent - 1) / kTileSide + 1 : extent);
   }
   return tiles;
 }
