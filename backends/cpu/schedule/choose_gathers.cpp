@@ -22,8 +22,10 @@ bool gathers_far_row(const ScheduleInput& in, const Access& access) {
   if (!operand.read || !access.strides[at(in.kernel.vector_axis)].is_one()) return false;
   const ir::Dim &rows = access.dynamic_limit, &row = access.dynamic_stride;
   if (!rows.is_static() || !row.is_static()) return true;
-  const auto bytes = static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-  return rows.value() * row.value() * bytes >= in.cpu.tuning.l2_bytes;
+  // Exact below 2^53, and sizes beside a size of 0 may have a product beyond 64 bits.
+  const double elements = static_cast<double>(rows.value()) * static_cast<double>(row.value());
+  const auto bytes = static_cast<double>(dtype_bytes(operand.dtype));
+  return elements * bytes >= static_cast<double>(in.cpu.tuning.l2_bytes);
 }
 
 /// The expressions of the loop over `axis` that have to be computed again to compute `expression`
