@@ -26,7 +26,7 @@ struct ConvolutionRow {
   SetOf<codegen::ConvRole> roles;
   Whether packed = Whether::Any;   // the filter is packed before the calls
   Whether strided = Whether::Any;  // a stride is not 1
-  // Those of the Flipped implementations are of as_forward_convolution(), which must exist.
+  // Of the Flipped implementations: of as_forward_convolution(), which must exist.
   Range axes = {}, groups = {}, batch = {};
   Range channels = {}, filters = {};  // of one group
   std::int64_t filter_multiple = 1;

@@ -5,7 +5,7 @@
 
 namespace kiln::cpu {
 
-/// What every decision reads.
+/// The input of every decision.
 struct ScheduleInput {
   const codegen::Kernel& kernel;
   const CpuDescription& cpu;

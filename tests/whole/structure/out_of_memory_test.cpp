@@ -13,7 +13,7 @@ using namespace structure_test;
 
 namespace {
 
-/// What group 1 of `pattern` matches in the lines of the files in `folders`, once per line.
+/// The matches of group 1 of `pattern` in lines of files in `folders`, one per line.
 std::set<std::string> matches(const std::vector<std::string>& folders, const std::string& pattern) {
   const std::regex regex(pattern);
   std::set<std::string> found;
