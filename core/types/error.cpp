@@ -38,6 +38,7 @@ void Error::set_where(Where where) {
 Error::~Error() = default;
 ValueError::~ValueError() = default;
 TypeError::~TypeError() = default;
+FloatingPointError::~FloatingPointError() = default;
 NotImplementedError::~NotImplementedError() = default;
 ConfigError::~ConfigError() = default;
 BackendError::~BackendError() = default;

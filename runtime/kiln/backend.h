@@ -12,7 +12,7 @@
 
 namespace kiln {
 
-/// The backend in use and the reason: "set_backend", "KERAS_BACKEND=reference", "built-in default",
+/// The backend in use and the reason: "set_backend", "KILN_BACKEND=reference", "built-in default",
 /// ...
 struct BackendChoice {
   std::string name;  ///< as returned by K::backend
@@ -30,10 +30,12 @@ struct BackendDescription {
 
 /// Returns the name of the backend in use, or its path if it was selected by path. A name always
 /// means the file libkiln_<name>.so beside the library, regardless of the names that plugins
-/// report. The first of these selects: `set_backend`, the environment variable KERAS_BACKEND (empty
-/// counts as unset), `backend` in keras.json, the built-in default `cpu`. A value is a name, `auto`
-/// (the best usable backend), or the absolute path of a plugin. Thread-safe, as all functions of
-/// this header.
+/// report. The first of these selects: `set_backend`, the environment variable KILN_BACKEND (empty
+/// counts as unset), `"kiln": {"backend": ...}` in keras.json, the environment variable
+/// KERAS_BACKEND, `backend` in keras.json, the built-in default `cpu`. A value is a name, `auto`
+/// (the best usable backend), or the absolute path of a plugin. KERAS_BACKEND and `backend` are
+/// shared with Python Keras, whose own engines (tensorflow, jax, torch, ...) mean the default.
+/// Thread-safe, as all functions of this header.
 /// Errors: BackendError if the selected backend cannot be used.
 ///     K::set_backend("reference");
 ///     K::backend();  // reference

@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// A function that an optimiser applies to a variable's new value when it builds the update. Kiln
-/// stores it and never calls it.
+/// A function that an optimiser of kiln/optimizers.h applies to a variable's new value when it
+/// builds the update. Variables store it; updates that a program builds itself do not apply it.
 using Constraint = std::function<Tensor(const Tensor&)>;
 
 }  // namespace kiln

@@ -1,10 +1,14 @@
-// Compiled functions: function, eval, variables from tensors, and dumps.
+// Compiled functions: function, eval, variables from tensors, and dumps. kiln/module.h compiles
+// functions of files.
 #pragma once
 
 #include <kiln/array.h>
 #include <kiln/memory.h>
+#include <kiln/profile.h>
+#include <kiln/random_state.h>
 #include <kiln/results.h>
 #include <kiln/stage.h>
+#include <kiln/tensor_spec.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>
 
@@ -89,7 +93,8 @@ class KILN_API Function {
   /// before the call and published together after it; a call that throws changes no variable.
   /// Errors: ValueError for a wrong number or shape of inputs, for a failed guard, and naming
   /// input, index and value for a NaN, an infinity or a number out of range fed to an integer
-  /// placeholder; OutOfMemory; BackendError and other errors that the backend reports.
+  /// placeholder; FloatingPointError with FunctionOptions::check_numerics; OutOfMemory;
+  /// BackendError and other errors that the backend reports.
   Results<Array> operator()(const std::vector<Array>& inputs = {},
                             Where where = Where::here()) const;
   /// As above, also with sparse placeholders; an Array fed to one is converted, element by element.
@@ -123,12 +128,40 @@ class KILN_API Function {
   void dump(const StringArgument& directory, Stage stages = Stage::All,
             Where where = Where::here()) const;
 
+  /// Measures calls from now on until the Profiler is stopped or destroyed; print its result() for
+  /// the time of each step, layer, line and K function. KILN_PROFILE=file measures all functions of
+  /// a program, for `kiln profile`. A backend without times has none in its profile, which says so.
+  /// Errors: BackendError for a backend that breaks the format of profiles.
+  ///     const auto x = K::placeholder({.shape = {K::None}});
+  ///     const auto f = K::function({x}, {2 * x});
+  ///     const auto profiler = f.profile();
+  ///     f({K::Array{1.f, 2.f}});
+  ///     profiler.result().calls;  // 1
+  [[nodiscard]] Profiler profile(Where where = Where::here()) const;
+
   const std::string& name() const&;
   std::string name() const&& { return name(); }  ///< a reference into a temporary would dangle
   /// The backend that the function was compiled for.
   const std::string& backend() const&;
   std::string backend() const&& { return backend(); }
   FunctionStats stats() const;
+  /// Describes the inputs, in the order of a call. An input is named as its placeholder; without a
+  /// name it is "input_1" for number 1; an input with the name of an earlier one is "x~2".
+  ///     const auto x = K::placeholder({.shape = {K::None, 2}, .name = "x"});
+  ///     K::function({x}, {K::sum(x)}).inputs();  // {x float32[None,2]}
+  Results<TensorSpec> inputs() const;
+  /// Describes the outputs. An output is named as its tensor, variable or placeholder; without a
+  /// name it is "output_0" for number 0. Names are distinct as those of inputs.
+  ///     const auto x = K::placeholder({.shape = {K::None, 2}});
+  ///     K::function({x}, {K::sum(x, {.axis = 1})}).outputs();  // {output_0 float32[None]}
+  Results<TensorSpec> outputs() const;
+  /// Returns the variables that the function updates, in the order of the updates, then others that
+  /// it reads: for load_weights and save_weights.
+  ///     const auto w = K::variable({1., 2.}, {.name = "w"});
+  ///     const auto f = K::function({}, {K::sum(w)});
+  ///     K::set_value(f.variables()[0], {3, 4});
+  ///     f()[0];  // 7.0
+  Results<Tensor> variables() const;
   explicit operator bool() const { return impl_ != nullptr; }
 
   struct Impl;
@@ -162,6 +195,27 @@ struct FunctionOptions {
   /// KILN_DISABLE=executable_cache compiles every program, even one that equals an earlier one or,
   /// in eval, differs from it in sizes, seeds and constants only.
   Flag optimize = true;
+  /// Checks every floating-point value that the function computes, to find the op where a training
+  /// diverges. A call that computes a NaN or an infinity throws a FloatingPointError, and no
+  /// variable changes. The error names the op, the K function and the line that made it, the value
+  /// and index of the first such element in row-major order, the dtype and shape, the number of
+  /// such elements, and in a loop the step: its index along the sequence. Ops are those of the
+  /// graph as written, before the passes; those of a gradient have the line of the function that
+  /// they differentiate. The operands of an op are checked before it, so the named op is where the
+  /// values began. Of several such ops, the first in the order of evaluation is named: that of the
+  /// graph as written (00-user.kir of `dump`), except where the backend computes several together.
+  ///
+  /// Inputs and variables must be finite, too, but constants need not: a mask of -infinity before a
+  /// softmax, and infinities computed from it, are accepted, a NaN computed from it is not. An
+  /// element that `switch_` discards counts as any other: write log(switch_(x > 0, x, 1)), whose
+  /// gradient is finite, in place of switch_(x > 0, log(x), 0).
+  ///
+  /// Calls are many times slower: the host reads every value, and nothing is fused. Values of
+  /// float16 and bfloat16 are rounded where fused ops would keep float32, so results may differ in
+  /// their last bits, and may overflow sooner. Needs a backend with host calls, as print_tensor.
+  Flag check_numerics = false;  // as TensorFlow's tf.debugging.enable_check_numerics
+  /// Counts the calls that draw. Unset: the state of the RandomScope, else the process's.
+  std::optional<RandomState> random = {};
 };
 
 /// Compiles `outputs` and `updates` as a function of `inputs`. `inputs` are distinct placeholders;

@@ -12,6 +12,7 @@
 #include <kiln/activation.h>
 #include <kiln/array.h>
 #include <kiln/backend.h>
+#include <kiln/call_scope.h>
 #include <kiln/config.h>
 #include <kiln/constraint.h>
 #include <kiln/context.h>
@@ -26,12 +27,16 @@
 #include <kiln/linalg.h>
 #include <kiln/loss.h>
 #include <kiln/memory.h>
+#include <kiln/module.h>
+#include <kiln/named_call.h>
 #include <kiln/normalization.h>
 #include <kiln/optional_operand.h>
 #include <kiln/padding.h>
 #include <kiln/pooling.h>
 #include <kiln/print.h>
+#include <kiln/profile.h>
 #include <kiln/random.h>
+#include <kiln/random_state.h>
 #include <kiln/recurrent.h>
 #include <kiln/reduce.h>
 #include <kiln/resize.h>
@@ -42,6 +47,8 @@
 #include <kiln/stage.h>
 #include <kiln/string_argument.h>
 #include <kiln/tensor.h>
+#include <kiln/tensor_spec.h>
+#include <kiln/trace.h>
 #include <kiln/update.h>
 #include <kiln/variable.h>
 #include <kiln/weights.h>

@@ -8,7 +8,7 @@ namespace kiln {
 /// The parts of a dump, combined with |. Their names in KILN_DUMP: graph, passes, module, claims,
 /// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
 enum class Stage : std::uint32_t {
-  Graph = 1,        ///< the user's graph: .kir text and .dot; the launches of a call on cuda
+  Graph = 1,        ///< the user's graph, as .kir text
   Passes = 2,       ///< the graph after each pass, and after the backend's steps
   Module = 4,       ///< the module that the backend compiles, binary and text
   Claims = 8,       ///< ops that libraries implement, and the reason of each rejection

@@ -1,32 +1,53 @@
-// Saves and loads the values of variables as safetensors files.
+// Saves and loads the values of variables as safetensors files. kiln/checkpoint.h saves all that a
+// training needs to go on.
 #pragma once
 
 #include <kiln/variable.h>
 
+#include <functional>
+#include <map>
+#include <string>
+
 namespace kiln {
+
+/// The texts of a file's `__metadata__` by their keys, all UTF-8. A later occurrence of a key in a
+/// file replaces earlier ones.
+using WeightsMetadata = std::map<std::string, std::string>;
+
+struct SaveWeightsOptions {
+  WeightsMetadata metadata = {};  ///< the file's `__metadata__`; empty: the file has none
+};
 
 struct LoadWeightsOptions {
   /// True: variables and tensors of the file must match one to one, with equal dtypes. False: loads
   /// and casts tensors that match a variable by name and skips the rest, but at least one must
-  /// match; shapes must be equal.
+  /// match; shapes must be equal unless skip_mismatch is set.
   Flag strict = true;
+  /// Skips variables whose tensors have another shape, as the last layer for other classes: they
+  /// are unchanged, and named in `missing` and `unused`. At least one variable must be loaded.
+  Flag skip_mismatch = false;
+  /// Called with the file's metadata before it is matched; throws to reject the file, which changes
+  /// no variable.
+  std::function<void(const WeightsMetadata&)> check = {};
 };
 
 /// The names that load_weights loaded and skipped; without `strict` the latter may be many.
 struct LoadedWeights {
   std::vector<std::string> loaded;  ///< in the order of the variables
-  std::vector<std::string> missing;  ///< variables that the file does not have; they are unchanged
-  std::vector<std::string> unused;  ///< tensors of the file without a variable, in its order
+  std::vector<std::string> missing;  ///< variables that it did not set
+  std::vector<std::string> unused;  ///< tensors of the file that no variable got, in its order
 };
 
 /// Writes one snapshot of the variables' values under their names. Replaces the file atomically: a
 /// failure leaves an older file unchanged.
-/// Errors: TypeError for a tensor that is not a variable; ValueError for a variable without a name
-/// or a name that occurs twice; IoError.
+/// Errors: TypeError for a tensor that is not a variable; ValueError for a variable without a name,
+/// a name that occurs twice, and metadata that is not UTF-8; IoError.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w});
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            Where where = Where::here());
+KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
+                           const SaveWeightsOptions& options, Where where = Where::here());
 
 /// Sets the variables to the file's values: all, or none on an error. Reads only the tensors that
 /// it loads, whatever the dtypes of others. Returns the names that it loaded and skipped.
@@ -42,5 +63,12 @@ KILN_API LoadedWeights load_weights(const StringArgument& path,
                                     const std::vector<Tensor>& variables,
                                     const LoadWeightsOptions& options = {},
                                     Where where = Where::here());
+
+/// Returns the metadata of a file; reads its header only. Errors: IoError as for load_weights.
+///     const auto w = K::variable({1., 2.}, {.name = "w"});
+///     K::save_weights("model.safetensors", {w}, {.metadata = {{"classes", "cat dog"}}});
+///     K::weights_metadata("model.safetensors").at("classes");  // cat dog
+[[nodiscard]] KILN_API WeightsMetadata weights_metadata(const StringArgument& path,
+                                                        Where where = Where::here());
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
-// Tests kiln/activation.h: values, from NumPy 2.4 by the formulas of Keras' documentation.
+// Tests kiln/activation.h: values, from NumPy 2.4 by the formulas of Keras' documentation, those of
+// gelu from mpmath 1.3.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 
@@ -149,6 +150,34 @@ std::vector<Row> activation_rows() {
        {f32({1, 3}, {-kInf, 1, 1})},
        [](const Tensors& x) { return softmax(x[0]); },
        f32({1, 3}, {0, 0.5, 0.5})},
+      {"gelu",
+       {mixed_signs()},
+       [](const Tensors& x) { return gelu(x[0]); },
+       f32({2, 3}, {-0.0455002639, -0.154268769, 0, 0.345731231, 0.841344746, 2.99595031})},
+      {"gelu approximate",
+       {mixed_signs()},
+       [](const Tensors& x) { return gelu(x[0], {.approximate = true}); },
+       f32({2, 3}, {-0.0454023059, -0.15428599, 0, 0.34571401, 0.841191991, 2.99636261})},
+      {"gelu of large numbers",
+       {f32({6}, {-1e30f, 1e30f, -20, 20, kInf, kNaN})},
+       [](const Tensors& x) { return gelu(x[0]) + gelu(x[0], {.approximate = true}); },
+       f32({6}, {0, 2e30f, 0, 40, kInf, kNaN})},
+      {"gelu of -infinity",
+       {f32({1}, {-kInf})},
+       [](const Tensors& x) { return gelu(x[0]); },
+       f32({1}, {kNaN})},
+      {"gelu gradient",
+       {mixed_signs()},
+       [](const Tensors& x) { return slope(gelu(x[0]), x[0]); },
+       f32({2, 3}, {-0.0852318011, 0.132504875, 0.5, 0.867495125, 1.08331547, 1.01194565})},
+      {"gelu approximate gradient",
+       {mixed_signs()},
+       [](const Tensors& x) { return slope(gelu(x[0], {.approximate = true}), x[0]); },
+       f32({2, 3}, {-0.0860992566, 0.132630096, 0.5, 0.867369904, 1.08296408, 1.01158417})},
+      {"gelu gradient of large numbers",
+       {f32({4}, {-1e30f, 1e30f, -20, 20})},
+       [](const Tensors& x) { return slope(gelu(x[0]) + gelu(x[0], {.approximate = true}), x[0]); },
+       f32({4}, {0, 2, 0, 2})},
       {"softmax of large numbers",
        {f32({2}, {1e30f, -1e30f})},
        [](const Tensors& x) { return softmax(x[0]); },
@@ -173,6 +202,35 @@ std::vector<Row> activation_rows() {
        {f32({1, 2, 2}, {1, 1, 1, -1})},
        [](const Tensors& x) { return l2_normalize(x[0], {.axis = {-1, 1}}); },
        f32({1, 2, 2}, {0.5, 0.5, 0.5, -0.5})},
+      {"log_softmax",
+       {f32({4, 3}, {1, 2, 3, 0, 200, -200, -kInf, 0, 0, 1, 1, 1})},
+       [](const Tensors& x) { return log_softmax(x[0]); },
+       f32({4, 3}, {-2.40760596f, -1.40760596f, -0.407605964f, -200, 0, -400, -kInf, -0.693147181f,
+                    -0.693147181f, -1.09861229f, -1.09861229f, -1.09861229f})},
+      {"log_softmax axis",
+       {f32({2, 2}, {0, 1000, 0, 999})},
+       [](const Tensors& x) { return log_softmax(x[0], {.axis = 0}); },
+       f32({2, 2}, {-0.693147181f, -0.313261688f, -0.693147181f, -1.31326169f})},
+      {"log_softmax NaN and infinity",
+       {f32({2, 2}, {kNaN, 1, kInf, 0})},
+       [](const Tensors& x) { return log_softmax(x[0]); },
+       f32({2, 2}, {kNaN, kNaN, kNaN, kNaN})},
+      {"log_softmax one element",
+       {f32({2, 1}, {-5, 1e30f})},
+       [](const Tensors& x) { return log_softmax(x[0]); },
+       f32({2, 1}, {0, 0})},
+      {"log_softmax of nothing",
+       {none({0, 3})},
+       [](const Tensors& x) { return log_softmax(x[0]); },
+       none({0, 3})},
+      {"log_softmax over nothing",
+       {none({3, 0})},
+       [](const Tensors& x) { return log_softmax(x[0]); },
+       none({3, 0})},
+      {"log_softmax gradient",
+       {f32({1, 2}, {0, 200})},
+       [](const Tensors& x) { return slope(log_softmax(x[0])[0][0], x[0]); },
+       f32({1, 2}, {1, -1})},
       {"softplus",
        {mixed_signs()},
        [](const Tensors& x) { return softplus(x[0]); },
@@ -265,6 +323,19 @@ TEST_CASE("softmax: computes 16-bit elements in float32 and rounds once", "[k]")
   const Array wide = eval(softmax(constant(logits.astype(DType::Float32))));
   const Tensor narrow = constant(logits, {.dtype = "bfloat16"});
   CHECK(eval(softmax(narrow)) == wide.astype(DType::BFloat16));
+}
+
+TEST_CASE("gelu: computes 16-bit elements in float32 and rounds once", "[k]") {
+  const Array x = f32({5}, {-3, -1.5, -0.25, 0.75, 2.5});
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    for (const bool approximate : {false, true}) {
+      const auto of = [&](const Array& elements) {
+        return eval(
+            gelu(constant(elements, {.dtype = elements.dtype()}), {.approximate = approximate}));
+      };
+      CHECK(of(x.astype(dtype)) == of(x).astype(dtype));
+    }
+  }
 }
 
 TEST_CASE("activations", "[k]") { run(activation_rows()); }

@@ -1,4 +1,5 @@
-// Tests kiln/elementwise.h: values. Transcendental ones are from NumPy 2.4.
+// Tests kiln/elementwise.h: values. Transcendental ones are from NumPy 2.4, those of erf from
+// mpmath 1.3.
 #include "tests/support/catch.h"
 #include "tests/k/row.h"
 
@@ -68,6 +69,26 @@ std::vector<Row> elementwise_rows() {
        {mixed_signs()},
        [](const Tensors& x) { return cos(x[0]); },
        f32({2, 3}, {-0.416146837, 0.877582562, 1, 0.877582562, 0.540302306, -0.989992497})},
+      {"erf",
+       {mixed_signs()},
+       [](const Tensors& x) { return erf(x[0]); },
+       f32({2, 3}, {-0.995322265, -0.520499878, 0, 0.520499878, 0.842700793, 0.99997791})},
+      {"erf float64",
+       {Array{0x1p-300, 0x1p-30, -0.125, 0.999, 2.5, -3.5, 5.875}},
+       [](const Tensors& x) { return erf(x[0]); },
+       Array{0x1.20dd750429b6dp-300, 0x1.20dd750429b6dp-30, -0x1.1f5e1a35c3b89p-3,
+             0.84228527020649694, 0x1.ffcaa8f4c9beap-1, -0x1.ffffe710d565ep-1,
+             0x1.fffffffffffffp-1},
+       2e-16},
+      {"erf of infinities and NaN",
+       {f32({4}, {-kInf, kInf, kNaN, 1e-42f})},
+       [](const Tensors& x) { return erf(x[0]); },
+       f32({4}, {-1, 1, kNaN, 0})},
+      {"erf gradient",
+       {f32({2, 4}, {-2, -0.5, 0, 0.5, 1, 3, kInf, -1e30f})},
+       [](const Tensors& x) { return slope(erf(x[0]), x[0]); },
+       f32({2, 4}, {0.0206669854, 0.878782579, 1.12837917, 0.878782579, 0.415107497, 0.000139253052,
+                    0, 0})},
       {"pow number",
        {mixed_signs()},
        [](const Tensors& x) { return pow(x[0], 3); },

@@ -119,6 +119,20 @@ TEST_CASE("draws: each evaluation draws anew; a seed fixes the stream of draws",
   CHECK(both[0] == both[2]);
 }
 
+TEST_CASE("draws: a function with a state of its own draws by the number of its own call", "[k]") {
+  const Tensor x = random_normal({4}, {.seed = 7});
+  const Function shared = drawing(x);
+  set_random_seed(1);
+  const Array first = shared({})[0], second = shared({})[0];
+  const RandomState state(1, 1);
+  const Function own = function({}, {x}, {.backend = tested_backend(), .random = state});
+  CHECK(own({})[0] == second);
+  state.set_position({});
+  shared({});
+  CHECK(own({})[0] == first);
+  CHECK(state.next_call() == 1);
+}
+
 TEST_CASE("dropout: keeps the mean and drops the requested fraction", "[k]") {
   for (const char* dtype : kFloats) {
     INFO(dtype);

@@ -87,16 +87,22 @@ std::string difference(const Array& actual, const Array& expected, double tolera
 
 /// The tables of values.
 std::vector<Row> elementwise_rows();
+std::vector<Row> selection_rows();  // of kiln/elementwise.h, too
 std::vector<Row> operator_rows();
 std::vector<Row> reduce_rows();
 std::vector<Row> linalg_rows();
+std::vector<Row> matmul_rows();
+std::vector<Row> bincount_rows();
 std::vector<Row> activation_rows();
 std::vector<Row> loss_rows();
 std::vector<Row> normalization_rows();
 std::vector<Row> higher_order_rows();
+std::vector<Row> fori_loop_rows();
 std::vector<Row> shape_rows();
 std::vector<Row> index_rows();
+std::vector<Row> triangle_rows();
 std::vector<Row> image_rows();
+std::vector<Row> resize_to_rows();
 std::vector<Row> convolution_rows();
 std::vector<Row> pooling_rows();
 std::vector<Row> ctc_rows();

@@ -1,8 +1,9 @@
 // The settings of the process, in one struct under one mutex, and the name scopes, which belong to
-// the thread.
+// the thread: the prefix of names here, the scope of nodes in core/ir/scope.h.
 #include <kiln/context.h>
 
 #include "core/ir/node.h"
+#include "core/ir/scope.h"
 #include "core/k/base/context_impl.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/types/at_line.h"
@@ -10,11 +11,9 @@
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <random>
 #include <utility>
 
 namespace kiln {
@@ -25,8 +24,6 @@ struct State {
   std::optional<std::string> floatx, data_format;
   std::map<std::string, std::int64_t> uids;
   std::optional<int> learning_phase;
-  std::optional<std::mt19937_64> generator;  // seeded by the first use
-  std::atomic<std::uint64_t> calls{0};
 };
 
 constinit ForkMutex state_mutex;
@@ -61,20 +58,35 @@ Where outermost_line(Where where) {
   return running.known() ? running : where;
 }
 
+/// Reads keras.json; throws the error of the setting that is read.
+template <class T>
+ConfiguredDefaults read_defaults(ConfiguredDefault<T> ConfiguredDefaults::* wanted) {
+  ConfiguredDefaults defaults = configured_defaults();
+  if ((defaults.*wanted).error) std::rethrow_exception((defaults.*wanted).error);
+  return defaults;
+}
+
+/// Sets a member that is unset, unless the file's value cannot be used.
+template <class T>
+void set_default(std::optional<T>& member, const ConfiguredDefault<T>& configured, T built_in) {
+  if (!member && !configured.error) member = configured.value.value_or(built_in);
+}
+
 /// The value of `member`. If it is unset, reads keras.json and sets all members that are unset.
 template <class T>
-T configured(std::optional<T> State::* member, Where where) {
+T configured(std::optional<T> State::* member, ConfiguredDefault<T> ConfiguredDefaults::* wanted,
+             Where where) {
   State& s = state();
   {
     const std::lock_guard lock(state_mutex);
     if (s.*member) return *(s.*member);
   }
   const ConfiguredDefaults defaults =  // reads a file, hence not under the lock; may throw
-      at_line(outermost_line(where), [] { return configured_defaults(); });
+      at_line(outermost_line(where), [&] { return read_defaults(wanted); });
   const std::lock_guard lock(state_mutex);
-  if (!s.epsilon) s.epsilon = defaults.epsilon.value_or(1e-7);
-  if (!s.floatx) s.floatx = defaults.floatx.value_or("float32");
-  if (!s.data_format) s.data_format = defaults.image_data_format.value_or("channels_last");
+  set_default(s.epsilon, defaults.epsilon, 1e-7);
+  set_default<std::string>(s.floatx, defaults.floatx, "float32");
+  set_default<std::string>(s.data_format, defaults.image_data_format, "channels_last");
   return *(s.*member);
 }
 
@@ -91,7 +103,8 @@ bool is_floatx(const std::string& name) {
 }  // namespace
 
 double epsilon(Where where) {
-  return api_call("epsilon", where, [&] { return configured(&State::epsilon, where); });
+  return api_call("epsilon", where,
+                  [&] { return configured(&State::epsilon, &ConfiguredDefaults::epsilon, where); });
 }
 
 void set_epsilon(double e, Where where) {
@@ -104,7 +117,8 @@ void set_epsilon(double e, Where where) {
 }
 
 std::string floatx(Where where) {
-  return api_call("floatx", where, [&] { return configured(&State::floatx, where); });
+  return api_call("floatx", where,
+                  [&] { return configured(&State::floatx, &ConfiguredDefaults::floatx, where); });
 }
 
 void set_floatx(const StringArgument& floatx, Where where) {
@@ -117,8 +131,9 @@ void set_floatx(const StringArgument& floatx, Where where) {
 }
 
 std::string image_data_format(Where where) {
-  return api_call("image_data_format", where,
-                  [&] { return configured(&State::data_format, where); });
+  return api_call("image_data_format", where, [&] {
+    return configured(&State::data_format, &ConfiguredDefaults::image_data_format, where);
+  });
 }
 
 void set_image_data_format(const StringArgument& data_format, Where where) {
@@ -192,35 +207,21 @@ void forget_configuration() {
   state().data_format.reset();
 }
 
-void set_random_seed(Seed seed) {
-  translate_exceptions("set_random_seed", {}, [&] {
-    const std::lock_guard lock(state_mutex);
-    state().generator.emplace(static_cast<std::uint64_t>(std::int64_t{seed}));
-    state().calls.store(0, std::memory_order_relaxed);
-  });
-}
-
-std::uint64_t next_seed() {
-  const std::lock_guard lock(state_mutex);
-  if (!state().generator) state().generator.emplace(std::random_device{}());
-  return (*state().generator)();
-}
-
-std::uint64_t next_call_counter() { return state().calls.fetch_add(1, std::memory_order_relaxed); }
-
 std::string scoped_name(const std::string& name) {
   return name.empty() ? name : current_scope() + name;
 }
 
 NameScope::NameScope(const StringArgument& name, Where where) try : outer_(current_scope()) {
-  if (name.empty()) throw ValueError("name_scope", "name", "name is empty", where);
-  std::string scope = outer_ + name + "/";
-  swap_scope(scope);
+  const ir::Scope* of_nodes = ir::inner_scope(name, where);
+  std::string of_names = outer_ + name + "/";
+  swap_scope(of_names);
+  ir::enter_scope(of_nodes);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("name_scope", where);
 }
 
 NameScope::~NameScope() {
+  ir::leave_scope();
   try {
     swap_scope(outer_);
   } catch (const std::bad_alloc&) {  // only if scopes end out of order: the outer name is lost

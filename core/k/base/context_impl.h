@@ -2,18 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 
 namespace kiln {
 
+/// A default of keras.json; empty if the file does not set it.
+template <class T>
+struct ConfiguredDefault {
+  std::optional<T> value = {};
+  std::exception_ptr error = {};  // why the file's value cannot be used; null: it can
+};
 /// The defaults that keras.json sets; the others are built in.
 struct ConfiguredDefaults {
-  std::optional<std::string> floatx, image_data_format;
-  std::optional<double> epsilon;
+  ConfiguredDefault<std::string> floatx, image_data_format;
+  ConfiguredDefault<double> epsilon;
 };
-/// Reads keras.json. Called by the first read of a setting that was not set; if it throws, that
-/// read throws, and the next one calls it again. Defined by the runtime, since core reads no files.
+/// Reads keras.json. Called by the first read of a setting that was not set; if the file's value of
+/// that setting cannot be used, the read throws, and the next one calls it again. Defined by the
+/// runtime, since core reads no files.
 ConfiguredDefaults configured_defaults();
 
 /// The phase that set_learning_phase fixed (0 or 1), until clear_session.
@@ -24,10 +32,8 @@ void reset_session_state();
 /// Unsets epsilon, floatx and the data format, so that the next read reads keras.json.
 void forget_configuration();
 
-/// Draws a seed from the generator that set_random_seed seeds. Thread-safe.
+/// Draws a seed from the state of this thread's RandomScope, else from the process's. Thread-safe.
 std::uint64_t next_seed();
-/// The call counter of random draws: 0 for the first call after set_random_seed. Thread-safe.
-std::uint64_t next_call_counter();
 
 /// `name` prefixed by the name scopes of this thread; an empty name stays empty.
 std::string scoped_name(const std::string& name);

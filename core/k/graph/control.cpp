@@ -2,6 +2,7 @@
 // function, so that the other branch does not run.
 #include <kiln/control.h>
 
+#include "core/ir/scope.h"
 #include "core/k/base/context_impl.h"
 #include "core/k/base/learning_phase_impl.h"
 #include "core/k/base/tensor_impl.h"
@@ -34,7 +35,7 @@ Value value_of_branch(const Branch& branch, DType dtype, const char* argument, c
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument, other);
   if (branch.is_empty()) Call::value_error(argument, text(argument, " is an empty function"));
   const Tensor result = [&] {
-    const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
+    const ir::OriginScope callback(ir::origin_of_callback(), /*replace=*/true);
     return branch.make();
   }();
   return value_of(result, argument);

@@ -5,6 +5,7 @@
 #include "core/k/math/formulas_impl.h"
 
 #include <cmath>
+#include <numbers>
 
 namespace kiln {
 namespace {
@@ -39,6 +40,16 @@ Value bounded(const Value& x, const ReluOptions& options) {
   return options.threshold < 0 ? ir::binary(Op::Maximum, below, ir::zeros_like(x)) : below;
 }
 
+constexpr double kSqrtHalf = 1 / std::numbers::sqrt2;
+
+/// An approximation of erf(x / sqrt(2)), Hendrycks and Gimpel (2016). Beyond 10 it is 1 in every
+/// dtype; without the bound, x^3 would overflow and the gradient be 0 * inf.
+Value tanh_for_erf(const Value& x) {
+  const Value inner = clipped(x, -10, 10);
+  const Value polynomial = inner + inner * inner * inner * 0.044715;
+  return ir::unary(Op::Tanh, polynomial * (2 * kSqrtHalf * std::numbers::inv_sqrtpi));
+}
+
 }  // namespace
 
 Tensor relu(const Operand& x, const ReluOptions& options) {
@@ -62,10 +73,27 @@ Tensor elu(const Operand& x, const EluOptions& options) {
   });
 }
 
+Tensor gelu(const Operand& x, const GeluOptions& options) {
+  return api_call("gelu", x.where(), [&] {
+    const Value original = float_of(x);
+    const Value value = widened(original);
+    const Value twice_cdf =
+        1.0 + (options.approximate ? tanh_for_erf(value) : ir::unary(Op::Erf, value * kSqrtHalf));
+    return wrap(ir::cast(value * 0.5 * twice_cdf, original.dtype()));
+  });
+}
+
 Tensor softmax(const Operand& x, const SoftmaxOptions& options) {
   return api_call("softmax", x.where(), [&] {
     const Value value = float_of(x);
     return wrap(ir::softmax(value, axis_of(options.axis, value.rank())));
+  });
+}
+
+Tensor log_softmax(const Operand& x, const SoftmaxOptions& options) {
+  return api_call("log_softmax", x.where(), [&] {
+    const Value value = float_of(x);
+    return wrap(ir::log_softmax(value, axis_of(options.axis, value.rank())));
   });
 }
 

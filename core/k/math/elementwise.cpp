@@ -52,6 +52,31 @@ Tensor logical(const char* function, Op op, const Operand& x, const Operand& y) 
   });
 }
 
+/// Rounds floats with `round`; integers are whole already.
+template <class Round>
+Tensor rounded(const char* function, const Operand& x, const Round& round) {
+  return api_call(function, x.where(), [&] {
+    const Value value = number_of(x);
+    return wrap(is_float(value.dtype()) ? round(value) : value);
+  });
+}
+
+/// The remainder with the sign of y, from the one with the sign of x. A zero has the sign of y.
+Value floored_mod(const Value& x, const Value& y) {
+  const Value remainder = ir::binary(Op::Mod, x, y);
+  if (info(y.dtype()).kind == DTypeKind::Unsigned) return remainder;
+  const Value zero = ir::zeros_like(y);
+  const Value is_negative = ir::less(y, zero);
+  const Value differs =
+      ir::select(is_negative, ir::less(zero, remainder), ir::less(remainder, zero));
+  if (!is_float(y.dtype())) return ir::select(differs, remainder + y, remainder);
+  // Maximum and Minimum change the sign of a zero alone, and pass the gradient on.
+  const Value signed_zero =
+      ir::select(is_negative, ir::binary(Op::Minimum, remainder, ir::like(y, -0.0)),
+                 ir::binary(Op::Maximum, remainder, zero));
+  return ir::select(differs, remainder + y, signed_zero);
+}
+
 /// Applies one bound of clip.
 Value bounded(Op op, const Value& x, const OptionalOperand& bound, const char* argument) {
   const Value limit = value_of(bound.value(), x.dtype(), argument);
@@ -82,20 +107,31 @@ Tensor exp(const Operand& x) { return unary_floating("exp", Op::Exp, x); }
 Tensor log(const Operand& x) { return unary_floating("log", Op::Log, x); }
 
 Tensor round(const Operand& x) {
-  return api_call("round", x.where(), [&] {
-    const Value value = number_of(x);
-    return wrap(is_float(value.dtype()) ? ir::unary(Op::Round, value) : value);
-  });
+  return rounded("round", x, [](const Value& value) { return ir::unary(Op::Round, value); });
+}
+Tensor floor(const Operand& x) {
+  return rounded("floor", x, [](const Value& value) { return ir::unary(Op::Floor, value); });
+}
+Tensor ceil(const Operand& x) {
+  return rounded("ceil", x, [](const Value& value) { return -ir::unary(Op::Floor, -value); });
 }
 
 Tensor sign(const Operand& x) { return unary_number("sign", Op::Sign, x); }
 Tensor sin(const Operand& x) { return unary_floating("sin", Op::Sin, x); }
 Tensor cos(const Operand& x) { return unary_floating("cos", Op::Cos, x); }
+Tensor erf(const Operand& x) { return unary_floating("erf", Op::Erf, x); }
 
 Tensor pow(const Operand& x, const Operand& a) {
   return api_call("pow", where_of(x, a), [&] {
     const auto [base, exponent] = broadcast_numbers(x, a, {"x", "a"});
     return wrap(ir::binary(Op::Pow, base, exponent));
+  });
+}
+
+Tensor mod(const Operand& x, const Operand& y) {
+  return api_call("mod", where_of(x, y), [&] {
+    const auto [a, b] = broadcast_numbers(x, y);
+    return wrap(floored_mod(a, b));
   });
 }
 
@@ -158,6 +194,17 @@ Tensor logical_xor(const Operand& x, const Operand& y) {
 
 Tensor logical_not(const Operand& x) {
   return api_call("logical_not", x.where(), [&] { return wrap(ir::logical_not(bool_of(x, "x"))); });
+}
+
+Tensor where(const Operand& condition, const Operand& x, const Operand& y) {
+  return api_call("where", condition.where().known() ? condition.where() : where_of(x, y), [&] {
+    const Value chosen = bool_of(condition, "condition");
+    const auto [a, b] = broadcast_operands(x, y);
+    const PairNames names{"condition", "x and y"};
+    const ir::Dims dims = broadcast_dims(chosen.type(), a.type(), names);
+    return wrap(ir::select(ir::broadcast_to(chosen, dims), ir::broadcast_to(a, dims),
+                           ir::broadcast_to(b, dims)));
+  });
 }
 
 Tensor maximum(const Operand& x, const Operand& y) { return minmax("maximum", Op::Maximum, x, y); }

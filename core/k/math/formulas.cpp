@@ -1,15 +1,12 @@
 // Composes each formula from ops whose gradients are finite where the formula is.
 #include "core/k/math/formulas_impl.h"
 
-#include "core/ops/halves.h"
 #include "core/types/at.h"
 
 namespace kiln {
 
 using ir::Op;
 using ir::Value;
-
-Value widened(const Value& x) { return ir::widened(x); }
 
 Value sqrt_or_zero(const Value& x) {
   const Value below = ir::less_equal_to(x, ir::zeros_like(x));

@@ -3,12 +3,10 @@
 #pragma once
 
 #include "core/k/base/tensor_impl.h"
+#include "core/ops/halves.h"
 
 namespace kiln {
 
-/// Casts float16 and bfloat16 to float32, whose range sums and small constants need; other x as it
-/// is.
-ir::Value widened(const ir::Value& x);
 /// sqrt(max(x, 0)), NaN for NaN. The gradient is 0 where x <= 0.
 ir::Value sqrt_or_zero(const ir::Value& x);
 /// max(min(x, high), low). The gradient passes where low <= x <= high.

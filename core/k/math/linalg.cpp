@@ -137,7 +137,7 @@ Tensor transpose(const Operand& x) {
   });
 }
 
-Tensor gather(const Operand& reference, const Operand& indices) {
+Tensor gather(const Operand& reference, const Operand& indices, const GatherOptions& options) {
   return api_call("gather", where_of(reference, indices), [&] {
     const Value entries = input_of(reference, "reference");
     const bool is_number =
@@ -151,7 +151,7 @@ Tensor gather(const Operand& reference, const Operand& indices) {
     if (!is_integer(index.dtype())) {
       Call::type_error("indices", text("indices are not integers (indices ", index.type(), ")"));
     }
-    return wrap(ir::gather(entries, index, 0));
+    return wrap(ir::gather(entries, index, axis_of(options.axis, entries.rank())));
   });
 }
 

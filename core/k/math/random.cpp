@@ -168,6 +168,28 @@ Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options, 
   });
 }
 
+Tensor random_categorical(const Operand& logits, WholeNumber num_samples,
+                          const RandomCategoricalOptions& options) {
+  return api_call("random_categorical", logits.where(), [&] {
+    const Value given = float_of(logits, "logits");
+    const DType dtype = dtype_of(options.dtype, DType::Int32);
+    if (!is_integer(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not an integer"));
+    if (given.rank() != 2) {
+      Call::value_error(
+          "logits", text("logits have rank ", given.rank(), ", not 2 (logits ", given.type(), ")"));
+    }
+    if (num_samples < 0) Call::value_error("num_samples", text("num_samples is ", num_samples));
+    const Value value = ir::cast(given, wide(given.dtype()));
+    const Dims dims{value.dims()[0], std::int64_t{num_samples}, value.dims()[1]};
+    // u = 0 would make -log(-log(u)) -inf, as improbable as a class of logit -inf.
+    const Value u = Draws(options.seed).uniform(value.dtype(), dims);
+    const Value positive = ir::binary(ir::Op::Maximum, u, ir::like(u, 0x1p-25));
+    const Value noise = -ir::unary(ir::Op::Log, -ir::unary(ir::Op::Log, positive));
+    const Value noisy = ir::broadcast(value, dims, {0, 2}) + noise;
+    return wrap(ir::cast(ir::make(ir::Op::ArgMax, ir::AxisAttrs{2}, {noisy}), dtype));
+  });
+}
+
 Tensor dropout(const Operand& x, double level, const DropoutOptions& options) {
   return api_call("dropout", x.where(), [&] {
     const Value value = float_of(x);

@@ -46,7 +46,9 @@ Value lengths(const Operand& operand, const Dim& samples, const char* argument) 
 /// from 0 .. limit - 1.
 Value within(const Value& x, const Dim& limit, const char* argument) {
   const Value range = ir::iota({DType::Int64, {limit}}, 0);
-  const ir::OriginScope named({Call::where(), argument}, /*replace=*/true);
+  ir::Origin origin = ir::current_origin();
+  origin.function = argument;
+  const ir::OriginScope named(origin, /*replace=*/true);
   return ir::gather(range, x);
 }
 

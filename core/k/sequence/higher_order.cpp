@@ -1,6 +1,8 @@
 // map_fn and folds: one Scan each, whose body is the traced function of the user.
 #include <kiln/higher_order.h>
+#include <kiln/shape_ops.h>
 
+#include "core/ir/scope.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 
@@ -33,18 +35,20 @@ Value called(const F& fn, ir::Trace& trace, const Value& step, const Arguments&.
   const ir::Trace::Scope tracing(trace);
   const ir::PositionScope position(step);
   const Tensor result = [&] {
-    const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
+    const ir::OriginScope callback(ir::origin_of_callback(), /*replace=*/true);
     return fn(wrap(arguments)...);
   }();
   return value_of(result, "fn");
 }
 
-/// The result of fn with dims equal to `type`, by guards. Throws ValueError for another type.
-Value fitted(const Value& result, const ir::Type& type) {
+/// The result of `function` with dims equal to `type`, by guards. Throws ValueError for another
+/// type.
+Value fitted(const Value& result, const ir::Type& type, const char* function = "fn",
+             const char* argument = "the accumulated value") {
   const bool fits = equal(result.dims(), type.dims) != ir::Ternary::No;
   if (fits && result.dtype() == type.dtype) return ir::with_dims(result, type.dims);
   Call::value_error(
-      "fn", text("fn returns ", result.type(), " but got ", type, " as the accumulated value"));
+      function, text(function, " returns ", result.type(), " but got ", type, " as ", argument));
 }
 
 /// The initial value of a fold, and the elements to accumulate.
@@ -86,6 +90,18 @@ Tensor fold(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opti
   return wrap({scan, 0}, options.name);
 }
 
+/// Throws unless a bound of a loop is an integer scalar.
+void require_bound(const Operand& bound, const char* argument) {
+  const Value value = value_of(bound, DType::Int64, argument, "");
+  if (!is_integer(value.dtype())) {
+    Call::type_error(argument,
+                     text(argument, " is not an integer (", argument, " ", value.type(), ")"));
+  }
+  if (value.rank() == 0) return;
+  Call::value_error(argument,
+                    text(argument, " is not a scalar (", argument, " ", value.type(), ")"));
+}
+
 }  // namespace
 
 Tensor map_fn(const MapFunction& fn, const Tensor& elems, const MapOptions& options, Where where) {
@@ -113,6 +129,28 @@ Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOptions& opt
 
 Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options, Where where) {
   return api_call("foldr", where, [&] { return fold(fn, elems, options, /*from_right=*/true); });
+}
+
+Tensor fori_loop(const Operand& lower, const Operand& upper, const LoopFunction& body_fun,
+                 const Operand& init_val, const NameOptions& options, Where where) {
+  return api_call("fori_loop", where, [&] {
+    if (!body_fun) Call::value_error("body_fun", "body_fun is empty");
+    require_bound(lower, "lower");
+    require_bound(upper, "upper");
+    const Value steps = value_of(arange(lower, upper, {.dtype = "int64"}), "steps");
+    const Value initial = input_of(init_val, "init_val");
+    const ir::LambdaBuilder builder({{DType::Int64, {}}, initial.type(), {DType::Int64, {}}});
+    const auto& parameters = builder.parameters();
+    ir::Trace trace;
+    const Value result =
+        fitted(called(body_fun, trace, parameters[0], parameters[2], parameters[1]), initial.type(),
+               "body_fun", "the value");
+    const std::vector<Value> results{result};
+    const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
+    const ir::NodeRef scan =
+        ir::make_scan(traced, {initial}, {steps}, steps.dims()[0], /*reverse=*/false);
+    return wrap({scan, 0}, options.name);
+  });
 }
 
 }  // namespace kiln

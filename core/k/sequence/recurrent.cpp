@@ -2,6 +2,7 @@
 // passes optimise the loop.
 #include <kiln/recurrent.h>
 
+#include "core/ir/scope.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/k/sequence/masked_steps.h"
 #include "core/ops/lambda_builder.h"
@@ -147,7 +148,7 @@ class Rnn {
                    const std::vector<Value>& states) {
     const ir::Trace::Scope tracing(trace_);
     const StepResult result = [&] {
-      const ir::OriginScope none(ir::Origin(), /*replace=*/true);  // K calls in it set their own
+      const ir::OriginScope callback(ir::origin_of_callback(), /*replace=*/true);
       return step_(wrap(input), arguments);
     }();
     Step step{value_of(result.output, "step_function"), {}};

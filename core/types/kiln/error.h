@@ -49,6 +49,13 @@ class KILN_API TypeError : public Error {
   ~TypeError() override;
 };
 
+/// Thrown for a NaN or an infinity that a call with FunctionOptions::check_numerics finds.
+class KILN_API FloatingPointError : public Error {
+ public:
+  using Error::Error;
+  ~FloatingPointError() override;
+};
+
 /// Thrown for a valid request that is not supported; names the op or function and the backend.
 class KILN_API NotImplementedError : public Error {
  public:

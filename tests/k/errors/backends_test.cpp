@@ -168,7 +168,7 @@ TEST_CASE("keras.json: one that cannot be used is an error of the call that read
   check_contents("", " is empty");
   check_contents("{\n  \"floatx\": float32\n}",
                  " is malformed at line 2, column 14: invalid value");
-  check_contents("{\"epsilon\": \"small\"}", " has epsilon as a string, not a number");
+  check_contents("{\"floatx\": 32}", " has floatx as a number, not a string");
   check_contents("[]", " holds an array, not an object");
   check_contents(std::string(2'000'000, '['),
                  " is malformed at line 1, column 65: nesting is deeper than 64");

@@ -91,9 +91,11 @@ TEST_CASE("weights: damaged files") {
   rejected(good.substr(0, 100), " is truncated: its header has 168 bytes but 92 are left");
   rejected(good + "x", " is damaged: 1 more byte follows the last tensor");
   rejected(with_length(good, std::uint64_t{1} << 40),
-           " has a header of 1099511627776 bytes; at most 104857600 are read");
+           " is not a safetensors file: by its first 8 bytes its header would have "
+           "1099511627776 bytes; at most 104857600 are read");
   rejected(with_length(good, ~std::uint64_t{0}),
-           " has a header of 18446744073709551615 bytes; at most 104857600 are read");
+           " is not a safetensors file: by its first 8 bytes its header would have "
+           "18446744073709551615 bytes; at most 104857600 are read");
   const std::string deep(2'000'000, '[');
   rejected(with_length(std::string(8, '\0') + deep, deep.size()),
            " has an array as its header, not an object");
@@ -152,7 +154,8 @@ TEST_CASE("weights: files of other variables") {
       {throws<ValueError>(), [&] { load_weights(path, {wide, saved.b, saved.c}); },
        table("3 variables differ in 1 name\n"
              "  name      file           variable     problem\n"
-             "  'a'       float32 [1,2]  float32 [3]  other shape")},
+             "  'a'       float32 [1,2]  float32 [3]  other shape; load_weights with "
+             "skip_mismatch = true skips it")},
       {throws<ValueError>(), [&] { load_weights(path, {saved.a, saved.a}); },
        "load_weights: two variables are named 'a'"},
       {throws<TypeError>(), [&] { load_weights(path, {saved.a, saved.a * 2}); },
@@ -188,8 +191,8 @@ TEST_CASE("program files: damaged ones") {
   CHECK(error(program.substr(0, program.find("outputs"))) ==
         "kiln: PATH:6:1: expected 'outputs', found the end of the file");
   CHECK(error(program + "more") ==
-        "kiln: PATH:7:1: expected a value (%0 = ...), symbol, dim, blob, inputs, outputs, update, "
-        "state or guard, found 'more'");
+        "kiln: PATH:7:1: expected a value (%0 = ...), symbol, dim, blob, scope, inputs, outputs, "
+        "update, state or guard, found 'more'");
   std::string deep = "kir 0.1 module \"\" ";
   for (int i = 0; i < 1'000'000; ++i) deep += "%0 = scan body={ parameters ";
   CHECK(error(deep) == "kiln: PATH:1:1826: lambdas are nested too deep");

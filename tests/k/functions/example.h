@@ -5,7 +5,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 
-#include <kiln/k.h>
+#include <kiln/train.h>
 
 #include <optional>
 #include <sstream>

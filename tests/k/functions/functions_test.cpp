@@ -94,7 +94,7 @@ TEST_CASE("public headers: each function has a docstring and an example that cal
   }
   for (const auto& [name, example] : examples) {
     INFO("example of " << name << ":\n" << example);
-    CHECK(example.find("K::" + name + "(") != std::string::npos);
+    CHECK(example.find("::" + name + "(") != std::string::npos);
   }
 }
 
@@ -137,6 +137,11 @@ class KILN_API Whole : public Part {
   int member() const;
 };
 class Forward;
+/// Its values.
+enum class Kind : int {
+  First,
+};
+enum class Short { A };
 
 /// One, and
 ///     auto x = K::one(
@@ -156,7 +161,13 @@ KILN_API Tensor operator+(const Tensor& x);
         "/// Not of a function.\nstruct Options {\n  int axis = -1;  ///< which\n};");
   CHECK(doc.types.at("Step") == "using Step = std::function<\n    Tensor()>;");
   CHECK(doc.types.at("Whole") == "/// Not to be read whole.\nclass Whole;");
-  CHECK(doc.types.size() == 3);
+  CHECK(doc.types.at("Kind") == "/// Its values.\nenum class Kind : int {\n  First,\n};");
+  CHECK(doc.types.at("Short") == "enum class Short { A };");
+  CHECK(doc.types.size() == 5);
+  REQUIRE(doc.operators.size() == 1);
+  CHECK(doc.operators[0].names == std::vector<std::string>{"operator+"});
+  CHECK(doc.operators[0].declarations == "Tensor operator+(const Tensor& x);\n");
+  CHECK(doc.operators[0].text == "One, and\nthe rest.");
   REQUIRE(doc.functions.size() == 1);
   const FunctionDoc& one = doc.functions[0];
   CHECK(one.names == std::vector<std::string>{"one", "other", "apart"});
@@ -165,7 +176,79 @@ KILN_API Tensor operator+(const Tensor& x);
         "int apart(int one,\n          int two);\n");
   CHECK(one.text == "One, and\nthe rest.");
   CHECK(one.example == std::vector<std::string>{"auto x = K::one(", "    1);", "K::one();  // 1"});
-  CHECK(one.example_line == 20);
+  CHECK(one.example_line == 25);
+}
+
+TEST_CASE("docstrings: public member functions, in their namespace") {
+  const HeaderDoc doc = read_header({"kiln/a.h", R"(// About it.
+namespace kiln::part {
+
+/// A class.
+///     part::Whole whole;
+class KILN_API Whole {
+ public:
+  /// No function.
+  int member = 0;
+  /// A constructor.
+  explicit Whole(int size, Where where = Where::here()) : size_(size) {}
+  Whole(const Whole& other);
+  Tensor operator()(const Tensor& x,
+                    Where where = Where::here()) const;
+  /// Returns it,
+  /// of course.
+  ///     whole.get();  // 1
+  [[nodiscard]] int get(int a,
+                        Where where = Where::here()) const;
+  int unexplained() const;
+  /// Inline.
+  bool is_set() const { return true; }
+
+ private:
+  /// Hidden.
+  int hidden() const;
+};
+class Forward;
+
+/// One.
+KILN_API Tensor one();
+
+}  // namespace kiln::part
+)"});
+  REQUIRE(doc.classes.size() == 1);
+  const ClassDoc& whole = doc.classes[0];
+  CHECK(whole.doc.names == std::vector<std::string>{"Whole"});
+  CHECK(whole.doc.space == "part");
+  CHECK(whole.doc.text == "A class.");
+  CHECK(whole.doc.example == std::vector<std::string>{"part::Whole whole;"});
+  REQUIRE(whole.members.size() == 4);
+  CHECK(whole.members[0].text == "A constructor.");
+  CHECK(whole.members[0].declarations == "Whole(int size);\n");
+  CHECK(whole.members[1].text.empty());
+  CHECK(whole.members[1].declarations == "Tensor operator()(const Tensor& x) const;\n");
+  CHECK(whole.members[2].names == std::vector<std::string>{"get"});
+  CHECK(whole.members[2].text == "Returns it,\nof course.");
+  CHECK(whole.members[2].example == std::vector<std::string>{"whole.get();  // 1"});
+  CHECK(whole.members[2].declarations == "int get(int a) const;\n");
+  CHECK(whole.members[3].declarations == "bool is_set() const;\n");
+  REQUIRE(doc.functions.size() == 1);
+  CHECK(doc.functions[0].space == "part");
+}
+
+TEST_CASE("kiln functions: prints classes with their members") {
+  const Outcome adam = kiln_functions("Adam");
+  CHECK_THAT(adam.text, StartsWith("optimizers::Adam, in <kiln/optimizers.h>\n"));
+  CHECK(kiln_functions("optimizers::Adam").text == adam.text);
+  const Outcome whole = kiln_functions("Optimizer");
+  CHECK(whole.status == 0);
+  CHECK_THAT(whole.text, StartsWith("optimizers::Optimizer, a class in <kiln/optimizer.h>\n"));
+  CHECK_THAT(whole.text, ContainsSubstring("double learning_rate() const;"));
+  const Outcome member = kiln_functions("minimize");
+  CHECK(member.status == 0);
+  CHECK_THAT(member.text, StartsWith("optimizers::LBFGS::minimize, in <kiln/lbfgs.h>\n"));
+  CHECK_THAT(member.text,
+             ContainsSubstring("\noptimizers::Optimizer::minimize, in <kiln/optimizer.h>\n"));
+  CHECK_THAT(member.text, ContainsSubstring("of the weights, each with its"));
+  CHECK_THAT(kiln_functions("").text, ContainsSubstring("class Optimizer"));
 }
 
 TEST_CASE("kiln functions: prints the header's text") {
@@ -195,7 +278,45 @@ TEST_CASE("kiln functions: prints the header's text") {
   CHECK_THAT(table.text, ContainsSubstring("[minval, maxval); minval if both are equal.\n"));
   const Outcome unknown = kiln_functions("summ");
   CHECK(unknown.status == 1);
-  CHECK_THAT(unknown.text, StartsWith("kiln functions: unknown function 'summ'"));
+  CHECK_THAT(unknown.text, StartsWith("kiln functions: unknown function, type or operator 'summ'"));
+}
+
+TEST_CASE("kiln functions: prints types") {
+  const std::pair<const char*, std::vector<const char*>> rows[] = {
+      {"Tensor", {"Tensor, a class in <kiln/tensor.h>\n", "class Tensor;\n"}},
+      {"Array", {"Array, a class in <kiln/array.h>\n", "Array reshape("}},
+      {"Function", {"Function, a class in <kiln/function.h>\n"}},
+      {"Batches", {"Batches, a class in <kiln/batches.h>\n"}},
+      {"ValueError", {"ValueError, a class in <kiln/error.h>\n"}},
+      {"FunctionOptions", {"FunctionOptions, a type in <kiln/function.h>\n", "updates"}},
+      {"Where", {"Where, a type in <kiln/where.h>\n", "unsigned line = 0;"}},
+      {"K::DType", {"DType, a type in <kiln/dtype.h>\n", "  BFloat16,\n"}},
+  };
+  for (const auto& [name, parts] : rows) {
+    const Outcome printed = kiln_functions(name);
+    INFO(name << "\n" << printed.text);
+    CHECK(printed.status == 0);
+    CHECK_THAT(printed.text, StartsWith(parts[0]));
+    for (const char* part : parts) CHECK_THAT(printed.text, ContainsSubstring(part));
+  }
+  const Outcome unknown = kiln_functions("FunctionOption");
+  CHECK(unknown.status == 1);
+  CHECK_THAT(unknown.text, ContainsSubstring("did you mean 'FunctionOptions'?"));
+}
+
+TEST_CASE("kiln functions: prints operators") {
+  const Outcome plus = kiln_functions("'+'");
+  INFO(plus.text);
+  CHECK(plus.status == 0);
+  CHECK_THAT(plus.text, StartsWith("operator+, in <kiln/tensor.h>\n"));
+  CHECK_THAT(plus.text, ContainsSubstring("Tensor operator+(const Operand& x, const Operand& y);"));
+  CHECK_THAT(plus.text, ContainsSubstring("TypeError for tensors of different dtypes"));
+  CHECK(kiln_functions("operator+").text == plus.text);
+  const Outcome equal = kiln_functions("'=='");
+  CHECK_THAT(equal.text, StartsWith("operator==, in <kiln/tensor.h>\n"));
+  CHECK_THAT(equal.text, ContainsSubstring("\nArray::operator==, in <kiln/array.h>\n"));
+  CHECK_THAT(kiln_functions("'[]'").text, ContainsSubstring("Tensor operator[](Index i) const;"));
+  CHECK(kiln_functions("'+='").status == 1);
 }
 
 }  // namespace kiln::tool
