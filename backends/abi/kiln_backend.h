@@ -47,7 +47,7 @@ extern "C" {
 /* Until the first release the ABI has this one version: a change of the interface, or of the module
  * format, increments the minor, and each side rejects any other version. */
 #define KILN_ABI_MAJOR 0u
-#define KILN_ABI_MINOR 4u
+#define KILN_ABI_MINOR 5u
 
 #define KILN_HOST_MAGIC 0x54534f484e4c494bull /* "KILNHOST" as little-endian bytes */
 #define KILN_BACKEND_MAGIC 0x444e454b434142ull /* "BACKEND" */

@@ -1,6 +1,7 @@
 // Lists the variables of a program in call order, and keeps origins as a reader found them.
 #include "core/module/module.h"
 
+#include "core/ir/scope.h"
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 
@@ -14,7 +15,7 @@ const ir::Origin& Module::origin_of(const ir::Node& node) const {
 }
 
 void Module::set_origin(const ir::Node& node, const ir::Origin& origin) {
-  if (!same_origin(node.origin, origin)) read_origins.emplace(&node, origin);
+  if (!same_place(node.origin, origin)) read_origins.emplace(&node, origin);
 }
 
 std::vector<ir::Value> Module::written_roots() const {

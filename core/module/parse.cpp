@@ -71,6 +71,7 @@ class Parser {
       if (word == "symbol") return values_.symbol_line();
       if (word == "dim") return values_.dim_line();
       if (word == "blob") return values_.blob_lines();
+      if (word == "scope") return scan_.scope_line();
       if (word == "inputs") return list(module_.graph.inputs, has_inputs_, start);
       if (word == "outputs") return list(module_.graph.outputs, has_outputs_, start);
       if (word == "update") return update();
@@ -78,7 +79,7 @@ class Parser {
       if (word == "guard") return guard(module_.guards);
       scan_.seek(start);
       scan_.fail_expected(
-          "a value (%0 = ...), symbol, dim, blob, inputs, outputs, update, state or guard");
+          "a value (%0 = ...), symbol, dim, blob, scope, inputs, outputs, update, state or guard");
     });
   }
 
@@ -108,7 +109,8 @@ class Parser {
     guard.left = values_.dim();
     guard.right = values_.dim();
     guard.message = scan_.quoted();
-    guard.origin = scan_.trailing_origin();
+    const ir::Origin origin = scan_.trailing_origin();
+    guard.origin = {origin.where, origin.function};
     guards.push_back(std::move(guard));
   }
 

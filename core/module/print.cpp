@@ -2,6 +2,7 @@
 #include "core/module/print.h"
 
 #include "core/ir/lambda.h"
+#include "core/ir/scope.h"
 #include "core/ir/traverse.h"
 #include "core/module/element_text.h"
 #include "core/module/local_symbols.h"
@@ -52,7 +53,7 @@ class Printer {
       }
       head += '\n';
     }
-    head += dim_lines_;
+    head += dim_lines_ + scope_lines_;
     for (std::size_t i = 0; i < blobs_.size(); ++i) blob_lines(head, i, *blobs_[i]);
     return head;
   }
@@ -91,28 +92,50 @@ class Printer {
     put(guard.right);
     body_ += ' ';
     append_quoted(body_, guard.message);
-    append_origin(guard.origin);
+    append_origin({guard.origin.where, guard.origin.function});
     body_ += '\n';
   }
 
-  /// "; dot train.cpp:88"
+  /// "; dot train.cpp:88 in #1 encoder/attention"
   void append_origin(const ir::Origin& origin) {
-    if (!origin.where.known() && *origin.where.file == '\0' && *origin.function == '\0') return;
+    if (same_place(origin, {})) return;
     body_ += " ; ";
-    append_word(origin.function);
-    body_ += ' ';
-    append_word(origin.where.file);
-    body_ += ':';
-    body_ += std::to_string(origin.where.line);
+    append_word(body_, origin.function);
+    append_where(body_, origin.where);
+    if (origin.scope == nullptr) return;
+    body_ += text(" in #", number_of(origin.scope), " ");
+    append_word(body_, scope_path(origin.scope));
   }
 
-  void append_word(std::string_view word) {
+  /// The number of a scope, which has a line in the head, after that of the scope around it.
+  std::size_t number_of(const ir::Scope* scope) {
+    const auto known = scope_numbers_.find(scope);
+    if (known != scope_numbers_.end()) return known->second;
+    const std::string around =
+        scope->parent == nullptr ? "" : text(" in #", number_of(scope->parent));
+    const std::size_t number = scope_numbers_.size();
+    scope_numbers_.emplace(scope, number);
+    scope_lines_ += text("scope #", number, " ");
+    append_word(scope_lines_, scope->name);
+    append_where(scope_lines_, scope->where);
+    scope_lines_ += around + "\n";
+    return number;
+  }
+
+  static void append_where(std::string& out, Where where) {
+    out += ' ';
+    append_word(out, where.file);
+    out += ':';
+    out += std::to_string(where.line);
+  }
+
+  static void append_word(std::string& out, std::string_view word) {
     bool plain = !word.empty();
     for (const char c : word) plain = plain && is_plain_character(c);
     if (plain) {
-      body_ += word;
+      out += word;
     } else {
-      append_quoted(body_, word);
+      append_quoted(out, word);
     }
   }
 
@@ -269,6 +292,8 @@ class Printer {
   std::unordered_map<const ir::DimAtom*, std::size_t> operations_;
   std::unordered_map<std::string, std::size_t> operation_texts_;
   std::string dim_lines_;
+  std::unordered_map<const ir::Scope*, std::size_t> scope_numbers_;
+  std::string scope_lines_;
   ir::AppendOperation append_operation_ = [this](std::string& out, const ir::DimAtom& atom) {
     append_operation(out, atom);
   };

@@ -3,8 +3,10 @@
 #include "core/module/read.h"
 
 #include "core/ir/lambda.h"
+#include "core/ir/scope.h"
 #include "core/module/attrs_of_kind.h"
 #include "core/module/sections.h"
+#include "core/module/text_form.h"
 #include "core/module/verify.h"
 #include "core/ops/make.h"
 #include "core/types/fork.h"
@@ -38,14 +40,13 @@ class Reader {
     for (std::size_t i = 0; i < symbols; ++i) {
       symbols_.push_back(*ir::Dim::fresh(names.text_value()).as_symbol());
     }
+    read_operations(section(Section::Types));
     get(section(Section::Types), types_);
     read_embedded();
     graph(module.graph);
     state(module.state);
     get_guards(section(Section::Guards), module.guards);
-    for (auto& [id, cursor] : sections_) {
-      if (!cursor.at_end()) damaged("a section has trailing bytes");
-    }
+    for (const auto& [id, cursor] : sections_) cursor.require_end();
     if (const auto violation = verify(module)) damaged(*violation);
     return std::move(module);
   }
@@ -98,18 +99,18 @@ class Reader {
       items.push_back(std::move(item));
     }
   }
-  void get(Cursor& from, ir::Dim& dim) {
-    ir::Dims& operations = operations_[&from];
-    const std::size_t added = from.count();
-    for (std::size_t i = 0; i < added; ++i) {
+  void get(Cursor& from, ir::Dim& dim) { dim = polynomial(from); }
+
+  void read_operations(Cursor& from) {
+    const std::size_t count = from.count();
+    for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t op = from.number();
-      const ir::Dim left = polynomial(from, operations);
-      operations.push_back(apply(op, left, polynomial(from, operations)));
+      const ir::Dim left = polynomial(from);
+      operations_.push_back(apply(op, left, polynomial(from)));
     }
-    dim = polynomial(from, operations);
   }
 
-  ir::Dim polynomial(Cursor& from, const ir::Dims& operations) {
+  ir::Dim polynomial(Cursor& from) {
     ir::Dims parts{from.integer()};
     std::size_t pending = 0;  // terms since `parts` were added up
     const std::size_t terms = from.count(ir::kMaxDimTerms);
@@ -117,7 +118,7 @@ class Reader {
       ir::Dim product = from.integer();
       const std::size_t factors = from.count(ir::kMaxDimFactors);
       for (std::size_t f = 0; f < factors; ++f) {
-        const ir::Dim factor = read_factor(from, operations);
+        const ir::Dim factor = read_factor(from);
         if (term_count(product) * term_count(factor) > kMaxExpandedTerms) {
           damaged("a dim is too large");
         }
@@ -133,7 +134,7 @@ class Reader {
     return ir::total(parts);
   }
 
-  ir::Dim read_factor(Cursor& from, const ir::Dims& operations) {
+  ir::Dim read_factor(Cursor& from) {
     const std::uint64_t kind = from.number();
     const std::uint64_t index = from.number();
     if (kind == kSymbolFactor) {
@@ -141,8 +142,8 @@ class Reader {
       return ir::Dim::of(symbols_[index]);
     }
     if (kind != kOperationFactor) damaged("a dim has a factor of unknown kind");
-    if (index >= operations.size()) damaged("a dim has an operation that is not defined before");
-    return operations[index];
+    if (index >= operations_.size()) damaged("a dim has an operation that is not defined before");
+    return operations_[index];
   }
 
   static ir::Dim apply(std::uint64_t op, const ir::Dim& left, const ir::Dim& right) {
@@ -173,49 +174,39 @@ class Reader {
     }
     data.bytes = shared;
   }
-  void get(Cursor& from, ir::LambdaRef& ref) {
+  void get(Cursor& outer, ir::LambdaRef& ref) {
     if (++nesting_ > kMaxNesting) damaged("lambdas are nested too deep");
+    Cursor from = outer.part("a lambda");
     auto lambda = std::make_shared<ir::Lambda>();
     get(from, lambda->parameters);
     const std::vector<ir::NodeRef> own = nodes(from);
     const std::size_t results = from.count();
     for (std::size_t i = 0; i < results; ++i) lambda->results.push_back(value(from, own));
     get_guards(from, lambda->guards);
+    from.require_end();
     ref.lambda = std::move(lambda);
     --nesting_;
   }
 
-  /// `kind`: the index of the struct in the variant.
-  ir::Attrs read_attrs(Cursor& from, std::size_t kind) {
-    if (kind == ir::attrs_kind<ir::PlaceholderAttrs>()) {
-      ir::PlaceholderAttrs held;
-      held.id = identity(placeholders_, from.number());
-      get(from, held.name);
-      get(from, held.type);
-      return held;
-    }
-    if (kind == ir::attrs_kind<ir::VariableAttrs>()) {
-      ir::VariableAttrs held;
-      held.id = identity(variables_, from.number());
-      get(from, held.name);
-      get(from, held.type);
-      return held;
-    }
-    if (kind == ir::attrs_kind<ir::HostCallAttrs>()) {
-      ir::HostCallAttrs held;
-      get(from, held.function);
-      get(from, held.payload);
-      held.id = identity(host_calls_, from.number());
-      get(from, held.results);
-      return held;
-    }
-    ir::Attrs held = attrs_of_kind(kind);
-    ir::for_each_field(held, [&](const char*, auto& member) { get(from, member); });
+  ir::Attrs attributes(Cursor& outer, const ir::OpDef& d) {
+    Cursor from = outer.part("the attribute list", d.name);
+    ir::Attrs held = attrs_of_kind(d.attrs);
+    ir::for_each_field(held, [&](const char* name, auto& member) {
+      if constexpr (std::is_same_v<decltype(member), std::int64_t&>) {
+        if (is_identity(d.op, name)) {
+          member = identity(d.op, from.integer());
+          return;
+        }
+      }
+      get(from, member);
+    });
+    from.require_end();
     return held;
   }
 
-  static std::int64_t identity(std::map<std::uint64_t, std::int64_t>& ids, std::uint64_t number) {
-    const auto [entry, is_new] = ids.emplace(number, 0);
+  /// The id in this process of the placeholder, variable or host call with this number.
+  std::int64_t identity(ir::Op op, std::int64_t number) {
+    const auto [entry, is_new] = identities_.emplace(std::pair(op, number), 0);
     if (is_new) entry->second = fresh_id();
     return entry->second;
   }
@@ -237,7 +228,7 @@ class Reader {
       if (d == nullptr) {
         throw IoError("", "", text("the module has op ", code, " of another version of Kiln"));
       }
-      ir::Attrs attributes = read_attrs(from, d->attrs);
+      ir::Attrs own = attributes(from, *d);
       const std::size_t operand_count = from.count();
       if (d->arity != ir::kVariadic && operand_count != static_cast<std::size_t>(d->arity)) {
         damaged(text(d->name, " has ", operand_count, " operands"));
@@ -246,7 +237,7 @@ class Reader {
       for (std::size_t o = 0; o < operand_count; ++o) operands.push_back(value(from, nodes));
       const ir::Origin origin = next_origin();
       const ir::OriginScope scope(origin, /*replace=*/true);
-      nodes.push_back(ir::make_node(d->op, std::move(attributes), std::move(operands)));
+      nodes.push_back(ir::make_node(d->op, std::move(own), std::move(operands)));
       module_.set_origin(*nodes.back(), origin);
       check_types(from, *nodes.back());
     }
@@ -265,19 +256,43 @@ class Reader {
     damaged(text("the stored type of ", ir::def(node).name, " differs from the inferred one"));
   }
 
-  ir::Origin read_origin(Cursor& from) {
+  Where read_where(Cursor& from) {
     const std::string file = from.text_value();
     const std::uint64_t line = from.number();
     if (line > std::numeric_limits<unsigned>::max()) damaged(text("source line ", line));
-    return {{interned_text(file), static_cast<unsigned>(line)}, interned_text(from.text_value())};
+    return {interned_text(file), static_cast<unsigned>(line)};
+  }
+
+  /// An origin without its scope.
+  ir::Origin read_origin(Cursor& from) {
+    const Where where = read_where(from);
+    return {where, interned_text(from.text_value())};
+  }
+
+  const ir::Scope* read_scope(Cursor& from) {
+    const std::uint64_t number = from.number();
+    if (number > scopes_.size()) damaged("a name scope is not in the table");
+    const ir::Scope* scope = number == 0 ? nullptr : scopes_[number - 1];
+    const std::size_t added = from.count(ir::kMaxScopeDepth - ir::scope_depth(scope));
+    for (std::size_t i = 0; i < added; ++i) {
+      const std::string name = from.text_value();
+      if (name.empty() || name.size() > ir::kMaxScopeName)
+        damaged("a name scope has no valid name");
+      scope = ir::intern_scope({.name = name, .where = read_where(from), .parent = scope});
+      scopes_.push_back(scope);
+    }
+    return scope;
   }
 
   ir::Origin next_origin() {
     const auto found = sections_.find(Section::Origins);
     if (found == sections_.end()) return {};
     const std::uint64_t index = found->second.number();
-    if (index == origins_.size()) origins_.push_back(read_origin(found->second));
-    if (index >= origins_.size()) damaged("a source line is not in the table");
+    if (index > origins_.size()) damaged("a source line is not in the table");
+    if (index == origins_.size()) {
+      origins_.push_back(read_origin(found->second));
+      origins_.back().scope = read_scope(found->second);
+    }
     return origins_[index];
   }
 
@@ -299,8 +314,8 @@ class Reader {
     Cursor& from = section(Section::State);
     const std::size_t count = from.count();
     for (std::size_t i = 0; i < count; ++i) {
-      ir::Attrs attributes = read_attrs(from, ir::def(ir::Op::Variable).attrs);
-      entries.push_back({ir::make(ir::Op::Variable, std::move(attributes), {})});
+      ir::Attrs variable = attributes(from, ir::def(ir::Op::Variable));
+      entries.push_back({ir::make(ir::Op::Variable, std::move(variable), {})});
     }
   }
 
@@ -324,10 +339,11 @@ class Reader {
   Module module_;
   ir::Types types_;
   std::vector<ir::Symbol> symbols_;
-  std::map<const Cursor*, ir::Dims> operations_;  // of dims, by section
+  ir::Dims operations_;  // by their numbers
   std::vector<ir::Origin> origins_;
+  std::vector<const ir::Scope*> scopes_;
   std::map<std::uint64_t, std::shared_ptr<const std::vector<std::byte>>> shared_;
-  std::map<std::uint64_t, std::int64_t> placeholders_, variables_, host_calls_;
+  std::map<std::pair<ir::Op, std::int64_t>, std::int64_t> identities_;
   std::size_t nesting_ = 0;
 };
 

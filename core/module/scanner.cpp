@@ -1,6 +1,7 @@
 // Scans words, numbers and quoted texts; errors compute line and column from the start of the text.
 #include "core/module/scanner.h"
 
+#include "core/ir/scope.h"
 #include "core/module/element_text.h"
 #include "core/module/local_symbols.h"
 #include "core/module/read.h"
@@ -171,20 +172,58 @@ bool Scanner::origin_word(std::string& word) {
   return !word.empty();
 }
 
-bool Scanner::origin_comment(ir::Origin& origin) {
-  std::string function, file;
-  if (!take_here(';') || !take_here(' ') || !origin_word(function) || !take_here(' ') ||
-      !origin_word(file) || !take_here(':') || !has_number_here()) {
-    return false;
-  }
+bool Scanner::where_here(Where& where) {
+  std::string file;
+  if (!origin_word(file) || !take_here(':') || !has_number_here()) return false;
   unsigned line = 0;
   const char* const start = text_.data() + at_;
   const auto [end, error] = std::from_chars(start, text_.data() + text_.size(), line);
   if (error != std::errc{}) return false;
   at_ += static_cast<std::size_t>(end - start);
+  where = {interned_text(file), line};
+  return true;
+}
+
+const ir::Scope* Scanner::scope_reference() {
+  constexpr std::string_view kIn = " in #";
+  if (text_.substr(at_, kIn.size()) != kIn) return nullptr;
+  at_ += kIn.size();
+  const std::size_t position = at_;
+  const auto number = number_here<std::uint64_t>("the number of a name scope");
+  if (number < scopes_.size()) return scopes_[number];
+  fail_at(position, text("name scope #", number, " is not defined before"));
+}
+
+void Scanner::scope_line() {
+  expect('#');
+  const std::size_t position = at_;
+  if (number_here<std::uint64_t>("the number of a name scope") != scopes_.size()) {
+    fail_at(position, text("expected scope #", scopes_.size()));
+  }
+  ir::Scope scope;
+  if (!take_here(' ') || !origin_word(scope.name)) fail_expected("the name of a scope");
+  if (!take_here(' ') || !where_here(scope.where)) fail_expected("a source line");
+  scope.parent = scope_reference();
+  if (ir::scope_depth(scope.parent) == ir::kMaxScopeDepth) {
+    fail_at(position, text("more than ", ir::kMaxScopeDepth, " name scopes are inside each other"));
+  }
+  scopes_.push_back(ir::intern_scope(scope));
+}
+
+bool Scanner::origin_comment(ir::Origin& origin) {
+  std::string function;
+  Where where;
+  if (!take_here(';') || !take_here(' ') || !origin_word(function) || !take_here(' ') ||
+      !where_here(where)) {
+    return false;
+  }
+  const ir::Scope* scope = scope_reference();
+  if (scope != nullptr) {
+    at_ = std::min(text_.find('\n', at_), text_.size());  // the path, for people
+  }
   while (here() == ' ' || here() == '\r') ++at_;
   if (at_ != text_.size() && here() != '\n') return false;
-  origin = {{interned_text(file), line}, interned_text(function)};
+  origin = {where, interned_text(function), scope};
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kiln::module {
 
@@ -49,18 +50,26 @@ class Scanner {
   std::int64_t integer_here(const char* what);
   std::string quoted();
 
-  /// Takes the origin in the comment that ends this line ("; dot train.cpp:88"); empty without one.
+  /// Takes the definition of a name scope, after its first word, such as
+  /// `scope #1 attention model.cpp:88 in #0`.
+  void scope_line();
+  /// Takes the origin in the comment that ends this line; empty without one:
+  /// `; dot train.cpp:88`, or in a name scope `; dot train.cpp:88 in #1 encoder/attention`.
   ir::Origin trailing_origin();
 
  private:
   template <class Number>
   Number number_here(const char* what);
   bool origin_word(std::string& word);
+  bool where_here(Where& where);
   bool origin_comment(ir::Origin& origin);
+  /// Takes ` in #1`; null if it is not there.
+  const ir::Scope* scope_reference();
 
   std::string_view text_;
   std::string_view file_;
   std::size_t at_ = 0;
+  std::vector<const ir::Scope*> scopes_;  // by number
 };
 
 }  // namespace kiln::module

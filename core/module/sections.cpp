@@ -29,7 +29,7 @@ Fixed fixed_at(std::span<const std::byte> bytes, std::size_t at) {
 std::uint64_t Cursor::number() {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
-    if (at_ == bytes_.size()) damaged("a section ends early");
+    if (at_ == bytes_.size()) ends_early();
     const auto byte = static_cast<std::uint64_t>(bytes_[at_++]);
     if (shift == 63 && byte > 1) break;  // the tenth byte holds the last of 64 bits
     value |= (byte & 0x7f) << shift;
@@ -50,7 +50,7 @@ std::size_t Cursor::count(std::size_t limit) {
 }
 
 std::span<const std::byte> Cursor::raw(std::size_t size) {
-  if (size > bytes_.size() - at_) damaged("a section ends early");
+  if (size > bytes_.size() - at_) ends_early();
   const auto part = bytes_.subspan(at_, size);
   at_ += size;
   return part;
@@ -59,6 +59,30 @@ std::span<const std::byte> Cursor::raw(std::size_t size) {
 std::string Cursor::text_value() {
   const auto part = raw(count());
   return {reinterpret_cast<const char*>(part.data()), part.size()};
+}
+
+Cursor Cursor::part(std::string_view name, std::string_view op) {
+  const std::uint64_t length = number();
+  Cursor part;
+  part.name_ = name;
+  part.op_ = op;
+  const std::size_t left = bytes_.size() - at_;
+  if (length > left) {
+    damaged(text("the length of ", part.name(), " is ", length, ", but ", left, " bytes follow"));
+  }
+  part.bytes_ = raw(static_cast<std::size_t>(length));
+  return part;
+}
+
+void Cursor::require_end() const {
+  if (at_ == bytes_.size()) return;
+  damaged(text("of ", bytes_.size(), " bytes of ", name(), ", only ", at_, " are used"));
+}
+
+void Cursor::ends_early() const { damaged(name() + " ends early"); }
+
+std::string Cursor::name() const {
+  return op_.empty() ? std::string(name_) : text(name_, " of op ", op_);
 }
 
 std::map<Section, Cursor> sections_of(std::span<const std::byte> bytes) {

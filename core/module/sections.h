@@ -6,13 +6,15 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace kiln::module {
 
 /// Throws IoError "the module is damaged: MESSAGE".
 [[noreturn]] void damaged(const std::string& message);
 
-/// Decodes the bytes of one section. Throws IoError at its end and for malformed numbers.
+/// Decodes the bytes of a section, or of a part of one that begins with its length. Throws IoError
+/// at their end and for malformed numbers.
 class Cursor {
  public:
   Cursor() = default;
@@ -24,11 +26,19 @@ class Cursor {
   std::size_t count(std::size_t limit = SIZE_MAX);
   std::span<const std::byte> raw(std::size_t size);
   std::string text_value();
-  bool at_end() const { return at_ == bytes_.size(); }
+  /// The bytes of a part, after the length that precedes them. Errors name it: "the attribute
+  /// list of op dot ends early". REQUIRES: the texts outlive the result.
+  Cursor part(std::string_view name, std::string_view op = {});
+  /// Throws IoError unless all bytes are read.
+  void require_end() const;
 
  private:
+  [[noreturn]] void ends_early() const;
+  std::string name() const;
+
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
+  std::string_view name_ = "a section", op_ = {};
 };
 
 /// Splits `bytes` by its directory. Throws IoError unless the header and checksums are right and

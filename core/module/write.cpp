@@ -3,14 +3,17 @@
 #include "core/module/write.h"
 
 #include "core/ir/lambda.h"
+#include "core/ir/scope.h"
 #include "core/ir/traverse.h"
 #include "core/module/format.h"
 #include "core/module/local_symbols.h"
+#include "core/module/text_form.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <unordered_map>
@@ -24,16 +27,14 @@ using ir::Value;
 class Bytes {
  public:
   std::vector<std::byte> out;
-  /// The numbers of the operations of dims that are written, by object and by their bytes.
-  std::unordered_map<const ir::DimAtom*, std::uint64_t> operations;
-  std::map<std::vector<std::byte>, std::uint64_t> operation_bytes;
 
-  void number(std::uint64_t value) {
-    do {
-      const std::uint8_t more = value > 0x7f ? 0x80 : 0;
-      out.push_back(static_cast<std::byte>((value & 0x7f) | more));
-      value >>= 7;
-    } while (value != 0);
+  void number(std::uint64_t value) { insert_number(out.size(), value); }
+  /// Calls `append`, and inserts the number of bytes that it appends before them.
+  template <class Append>
+  void with_length(const Append& append) {
+    const std::size_t start = out.size();
+    append();
+    insert_number(start, out.size() - start);
   }
   void integer(std::int64_t value) {
     const auto bits = static_cast<std::uint64_t>(value);
@@ -51,17 +52,30 @@ class Bytes {
   void fixed(Fixed value) {
     raw(&value, sizeof(value));  // little-endian hosts only: checked in sections.cpp
   }
+
+ private:
+  void insert_number(std::size_t at, std::uint64_t value) {
+    std::array<std::byte, 10> digits;
+    std::size_t count = 0;
+    do {
+      const std::uint8_t more = value > 0x7f ? 0x80 : 0;
+      digits[count++] = static_cast<std::byte>((value & 0x7f) | more);
+      value >>= 7;
+    } while (value != 0);
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), digits.begin(),
+               digits.begin() + static_cast<std::ptrdiff_t>(count));
+  }
 };
 
 /// Numbers ids by first appearance.
 class Numbering {
  public:
-  std::uint64_t operator()(std::int64_t id) {
-    return numbers_.emplace(id, numbers_.size()).first->second;
+  std::int64_t operator()(std::int64_t id) {
+    return numbers_.emplace(id, static_cast<std::int64_t>(numbers_.size())).first->second;
   }
 
  private:
-  std::map<std::int64_t, std::uint64_t> numbers_;
+  std::map<std::int64_t, std::int64_t> numbers_;
 };
 
 class Writer {
@@ -70,7 +84,7 @@ class Writer {
 
   Encoded write() {
     graph_section(module_.graph);
-    for (const StateEntry& entry : module_.state) fields(state_, entry.variable.node->attrs);
+    for (const StateEntry& entry : module_.state) attributes(state_, *entry.variable.node);
     put_guards(guards_, module_.guards);
     name_section();
     return assemble(module_.state.size());
@@ -99,28 +113,21 @@ class Writer {
   void put(Bytes& to, const ir::Dim& dim) { put_local(to, symbols_(dim)); }
   /// `dim` is in local symbols.
   void put_local(Bytes& to, const ir::Dim& dim) {
-    Bytes added;
-    std::size_t count = 0;
     for (const ir::DimAtom* atom : operations_of(dim)) {
-      if (to.operations.count(atom) != 0) continue;
+      if (operation_numbers_.count(atom) != 0) continue;
       const auto& [op, left, right] = *atom->operation();
       Bytes bytes;
       bytes.number(static_cast<std::uint64_t>(op));
-      polynomial(bytes, left, to.operations);
-      polynomial(bytes, right, to.operations);
+      polynomial(bytes, left);
+      polynomial(bytes, right);
       const auto [entry, is_new] =
-          to.operation_bytes.emplace(std::move(bytes.out), to.operation_bytes.size());
-      to.operations.emplace(atom, entry->second);
-      if (!is_new) continue;
-      added.raw(entry->first.data(), entry->first.size());
-      ++count;
+          operation_bytes_.emplace(std::move(bytes.out), operation_bytes_.size());
+      operation_numbers_.emplace(atom, entry->second);
+      if (is_new) operations_.raw(entry->first.data(), entry->first.size());
     }
-    to.number(count);
-    to.raw(added.out.data(), added.out.size());
-    polynomial(to, dim, to.operations);
+    polynomial(to, dim);
   }
-  static void polynomial(Bytes& to, const ir::Dim& dim,
-                         const std::unordered_map<const ir::DimAtom*, std::uint64_t>& operations) {
+  void polynomial(Bytes& to, const ir::Dim& dim) const {
     const ir::DimExpr* expr = dim.expr();
     to.integer(expr ? expr->constant : dim.value());
     to.number(expr ? expr->terms.size() : 0);
@@ -131,7 +138,8 @@ class Writer {
       for (const ir::DimAtomRef& factor : term.factors) {
         const ir::Symbol* symbol = factor->symbol();
         to.number(symbol ? kSymbolFactor : kOperationFactor);
-        to.number(symbol ? static_cast<std::uint64_t>(symbol->id) : operations.at(factor.get()));
+        to.number(symbol ? static_cast<std::uint64_t>(symbol->id)
+                         : operation_numbers_.at(factor.get()));
       }
     }
   }
@@ -153,33 +161,24 @@ class Writer {
       throw ValueError(
           "", "", kiln::text("scans and conditions are nested more than ", kMaxNesting, " deep"));
     }
-    put(to, lambda->parameters);
-    region(to, lambda->results);
-    put_guards(to, lambda->guards);
+    to.with_length([&] {
+      put(to, lambda->parameters);
+      region(to, lambda->results);
+      put_guards(to, lambda->guards);
+    });
     --nesting_;
   }
 
-  void fields(Bytes& to, const ir::Attrs& attrs) {
-    if (const auto* placeholder = std::get_if<ir::PlaceholderAttrs>(&attrs)) {
-      to.number(placeholders_(placeholder->id));
-      put(to, placeholder->name);
-      put(to, placeholder->type);
-      return;
-    }
-    if (const auto* variable = std::get_if<ir::VariableAttrs>(&attrs)) {
-      to.number(variables_(variable->id));
-      put(to, variable->name);
-      put(to, variable->type);
-      return;
-    }
-    if (const auto* call = std::get_if<ir::HostCallAttrs>(&attrs)) {
-      put(to, call->function);
-      put(to, call->payload);
-      to.number(host_calls_(call->id));
-      put(to, call->results);
-      return;
-    }
-    ir::for_each_field(attrs, [&](const char*, const auto& member) { put(to, member); });
+  /// The length of the fields in bytes, then the fields.
+  void attributes(Bytes& to, const Node& node) {
+    to.with_length([&] {
+      ir::for_each_field(node.attrs, [&](const char* name, const auto& member) {
+        if constexpr (std::is_same_v<decltype(member), const std::int64_t&>) {
+          if (is_identity(node.op, name)) return put(to, identities_[node.op](member));
+        }
+        put(to, member);
+      });
+    });
   }
 
   // ---- nodes ----
@@ -196,7 +195,7 @@ class Writer {
     to.number(order.size());
     for (const Node* node : order) {
       to.number(static_cast<std::uint64_t>(def(node->op).code));
-      fields(to, node->attrs);
+      attributes(to, *node);
       to.number(node->operands.size());
       for (const Value& operand : node->operands) value(to, numbers, operand);
       to.number(node->types.size());
@@ -253,10 +252,29 @@ class Writer {
   void origin(const ir::Origin& origin) {
     if (!options_.origins) return;
     const std::tuple key(std::string(origin.where.file), origin.where.line,
-                         std::string(origin.function));
+                         std::string(origin.function), origin.scope);
     const auto [entry, is_new] = origin_numbers_.emplace(key, origin_numbers_.size());
     origins_.number(entry->second);
-    if (is_new) put_origin(origins_, origin);
+    if (!is_new) return;
+    put_origin(origins_, origin);
+    put_scope(origin.scope);
+  }
+
+  /// Writes the number of the innermost scope that is written already, 0 for none, then the scopes
+  /// inside it, outermost first.
+  void put_scope(const ir::Scope* scope) {
+    std::vector<const ir::Scope*> added;
+    for (; scope != nullptr && scope_numbers_.count(scope) == 0; scope = scope->parent) {
+      added.insert(added.begin(), scope);
+    }
+    origins_.number(scope == nullptr ? 0 : scope_numbers_.at(scope));
+    origins_.number(added.size());
+    for (const ir::Scope* one : added) {
+      origins_.text(one->name);
+      origins_.text(one->where.file);
+      origins_.number(one->where.line);
+      scope_numbers_.emplace(one, scope_numbers_.size() + 1);
+    }
   }
 
   void name_section() {
@@ -271,6 +289,8 @@ class Writer {
     state.number(state_count);
     state.raw(state_.out.data(), state_.out.size());
     Bytes types;
+    types.number(operation_bytes_.size());
+    types.raw(operations_.out.data(), operations_.out.size());
     types.number(type_numbers_.size());
     types.raw(types_.out.data(), types_.out.size());
     std::vector<std::pair<Section, const Bytes*>> sections{{Section::Names, &names_},
@@ -319,13 +339,18 @@ class Writer {
 
   const Module& module_;
   const WriteOptions& options_;
-  Bytes names_, types_, graph_, state_, guards_, origins_;
-  Numbering placeholders_, variables_, host_calls_;
+  Bytes names_, operations_, types_, graph_, state_, guards_, origins_;
+  std::map<ir::Op, Numbering> identities_;
   LocalSymbols symbols_{LocalSymbols::Names::Original};
+  /// The numbers of the operations of dims that are written, by object and by their bytes.
+  std::unordered_map<const ir::DimAtom*, std::uint64_t> operation_numbers_;
+  std::map<std::vector<std::byte>, std::uint64_t> operation_bytes_;
   std::unordered_map<ir::Type, std::uint64_t, TypeHash> type_numbers_;
   std::map<const std::byte*, std::uint64_t> constants_;
   std::vector<SideConstant> side_;
-  std::map<std::tuple<std::string, unsigned, std::string>, std::uint64_t> origin_numbers_;
+  std::map<std::tuple<std::string, unsigned, std::string, const ir::Scope*>, std::uint64_t>
+      origin_numbers_;
+  std::unordered_map<const ir::Scope*, std::uint64_t> scope_numbers_;  // from 1 on
   std::size_t nesting_ = 0;
 };
 

@@ -1,9 +1,11 @@
 // Tests the binary form: exact round trip, and damaged or malicious input.
 #include "tests/support/deep.h"
 #include "tests/support/error_text.h"
+#include "tests/core/module/edit_bytes.h"
+#include "tests/core/module/module_text.h"
 #include "tests/core/module/programs.h"
 
-#include "core/module/format.h"
+#include "core/ir/scope.h"
 #include "core/module/print.h"
 #include "core/module/read.h"
 #include "core/module/write.h"
@@ -11,47 +13,24 @@
 
 #include <kiln/error.h>
 
-#include <cstring>
-
 using namespace kiln;
 using namespace kiln::ir;
 using module::Encoded;
 using module::read_module;
 using module::write_module;
-using Bytes = std::vector<std::byte>;
+using test::Bytes, test::entry_of, test::get, test::set, test::sign;
 
 namespace {
 
 constexpr module::WriteOptions kFile{.embed_constants = true};
 
+/// The error of reading the bytes. The C reader accepts what Kiln does, and stays within the bytes.
 std::string error_of(const Bytes& bytes, std::span<const module::SideConstant> constants = {}) {
-  return kiln::testing::error_text<IoError>([&] { read_module(bytes, constants); });
-}
-
-template <class Fixed>
-Fixed get(const Bytes& bytes, std::size_t at) {
-  Fixed value;
-  std::memcpy(&value, bytes.data() + at, sizeof(value));
-  return value;
-}
-
-template <class Fixed>
-void set(Bytes& bytes, std::size_t at, Fixed value) {
-  std::memcpy(bytes.data() + at, &value, sizeof(value));
-}
-
-std::size_t entry_of(std::size_t section) {
-  return module::kHeaderBytes + section * module::kEntryBytes;
-}
-
-/// Recomputes all checksums.
-void sign(Bytes& bytes) {
-  const auto sections = get<std::uint32_t>(bytes, 12);
-  for (std::size_t i = 0; i < sections; ++i) {
-    const auto offset = get<std::uint64_t>(bytes, entry_of(i) + 4);
-    const auto size = get<std::uint64_t>(bytes, entry_of(i) + 12);
-    set(bytes, entry_of(i) + 20, module::checksum(std::span(bytes).subspan(offset, size)));
-  }
+  const std::string error =
+      kiln::testing::error_text<IoError>([&] { read_module(bytes, constants); });
+  const std::string error_in_c = test::error_of_c_reader(bytes);
+  if (error == "no error" && !error_in_c.empty()) FAIL_CHECK("the C reader fails: " + error_in_c);
+  return error;
 }
 
 /// The module with the contents of a section (by position) replaced.
@@ -71,7 +50,23 @@ Bytes with_section(const Bytes& bytes, std::size_t section, const std::vector<in
   return out;
 }
 
-constexpr std::size_t kNames = 0, kTypes = 1, kGraph = 2;
+void append(std::vector<int>& to, const std::vector<int>& bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void append_number(std::vector<int>& to, int value) {
+  for (; value > 0x7f; value >>= 7) to.push_back((value & 0x7f) | 0x80);
+  to.push_back(value);
+}
+
+std::vector<int> with_length(const std::vector<int>& bytes) {
+  std::vector<int> out;
+  append_number(out, static_cast<int>(bytes.size()));
+  append(out, bytes);
+  return out;
+}
+
+constexpr std::size_t kNames = 0, kTypes = 1, kGraph = 2, kOrigins = 5;
 
 }  // namespace
 
@@ -120,11 +115,11 @@ TEST_CASE("binary form: other formats and other files are rejected by name") {
   CHECK(error_of(bytes) == "the module is damaged: it does not begin with the magic bytes");
   bytes = good;
   set<std::uint16_t>(bytes, 8, 7);
-  CHECK(error_of(bytes) == "the module has format 7.5, but 0.5 is read");
+  CHECK(error_of(bytes) == "the module has format 7.6, but 0.6 is read");
   bytes = good;
-  for (const std::uint16_t other : {4, 6}) {
+  for (const std::uint16_t other : {5, 7}) {
     set(bytes, 10, other);
-    CHECK(error_of(bytes) == text("the module has format 0.", other, ", but 0.5 is read"));
+    CHECK(error_of(bytes) == text("the module has format 0.", other, ", but 0.6 is read"));
   }
 }
 
@@ -153,8 +148,9 @@ TEST_CASE("binary form: every changed byte is found") {
 TEST_CASE("binary form: changes with valid checksums are rejected or read, never worse") {
   const Bytes good = write_module(test::nested_program(2), kFile).bytes;
   const Bytes small = write_module(test::small_program(), kFile).bytes;
+  const Bytes scoped = write_module(test::scoped_program(), kFile).bytes;
   std::size_t rejected = 0;
-  for (const Bytes* source : {&good, &small}) {
+  for (const Bytes* source : {&good, &small, &scoped}) {
     const std::size_t contents = entry_of(get<std::uint32_t>(*source, 12));
     for (std::size_t i = contents; i < source->size(); ++i) {
       for (const int change : {0x01, 0x02, 0x40, 0x80, 0xff}) {
@@ -202,8 +198,37 @@ TEST_CASE("binary form: counts beyond the file are rejected before they are used
   CHECK(error_of(bytes) == "the module is damaged: a section has an unknown kind");
 }
 
+TEST_CASE("binary form: name scopes are written once, and read back") {
+  const Bytes bytes = write_module(test::scoped_program()).bytes;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  CHECK(text.find("encoder") == text.rfind("encoder"));
+  CHECK(text.find("encoder") != std::string_view::npos);
+  const module::Module back = read_module(bytes);
+  CHECK((write_module(back).bytes == bytes));
+  CHECK(scope_path(back.origin_of(*back.graph.outputs[0].node).scope) == "encoder");
+  const Bytes bare = write_module(test::scoped_program(), {.origins = false}).bytes;
+  CHECK(module::print_module(read_module(bare)).find("encoder") == std::string::npos);
+}
+
+TEST_CASE("binary form: damaged name scopes are rejected") {
+  const Bytes good = write_module(test::small_program()).bytes;
+  // The index of a new origin: an empty file, line 0, an empty function; then its scope.
+  const auto error = [&](std::vector<int> scope) {
+    scope.insert(scope.begin(), {0, 0, 0, 0});
+    return error_of(with_section(good, kOrigins, scope));
+  };
+  CHECK(error({1, 0}) == "the module is damaged: a name scope is not in the table");
+  CHECK(error({0, 65}) == "the module is damaged: a count of 65");
+  CHECK(error({0, 1, 1, 'a', 0, 0x80, 0x80, 0x80, 0x80, 0x10}) ==
+        "the module is damaged: source line 4294967296");
+  // 64 scopes inside each other, then an origin with another one inside the last.
+  std::vector<int> deep{0, 64};
+  for (int i = 0; i < 64; ++i) deep.insert(deep.end(), {1, 'a', 0, 1});
+  deep.insert(deep.end(), {1, 0, 0, 0, 64, 1});
+  CHECK(error(deep) == "the module is damaged: a count of 1");
+}
+
 TEST_CASE("binary form: a source line beyond 32 bits is rejected") {
-  constexpr std::size_t kOrigins = 5;
   const Bytes good = write_module(test::small_program()).bytes;
   // The index of a new origin, an empty file, line 2^32.
   CHECK(error_of(with_section(good, kOrigins, {0, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 0})) ==
@@ -238,24 +263,54 @@ TEST_CASE("binary form: nesting is limited") {
   const Bytes deepest = write_module(test::nested_program(module::kMaxNesting)).bytes;
   CHECK(test::error_on_small_stack([&] { read_module(deepest); }) == "");
   CHECK_THROWS_AS(write_module(test::nested_program(module::kMaxNesting + 1)), ValueError);
-  // A scan whose body begins with a scan whose body ...: op, no parameters, one node.
-  std::vector<int> scans{1};
-  for (int i = 0; i < 100000; ++i) {
-    scans.insert(scans.end(), {static_cast<int>(ir::def(Op::Scan).code), 0, 1});
+  // A scan whose body begins with a scan whose body ...: no parameters, one node.
+  std::vector<int> node;
+  for (std::size_t i = 0; i <= module::kMaxNesting; ++i) {
+    std::vector<int> body{0, 1};
+    body.insert(body.end(), node.begin(), node.end());
+    node = {static_cast<int>(ir::def(Op::Scan).code)};
+    append(node, with_length(with_length(body)));
   }
+  std::vector<int> scans{1};
+  append(scans, node);
   const Bytes bytes = with_section(write_module(test::small_program()).bytes, kGraph, scans);
   std::string error;
   CHECK(test::error_on_small_stack([&] { error = error_of(bytes); }) == "");
   CHECK(error == "the module is damaged: lambdas are nested too deep");
 }
 
+TEST_CASE("binary form: lengths must be those of the attributes and lambdas") {
+  const Bytes small = write_module(test::small_program()).bytes;
+  // A graph that begins with a node of this op with these attributes.
+  const auto error_with = [&](Op op, const std::vector<int>& attributes) {
+    std::vector<int> graph{1, static_cast<int>(ir::def(op).code)};
+    append(graph, attributes);
+    return error_of(with_section(small, kGraph, graph));
+  };
+  const std::string damaged = "the module is damaged: ";
+  // CumSum's only field is an axis.
+  CHECK(error_with(Op::CumSum, {0, 0, 0}) ==
+        damaged + "the attribute list of op cum_sum ends early");
+  CHECK(error_with(Op::CumSum, {2, 0, 0}) ==
+        damaged + "of 2 bytes of the attribute list of op cum_sum, only 1 are used");
+  CHECK(error_with(Op::CumSum, {3, 0, 0}) ==
+        damaged + "the length of the attribute list of op cum_sum is 3, but 2 bytes follow");
+  // A body without parameters, nodes, results and guards.
+  CHECK(error_with(Op::Scan, {4, 3, 0, 0, 0}) == damaged + "a lambda ends early");
+  CHECK(error_with(Op::Scan, {6, 5, 0, 0, 0, 0, 0}) ==
+        damaged + "of 5 bytes of a lambda, only 4 are used");
+  CHECK(error_with(Op::Scan, {5, 6, 0, 0, 0, 0, 0}) ==
+        damaged + "the length of a lambda is 6, but 4 bytes follow");
+}
+
 TEST_CASE("binary form: unknown dim operations are rejected, also ones that wrap to a known one") {
-  // Types: one, float32, one dim: one operation, OPERATION(2, 1), with OPERATION as a varint.
+  // The first section with dims begins with one operation, OPERATION(2, 1), with OPERATION as a
+  // varint.
   for (const std::vector<int>& operation : std::vector<std::vector<int>>{
            {0}, {5}, {0x80, 2}, {0x81, 2}, {0x84, 2}, {0x81, 0x80, 0x80, 0x80, 0x10}}) {
-    std::vector<int> types{1, static_cast<int>(DType::Float32), 1, 1};
-    types.insert(types.end(), operation.begin(), operation.end());
-    types.insert(types.end(), {4, 0, 2, 0});
+    std::vector<int> types{1};
+    append(types, operation);
+    append(types, {4, 0, 2, 0});
     CHECK(error_of(with_section(write_module(test::small_program()).bytes, kTypes, types)) ==
           "the module is damaged: a dim has an unknown operation");
   }
@@ -263,31 +318,24 @@ TEST_CASE("binary form: unknown dim operations are rejected, also ones that wrap
 
 TEST_CASE("binary form: dims that nest or grow too far are rejected, in time and stack") {
   const Bytes small = write_module(test::small_program()).bytes;
-  // Types: one, float32, one dim with a number of operations as a varint of three bytes.
   const auto error_of_dim = [&](std::size_t operations, const std::vector<int>& first,
                                 const auto& append_next) {
-    std::vector<int> types{1, static_cast<int>(DType::Float32), 1};
-    for (const int shift : {0, 7, 14}) {
-      types.push_back(static_cast<int>(operations >> shift & 0x7f) | (shift < 14 ? 0x80 : 0));
-    }
-    types.insert(types.end(), first.begin(), first.end());
+    std::vector<int> types;
+    append_number(types, static_cast<int>(operations));
+    append(types, first);
     for (std::size_t i = 0; i + 1 < operations; ++i) append_next(types, static_cast<int>(i));
-    types.insert(types.end(), {0, 0});
+    types.push_back(0);
     std::string error;
     CHECK(test::error_on_small_stack(
               [&] { error = error_of(with_section(small, kTypes, types)); }) == "");
     return error;
-  };
-  const auto number = [](std::vector<int>& to, int value) {
-    for (; value > 0x7f; value >>= 7) to.push_back((value & 0x7f) | 0x80);
-    to.push_back(value);
   };
   const std::vector<int> first{1, 0, 1, 2, 1, 0, 0, 6, 0};  // floordiv(SYMBOL 0, 3)
   // Operation i + 1 is floordiv(2 * operation i, 3).
   CHECK(error_of_dim(100'000, first,
                      [&](std::vector<int>& types, int i) {
                        types.insert(types.end(), {1, 0, 1, 4, 1, 1});
-                       number(types, i);
+                       append_number(types, i);
                        types.insert(types.end(), {6, 0});
                      }) ==
         "the module is damaged: a dimension nests more than 1024 divisions, remainders, "

@@ -2,6 +2,7 @@
 #include "tests/core/module/programs.h"
 
 #include "core/ir/lambda.h"
+#include "core/ir/scope.h"
 #include "core/module/read.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
@@ -152,20 +153,30 @@ void add_effects(std::vector<Value>& out, const Value& x) {
   out.push_back(dim_size(max(floor_div(x.dims()[0] * 2 + 1, 3), 5) - mod(x.dims()[0], 4)));
 }
 
+template <class Make>
+void in_scope(const Scope* scope, const Make& make) {
+  const OriginScope origin({{"dir/every op.cpp", 12}, "rnn", scope}, true);
+  make();
+}
+
 }  // namespace
 
 module::Module every_op_program() {
-  const OriginScope scope({{"dir/every op.cpp", 12}, "rnn"}, true);
+  const Scope* named = intern_scope({"every \"op\"", {"main.cpp", 3}, nullptr});
+  const OriginScope scope({{"dir/every op.cpp", 12}, "rnn", named}, true);
   const Dim n = Dim::fresh("batch size"), m = Dim::fresh("n.0"), k = Dim::fresh("n.0");
   const Value x = placeholder("x", f32({n, 4})), y = placeholder("x", f32({n, 4}));
   const Value xs = placeholder("steps", f32({m, 2})), unused = placeholder("", f32({k * 2 + m}));
   const Value w = variable("w", f32({4, 4})), v = variable("v", f32({2}));
   Graph graph{{y, x, xs, unused}, {}, {}};
   add_elementwise(graph.outputs, x, y);
-  add_reductions(graph.outputs, x);
-  add_movement(graph.outputs, x, y);
-  add_windows(graph.outputs, x);
-  add_effects(graph.outputs, x);
+  const Scope* encoder = intern_scope({"encoder", {"dir/every op.cpp", 5}});
+  const Scope* attention = intern_scope({"attention", {}, encoder});
+  const Scope* decoder = intern_scope({"decoder", {"b.cpp", 6}});
+  in_scope(attention, [&] { add_reductions(graph.outputs, x); });
+  in_scope(encoder, [&] { add_movement(graph.outputs, x, y); });
+  in_scope(decoder, [&] { add_windows(graph.outputs, x); });
+  in_scope(attention, [&] { add_effects(graph.outputs, x); });
   for (const Value& value : scan({v, xs}, 3)) graph.outputs.push_back(value);
   graph.outputs.push_back(cond(scalar_constant_int(DType::Bool, 1), x));
   graph.outputs.push_back(guarded_cond(reduce_sum(x, {1}), reduce_sum(xs, {1})));
@@ -192,6 +203,19 @@ module::Module small_program() {
   const Value y = dot(x, {0, 1}, w, {1, 2}, {0, 2}) + broadcast_to(bias, {n, 2});
   const Graph graph{{x}, {y}, {{w, w * 0.5}}};
   return module::make_module(graph, {{Guard::Kind::LessEqual, 1, n, "dot: no rows", {}}}, "step");
+}
+
+module::Module scoped_program() {
+  const Scope* encoder = intern_scope({"encoder", {"train.cpp", 80}, nullptr});
+  const Scope* first = intern_scope({"layer 1", {"model.cpp", 7}, encoder});
+  const Scope* second = intern_scope({"layer 1", {"model.cpp", 8}, encoder});
+  const auto tanh_in = [](const Value& x, const Scope* scope) {
+    const OriginScope origin({{"model.cpp", 3}, "tanh", scope}, true);
+    return unary(Op::Tanh, x);
+  };
+  const Value x = placeholder("x", f32({4}));
+  const Value y = tanh_in(tanh_in(tanh_in(x, first), second), nullptr);
+  return module::make_module({{x}, {tanh_in(y, encoder)}, {}});
 }
 
 module::Module nested_program(std::size_t depth) {

@@ -4,13 +4,14 @@
 #include "tests/support/error_text.h"
 #include "tests/core/module/programs.h"
 
+#include "core/ir/scope.h"
 #include "core/ir/traverse.h"
-#include "core/module/dot.h"
 #include "core/module/parse.h"
 #include "core/module/print.h"
 #include "core/module/read.h"
 #include "core/module/write.h"
 #include "core/ops/build.h"
+#include "core/types/text.h"
 
 #include <kiln/error.h>
 
@@ -18,6 +19,7 @@
 
 using namespace kiln;
 using namespace kiln::ir;
+using module::Encoded;
 using module::parse_module;
 using module::print_module;
 
@@ -62,6 +64,45 @@ TEST_CASE("text form: a small program") {
   CHECK(print_module(test::small_program()) == kSmall);
   CHECK(print_module(parse_module(kSmall)) == kSmall);
   CHECK(print_module(parse_module("; a pass\n" + std::string(kSmall))) == kSmall);
+}
+
+TEST_CASE("text form: name scopes have a line in the head, nodes their number and path") {
+  constexpr const char* kScoped = R"(kir 0.1
+module ""
+scope #0 encoder train.cpp:80
+scope #1 "layer 1" model.cpp:7 in #0
+scope #2 "layer 1" model.cpp:8 in #0
+%0 = placeholder id=0 name="x" : float32[4]
+%1 = tanh %0 : float32[4] ; tanh model.cpp:3 in #1 "encoder/layer 1"
+%2 = tanh %1 : float32[4] ; tanh model.cpp:3 in #2 "encoder/layer 1"
+%3 = tanh %2 : float32[4] ; tanh model.cpp:3
+%4 = tanh %3 : float32[4] ; tanh model.cpp:3 in #0 encoder
+inputs %0
+outputs %4
+)";
+  CHECK(print_module(test::scoped_program()) == kScoped);
+  CHECK(print_module(parse_module(kScoped)) == kScoped);
+  const Encoded bytes = module::write_module(test::scoped_program());
+  CHECK(print_module(module::read_module(bytes.bytes)) == kScoped);
+  CHECK((module::write_module(parse_module(kScoped)).bytes == bytes.bytes));
+}
+
+TEST_CASE("text form: damaged name scopes are rejected") {
+  const auto error = [](const std::string& lines) {
+    return error_of("kir 0.1 module \"\"\n" + lines + "\ninputs outputs");
+  };
+  CHECK(error("scope #1 a m.cpp:1") == "m.kir:2:8: expected scope #0");
+  CHECK(error("scope 0 a m.cpp:1") == "m.kir:2:7: expected '#', found '0'");
+  CHECK(error("scope #0 m.cpp:1") == "m.kir:2:15: expected a source line, found ':1'");
+  CHECK(error("scope #0 a m.cpp:x") == "m.kir:2:18: expected a source line, found 'x'");
+  CHECK(error("scope #0 a m.cpp:1 in #0") == "m.kir:2:24: name scope #0 is not defined before");
+  CHECK(error("%0 = constant data=1 : float32[] ; f m.cpp:1 in #0 a") ==
+        "m.kir:2:50: name scope #0 is not defined before");
+  std::string deep = "scope #0 a m.cpp:1\n";
+  for (std::size_t i = 1; i <= kMaxScopeDepth; ++i) {
+    deep += text("scope #", i, " a m.cpp:1 in #", i - 1, "\n");
+  }
+  CHECK(error(deep) == "m.kir:66:8: more than 64 name scopes are inside each other");
 }
 
 TEST_CASE("text form: every op is in the program that is printed") {
@@ -260,11 +301,4 @@ TEST_CASE("text form: nesting and sizes are limited") {
         std::string::npos);
   const std::string blob = "kir 0.1 module \"\" blob 0 99999999999 { 00 }";
   CHECK(error_of(blob) == "m.kir:1:24: the blob has 1 bytes, not 99999999999");
-}
-
-TEST_CASE("Graphviz text: names ops, types and bodies") {
-  const std::string picture = module::print_dot(test::every_op_program().graph, "a \"name\"");
-  CHECK(picture.find("digraph \"a \\\"name\\\"\"") != std::string::npos);
-  CHECK(picture.find("subgraph cluster_") != std::string::npos);
-  CHECK(picture.find("log_softmax") != std::string::npos);
 }
