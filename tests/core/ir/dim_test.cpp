@@ -58,8 +58,8 @@ TEST_CASE("dim: equal polynomials are equal, hash equally and print equally") {
 }
 
 TEST_CASE("dim: different polynomials differ, in an antisymmetric order") {
-  const Dim dims[] = {0,     1,     x,         y,         2 * x,     x + 1,
-                      x * x, x * y, max(x, y), min(x, y), mod(x, 2), floor_div(x, 2)};
+  const Dim dims[] = {0,     1,     x,         y,         2 * x,         x + 1,
+                      x * x, x * y, max(x, y), min(x, y), ir::mod(x, 2), floor_div(x, 2)};
   for (const Dim& a : dims) {
     for (const Dim& b : dims) {
       if (&a == &b) continue;
@@ -89,7 +89,7 @@ TEST_CASE("dim: prints as it is written") {
   CHECK((y - 3 * x).to_string() == "-3*x+y");
   CHECK((x * y).to_string() == "x*y");
   CHECK(floor_div(x, 2).to_string() == "floordiv(x,2)");
-  CHECK(mod(x + 1, 2).to_string() == "mod(x+1,2)");
+  CHECK(ir::mod(x + 1, 2).to_string() == "mod(x+1,2)");
   CHECK(max(x, y).to_string() == "max(x,y)");
   CHECK(to_string({x, 784}) == "[x,784]");
   CHECK(to_string({}) == "[]");
@@ -100,9 +100,9 @@ TEST_CASE("dim: division rounds toward minus infinity") {
   CHECK(floor_div(-7, 2).value() == -4);
   CHECK(floor_div(7, -2).value() == -4);
   CHECK(floor_div(-8, 2).value() == -4);
-  CHECK(mod(7, 3).value() == 1);
-  CHECK(mod(-7, 3).value() == 2);
-  CHECK(mod(6, 3).value() == 0);
+  CHECK(ir::mod(7, 3).value() == 1);
+  CHECK(ir::mod(-7, 3).value() == 2);
+  CHECK(ir::mod(6, 3).value() == 0);
   CHECK(ceil_div(7, 2).value() == 4);
   CHECK(ceil_div(8, 2).value() == 4);
   CHECK(ceil_div(0, 5).value() == 0);
@@ -117,8 +117,8 @@ TEST_CASE("dim: exact quotients leave no division") {
   CHECK(floor_div(x + y, x + y) == Dim(1));
   CHECK(floor_div(x, -1) == -x);
   CHECK(floor_div(x * y, -x) == -y);
-  CHECK(mod(6 * x, 3) == Dim(0));
-  CHECK(mod(x + y, x + y) == Dim(0));
+  CHECK(ir::mod(6 * x, 3) == Dim(0));
+  CHECK(ir::mod(x + y, x + y) == Dim(0));
   CHECK(ceil_div(x, 1) == x);
   CHECK_FALSE(floor_div(2 * x + 1, 2).is_static());
   CHECK(floor_div(2 * x + 1, 2).to_string() == "floordiv(2*x+1,2)");
@@ -147,7 +147,7 @@ TEST_CASE("dim: comparisons answer yes, no or unknown") {
   CHECK(ir::less_equal(x + 1, x) == Ternary::No);
   CHECK(ir::less_equal(x, 5) == Ternary::Unknown);
   CHECK(ir::less_equal(1, x) == Ternary::Unknown);
-  CHECK(ir::less_equal(0, mod(x - 5, 3)) == Ternary::Yes);
+  CHECK(ir::less_equal(0, ir::mod(x - 5, 3)) == Ternary::Yes);
   CHECK(ir::less_equal(0, max(x - 5, 0)) == Ternary::Yes);
   CHECK(ir::less_equal(0, floor_div(x, 2)) == Ternary::Yes);
   CHECK(ir::less_equal(0, min(x, y - 1)) == Ternary::Unknown);
@@ -156,7 +156,7 @@ TEST_CASE("dim: comparisons answer yes, no or unknown") {
 }
 
 TEST_CASE("dim: evaluate agrees with arithmetic on integers") {
-  const Dim dims[] = {x * y + 2 * x - 3, floor_div(x - 5, 2), mod(x - 5, 3),
+  const Dim dims[] = {x * y + 2 * x - 3, floor_div(x - 5, 2), ir::mod(x - 5, 3),
                       max(x, y),         min(x * x, y + 1),   floor_div(x + y, x + 1) * 4};
   for (std::int64_t i = 0; i < 8; ++i) {
     for (std::int64_t j = 0; j < 4; ++j) {
@@ -182,7 +182,7 @@ TEST_CASE("dim: substitute rebuilds the canonical form") {
   CHECK(substitute(x * x, replace(z + 1)) == z * z + 2 * z + 1);
   CHECK(substitute(floor_div(x, 2), replace(7)) == Dim(3));
   CHECK(substitute(floor_div(x, 2), replace(2 * y)) == y);
-  CHECK(substitute(mod(x, 4), replace(8 * z)) == Dim(0));
+  CHECK(substitute(ir::mod(x, 4), replace(8 * z)) == Dim(0));
   CHECK(substitute(max(x, 3), replace(9)) == Dim(9));
   CHECK(substitute(y, replace(5)) == y);
 }
@@ -196,7 +196,7 @@ TEST_CASE("dim: a compiled program gives the values of evaluate") {
                               x,
                               x * y - 3,
                               floor_div(x + 5, y),
-                              mod(-x, y),
+                              ir::mod(-x, y),
                               max(x, y),
                               min(x, 2 * y),
                               x * x * y,
@@ -287,7 +287,7 @@ TEST_CASE("dim: 64-bit overflow is an error") {
   CHECK(error_text<ValueError>([] { Dim(kMax) * 2; }) == overflow);
   CHECK(error_text<ValueError>([] { -Dim(kMin); }) == overflow);
   CHECK(error_text<ValueError>([] { floor_div(kMin, -1); }) == overflow);
-  CHECK(error_text<ValueError>([] { mod(kMin, -1); }) == overflow);
+  CHECK(error_text<ValueError>([] { ir::mod(kMin, -1); }) == overflow);
   CHECK(error_text<ValueError>([] { (x + kMax) + 1; }) == overflow);
   CHECK(error_text<ValueError>([] { x* kMax * 2; }) == overflow);
   CHECK(error_text<ValueError>([] { evaluate(x * x, values({{"x", kMax}})); }) == overflow);
@@ -297,7 +297,7 @@ TEST_CASE("dim: 64-bit overflow is an error") {
 
 TEST_CASE("dim: division by zero and unbound symbols are errors by name") {
   CHECK(error_text<ValueError>([] { floor_div(x, 0); }) == "a dimension is divided by zero");
-  CHECK(error_text<ValueError>([] { mod(3, 0); }) == "a dimension is divided by zero");
+  CHECK(error_text<ValueError>([] { ir::mod(3, 0); }) == "a dimension is divided by zero");
   CHECK(error_text<ValueError>([] { evaluate(floor_div(x, y), values({{"x", 1}, {"y", 0}})); }) ==
         "a dimension is divided by zero");
   CHECK(error_text<ValueError>([] { evaluate(x + y, values({{"x", 1}})); }) ==

@@ -1,5 +1,6 @@
 // Tests every row of the op table: values against formulas, types, gradients against differences.
 #include "tests/support/catch.h"
+#include "tests/core/module/module_text.h"
 #include "tests/core/ops/case.h"
 #include "tests/core/ops/evaluate.h"
 
@@ -167,6 +168,7 @@ TEST_CASE("op table: modules round-trip in bytes and in text") {
     const module::Encoded first = module::write_module(module::make_module(graph));
     const module::Module back = module::read_module(first.bytes, first.constants);
     CHECK(module::write_module(back).bytes == first.bytes);
+    CHECK(difference_of_readers(back) == "");
     const std::string text = module::print_module(module::make_module(graph));
     CHECK(module::print_module(module::parse_module(text)) == text);
   }

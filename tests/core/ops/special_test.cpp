@@ -132,6 +132,7 @@ TEST_CASE("special values: NaN, infinities and signed zeros follow the documente
     check_bits(apply(Op::Sqrt, {a}), {kNan, 1, -0.0, 0.0, kInf, kNan});
     check_bits(apply(Op::Sigmoid, {a}),
                {kNan, doubles(apply(Op::Sigmoid, {a}))[1], 0.5, 0.5, 1, 0});
+    check_bits(apply(Op::Erf, {a}), {kNan, doubles(apply(Op::Erf, {a}))[1], -0.0, 0.0, 1, -1});
     check_bits(apply(Op::Round, {row(dtype, {0.5, 1.5, 2.5, -0.5})}), {0, 2, 2, -0.0});
   }
   const Array x = row(DType::Float32, {1, kNan, 3, kNan});

@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 
 #include "core/ir/intern.h"
+#include "core/ir/scope.h"
 #include "tests/core/ops_unit/build_graph.h"
 
 #include <limits>
@@ -64,20 +65,26 @@ TEST_CASE("interning: a node without references is freed") {
   CHECK(live_node_count() == before);
 }
 
-TEST_CASE("interning: a node remembers the lines that built it") {
+TEST_CASE("interning: a node remembers the lines and the name scopes that built it") {
   const Value x = argument(kMatrix);
   const auto build = [&](unsigned line) {
     const OriginScope scope(Origin{{"model.cpp", line}, "exp"});
     return unary(Op::Exp, x);
   };
   const Value first = build(10), second = build(20), again = build(10);
+  enter_scope(inner_scope("encoder", {"train.cpp", 5}));
+  const Value inside = build(20);
+  leave_scope();
+  CHECK(first == inside);
   CHECK(first == second);
   CHECK(first == again);
   const std::vector<Origin> all = origins(*first.node);
-  REQUIRE(all.size() == 2);
+  REQUIRE(all.size() == 3);
   CHECK(all[0].where.line == 10);
   CHECK(all[1].where.line == 20);
   CHECK(std::string(all[1].function) == "exp");
+  CHECK(all[2].where.line == 20);
+  CHECK(scope_path(all[2].scope) == "encoder");
 }
 
 TEST_CASE("interning: threads that build the same graph share its nodes", "[concurrency]") {

@@ -173,6 +173,11 @@ TEST_CASE("scalar ops: functions at the ends of their domains") {
   CHECK(std::isnan(run(Op::Sigmoid, kNaN)));
   CHECK(run(Op::Sigmoid, 0.0) == 0.5);
   CHECK(run(Op::Tanh, -kInf) == -1);
+  CHECK(run(Op::Erf, -kInf) == -1);
+  CHECK(is_minus_zero(run(Op::Erf, -0.0)));
+  CHECK(std::isnan(run(Op::Erf, kNaN)));
+  CHECK(run(Op::Erf, 1e-20) == Approx(1.1283791670955126e-20).epsilon(1e-15));
+  CHECK(run(Op::Erf, 0.5) == Approx(0.52049987781304654).epsilon(1e-15));
   CHECK(run(Op::Exp, -kInf) == 0);
   CHECK(run(Op::Exp, 710.0) == kInf);
   CHECK(run(Op::Expm1, 1e-20) == 1e-20);
