@@ -5,6 +5,7 @@
 
 #include "core/ir/attrs_hash.h"
 #include "core/ir/lambda.h"
+#include "core/ir/scope.h"
 #include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 
@@ -106,9 +107,9 @@ NodeRef InternTable::find(Shard& shard, const Key& key, Origin origin) {
 }
 
 void InternTable::note_origin(const Node& node, Origin origin) {
-  if (!origin.where.known() || same_origin(node.origin, origin)) return;
+  if (!origin.where.known() || same_place(node.origin, origin)) return;
   for (const Origin& known : node.more_origins_) {
-    if (same_origin(known, origin)) return;
+    if (same_place(known, origin)) return;
   }
   if (node.more_origins_.size() + 1 >= kMaxOrigins) return;
   try {

@@ -2,6 +2,7 @@
 #include "core/ir/origin.h"
 
 #include <cstring>
+#include <utility>
 
 namespace kiln::ir {
 namespace {
@@ -16,11 +17,15 @@ bool same_origin(const Origin& a, const Origin& b) {
 }
 
 OriginScope::OriginScope(Origin origin, bool replace) : saved_(t_origin) {
-  if (replace || *saved_.function == '\0') t_origin = origin;
+  if (!replace && *saved_.function != '\0') return;
+  if (!replace) origin.scope = saved_.scope;
+  t_origin = origin;
 }
 
 OriginScope::~OriginScope() { t_origin = saved_; }
 
 Origin current_origin() { return t_origin; }
+
+Origin exchange_current_origin(Origin origin) { return std::exchange(t_origin, origin); }
 
 }  // namespace kiln::ir

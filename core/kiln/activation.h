@@ -15,6 +15,9 @@ struct ReluOptions {
 struct EluOptions {
   double alpha = 1.0;  ///< minus the limit for x -> -infinity
 };
+struct GeluOptions {
+  Flag approximate = false;  ///< computes tanh in place of the error function
+};
 struct SoftmaxOptions {
   WholeNumber axis = -1;  ///< the axis along which the result sums to 1
 };
@@ -34,12 +37,26 @@ KILN_API Tensor relu(const Operand& x, const ReluOptions& options = {});
 ///     const auto x = K::constant({-1., 2.});
 ///     K::eval(K::elu(x));  // [-0.63212055 2. ]
 KILN_API Tensor elu(const Operand& x, const EluOptions& options = {});
+/// Returns the Gaussian error linear unit, x times the probability that a standard normal number is
+/// below x: 0.5 x (1 + erf(x / sqrt(2))); if approximate, 0.5 x (1 + tanh(sqrt(2 / pi) (x +
+/// 0.044715 x^3))). float16 and bfloat16 are computed in float32 and rounded once. NaN for
+/// -infinity. Formulas and default: Keras 3.5's activations.gelu; its ops.gelu is approximate by
+/// default.
+///     const auto x = K::constant({-1., 2.});
+///     K::eval(K::gelu(x));  // [-0.15865526 1.9544997 ]
+KILN_API Tensor gelu(const Operand& x, const GeluOptions& options = {});
 /// Returns the softmax e^x / sum(e^x) along an axis, computed without overflow from x - max(x).
 /// float16 and bfloat16 are computed in float32 and rounded once.
 /// Errors: ValueError for a scalar or an axis out of range.
 ///     const auto x = K::constant({{1., 1.}, {0., 100.}});
 ///     K::eval(K::softmax(x));  // [[0.5 0.5] [0. 1. ]]
 KILN_API Tensor softmax(const Operand& x, const SoftmaxOptions& options = {});
+/// Returns the logarithm of softmax, x - log(sum(e^x)) along an axis, computed without overflow
+/// from x - max(x): finite where softmax underflows to 0. float16 and bfloat16 are computed in
+/// float32 and rounded once. Formula: Keras 3.5's ops.log_softmax. Errors: those of softmax.
+///     const auto x = K::constant({{1., 1.}, {0., 100.}});
+///     K::eval(K::log_softmax(x));  // [[ -0.6931472 -0.6931472] [-100. 0. ]]
+KILN_API Tensor log_softmax(const Operand& x, const SoftmaxOptions& options = {});
 /// Returns log(1 + e^x), computed without overflow.
 ///     const auto x = K::constant({0., 100.});
 ///     K::eval(K::softplus(x));  // [ 0.6931472 100. ]

@@ -1,7 +1,7 @@
 // Settings and state: process-wide values, and name scopes, which belong to the thread. All
 // functions are thread-safe. The first read of epsilon, floatx or the data format reads keras.json
-// and takes from it what was not set before; if the file is invalid, each such read throws
-// ConfigError and the next one tries again.
+// and takes from it what was not set before; if the value that is read, or the whole file, is
+// invalid, each such read throws ConfigError and the next one tries again.
 #pragma once
 
 #include <kiln/dtype.h>
@@ -14,8 +14,8 @@
 
 namespace kiln {
 
-/// Returns the fuzz factor of losses, 1e-7 by default. Errors: ConfigError for an invalid
-/// keras.json.
+/// Returns the fuzz factor of losses, 1e-7 by default. Errors: ConfigError if keras.json has an
+/// invalid value of it, or is invalid as a whole, and it was not set by a call.
 ///     const double fuzz = K::epsilon();
 ///     fuzz;  // 1e-07
 [[nodiscard]] KILN_API double epsilon(Where where = Where::here());
@@ -80,8 +80,11 @@ KILN_API void set_learning_phase(WholeNumber value, Where where = Where::here())
 ///     x == draw();  // true
 KILN_API void set_random_seed(Seed seed);
 
-/// Prefixes names that are given on this thread during its scope: 'outer/inner/x'.
-/// Errors: ValueError for an empty name.
+/// Prefixes names that are given on this thread during its scope: 'outer/inner/x'. Dumps and
+/// timings show the nodes that are made meanwhile under 'outer/inner', with the lines that opened
+/// the last two scopes: a helper function that passes its caller's line as `where` shows who called
+/// it. Errors: ValueError for a name that is empty or longer than 255 bytes or has control
+/// characters, and for more than 64 scopes inside each other.
 class KILN_API NameScope {
  public:
   [[nodiscard]] explicit NameScope(const StringArgument& name, Where where = Where::here());
@@ -93,7 +96,7 @@ class KILN_API NameScope {
   std::string outer_;
 };
 /// Opens a name scope that lasts as long as the returned object. Scopes nest: 'outer/inner/x'.
-/// Errors: ValueError for an empty name.
+/// Errors: those of NameScope.
 ///     const auto scope = K::name_scope("encoder");
 ///     K::zeros({2}, {.name = "bias"}).name();  // encoder/bias
 [[nodiscard]] KILN_API NameScope name_scope(const StringArgument& name,

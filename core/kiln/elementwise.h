@@ -35,6 +35,15 @@ KILN_API Tensor log(const Operand& x);
 ///     const auto x = K::constant({0.5, 1.5, 2.5});
 ///     K::eval(K::round(x));  // [0. 2. 2.]
 KILN_API Tensor round(const Operand& x);
+/// Rounds down, to the largest integer <= x. x: numbers; integers are unchanged. No gradient.
+/// Meaning: NumPy's floor, but the dtype of integers is kept.
+///     const auto x = K::constant({-1.5, 1.5});
+///     K::eval(K::floor(x));  // [-2. 1.]
+KILN_API Tensor floor(const Operand& x);
+/// Rounds up, to the smallest integer >= x; -0 for -1 < x <= -0. Otherwise as floor.
+///     const auto x = K::constant({-1.5, 1.5});
+///     K::eval(K::ceil(x));  // [-1. 2.]
+KILN_API Tensor ceil(const Operand& x);
 /// Returns the sign of x: -1, 0 or 1. x: numbers. No gradient.
 ///     const auto x = K::constant({-2., 0., 3.});
 ///     K::eval(K::sign(x));  // [-1. 0. 1.]
@@ -47,6 +56,11 @@ KILN_API Tensor sin(const Operand& x);
 ///     const auto x = K::constant({0., 0.5});
 ///     K::eval(K::cos(x));  // [1. 0.87758255]
 KILN_API Tensor cos(const Operand& x);
+/// Returns the error function, 2 / sqrt(pi) times the integral of e^(-t^2) for t from 0 to x:
+/// between -1 and 1. x: floating point. Meaning: Keras 3.5's ops.erf.
+///     const auto x = K::constant({0., 0.5});
+///     K::eval(K::erf(x));  // [0. 0.5204999]
+KILN_API Tensor erf(const Operand& x);
 
 /// Returns x to the power a; x^0 is 1. x, a: numbers of one dtype. Integers wrap; for them a
 /// negative exponent gives 0, except for bases 1 and -1. The gradient with respect to a is 0 where
@@ -55,6 +69,15 @@ KILN_API Tensor cos(const Operand& x);
 ///     const auto x = K::constant({2., 3.});
 ///     K::eval(K::pow(x, 2));  // [4. 9.]
 KILN_API Tensor pow(const Operand& x, const Operand& a);
+
+/// Returns the remainder x - floor(x / y) y, which has the sign of y, 0 included. x, y: numbers of
+/// one dtype. x mod 0 is 0 for integers and NaN for floats; a finite x mod an infinite y is x if
+/// their signs agree or x is 0, else y. The gradient is 1 for x and -floor(x / y) for y. Meaning:
+/// NumPy's mod.
+/// Errors: those of pow.
+///     const auto x = K::constant({-7., 7.});
+///     K::eval(K::mod(x, 3));  // [2. 1.]
+KILN_API Tensor mod(const Operand& x, const Operand& y);
 
 /// Clips x to [min_value, max_value]; the result is min_value where max_value < min_value. Numbers
 /// of one dtype; None is no bound, tensors broadcast. The gradient flows to x where min_value <= x
@@ -111,6 +134,18 @@ KILN_API Tensor logical_xor(const Operand& x, const Operand& y);
 ///     const auto x = K::constant({1., 2.}), y = K::constant({2., 2.});
 ///     K::eval(K::logical_not(x < y));  // [False True]
 KILN_API Tensor logical_not(const Operand& x);
+
+/// Returns x where the condition is true, else y. condition: bool, or a number, which is true or
+/// false; x, y: any one dtype. All three broadcast. The result and the gradient do not depend on
+/// entries that are not chosen, not even on NaN: their cotangent is 0. The 0 still meets the
+/// derivative of what computed them, and 0 times an infinite one is NaN: where(x > 0, log(x), 0)
+/// needs log(maximum(x, 1e-6)). Meaning: NumPy's where of three arguments; there, conditions may be
+/// numbers.
+/// Errors: TypeError for a condition that is not bool and for different dtypes of x and y;
+/// ValueError if shapes do not broadcast.
+///     const auto x = K::constant({-1., 2.});
+///     K::eval(K::where(x > 0, x, 0));  // [0. 2.]
+KILN_API Tensor where(const Operand& condition, const Operand& x, const Operand& y);
 
 /// Returns the larger of x and y, elementwise; NaN if either is NaN. At a tie the gradient flows
 /// to x.

@@ -15,6 +15,9 @@ using MapFunction = std::function<Tensor(const Tensor& element)>;
 /// Maps the value accumulated so far and an element to the next accumulated value.
 using FoldFunction = std::function<Tensor(const Tensor& accumulated, const Tensor& element)>;
 
+/// Maps the number of a step, an int64 scalar, and the value so far to the next value.
+using LoopFunction = std::function<Tensor(const Tensor& step, const Tensor& value)>;
+
 struct MapOptions {
   StringArgument name = {};
   DTypeArgument dtype = {};  ///< the dtype that fn returns; unset: that of elems
@@ -52,5 +55,19 @@ KILN_API Tensor foldl(const FoldFunction& fn, const Tensor& elems, const FoldOpt
 ///     K::eval(K::foldr(append, K::constant({1., 2., 3.})));  // 321.0
 KILN_API Tensor foldr(const FoldFunction& fn, const Tensor& elems, const FoldOptions& options = {},
                       Where where = Where::here());
+
+/// Repeats a step: returns body_fun(upper - 1, .. body_fun(lower + 1, body_fun(lower, init_val))),
+/// with the shape and dtype of init_val, a number of which has dtype floatx(); init_val if lower >=
+/// upper. lower, upper: integers or integer scalar tensors. Meaning: Keras 3.5's ops.fori_loop, for
+/// one value.
+/// Errors: TypeError for a bound that is not an integer; ValueError for one that is not a scalar,
+/// if body_fun is empty or does not return the type of its second argument.
+///     const auto add = [](const K::Tensor& step, const K::Tensor& x) {
+///       return x + K::cast(step, "float32");
+///     };
+///     K::eval(K::fori_loop(1, 4, add, 0));  // 6.0
+KILN_API Tensor fori_loop(const Operand& lower, const Operand& upper, const LoopFunction& body_fun,
+                          const Operand& init_val, const NameOptions& options = {},
+                          Where where = Where::here());
 
 }  // namespace kiln

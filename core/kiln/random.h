@@ -1,9 +1,10 @@
 // Random draws, and dropout. Every evaluation draws anew. Draws depend only on the seed, the number
-// of the call, the step of the loop and the element (Philox 4x32-10, Salmon et al. 2011). Uniform
-// draws are equal on all backends, formulas of them within the accuracy of log and cos. shape:
-// sizes, any of which may be integer scalar tensors, or an integer vector tensor of known length;
-// ValueError for None, other tensors and negative sizes (at the call if data-dependent). Draws have
-// no gradient.
+// of the call, the step of the loop and the element (Philox 4x32-10, Salmon et al. 2011). Numbers
+// of calls, and seeds that are not given, are those of a RandomState (kiln/random_state.h): by
+// default of the process's, the process-wide generator. Uniform draws are equal on all backends,
+// formulas of them within the accuracy of log and cos. shape: sizes, any of which may be integer
+// scalar tensors, or an integer vector tensor of known length; ValueError for None, other tensors
+// and negative sizes (at the call if data-dependent). Draws have no gradient.
 #pragma once
 
 #include <kiln/tensor.h>
@@ -25,6 +26,10 @@ struct RandomUniformOptions {
 struct RandomBinomialOptions {
   double p = 0.0;  ///< the probability of 1
   DTypeArgument dtype = {};  ///< unset: floatx()
+  std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
+};
+struct RandomCategoricalOptions {
+  DTypeArgument dtype = "int32";  ///< an integer dtype
   std::optional<Seed> seed = {};  ///< unset: drawn from the process-wide generator
 };
 struct DropoutOptions {
@@ -66,6 +71,19 @@ KILN_API Tensor random_binomial(const Shape& shape, const RandomBinomialOptions&
 ///     K::eval(K::all(K::abs(x) <= 2));  // True
 KILN_API Tensor truncated_normal(const Shape& shape, const RandomNormalOptions& options = {},
                                  Where where = Where::here());
+
+/// Draws num_samples classes for each row of logits (batch, classes), class i with probability
+/// softmax(logits)[i], as (batch, num_samples). By the Gumbel-max method: the argmax of logits -
+/// log(-log(u)) of uniform u, in float32 at least. A class of logit -inf is never drawn beside a
+/// finite one; a row of -inf alone gives 0, a NaN counts as the largest logit. Meaning: Keras 3.5's
+/// random.categorical.
+/// Errors: TypeError for logits that are not floating point or a dtype that is not an integer;
+/// ValueError for another rank, no classes (at the call if that is unknown) or a negative
+/// num_samples.
+///     const auto logits = K::log(K::constant({{0., 1.}, {1., 0.}}));
+///     K::eval(K::random_categorical(logits, 3));  // [[1 1 1] [0 0 0]]
+KILN_API Tensor random_categorical(const Operand& logits, WholeNumber num_samples,
+                                   const RandomCategoricalOptions& options = {});
 
 /// Sets elements of x to 0 with probability level and divides the others by 1 - level, in every
 /// learning phase. x: floating point; shape and dtype are kept. The gradient uses the same mask.

@@ -19,6 +19,9 @@ struct StackOptions {
 struct ExpandDimsOptions {
   WholeNumber axis = -1;
 };
+struct TriangleOptions {
+  WholeNumber k = 0;  ///< the diagonal: 0 the main one, above it for k > 0, below it for k < 0
+};
 struct ArangeOptions {
   DTypeArgument dtype = "int32";  ///< int32, int64, float32 or float64
 };
@@ -140,6 +143,17 @@ KILN_API Tensor size(const Operand& x, const NameOptions& options = {});
 ///     const auto x = K::placeholder({.shape = {K::None, 3}});
 ///     K::int_shape(K::pattern_broadcast(x, {true, false}));  // {1, 3}
 KILN_API Tensor pattern_broadcast(const Operand& x, const std::vector<bool>& broadcastable);
+/// Returns x with 0 above diagonal k of each matrix of the last two axes: element (i, j) is kept
+/// where j <= i + k. Elements that become 0 get no gradient. Meaning: NumPy's tril, for a rank of 2
+/// or more.
+/// Errors: ValueError for a lower rank.
+///     const auto x = K::constant({{1., 2.}, {3., 4.}});
+///     K::eval(K::tril(x));  // [[1. 0.] [3. 4.]]
+KILN_API Tensor tril(const Operand& x, const TriangleOptions& options = {});
+/// Returns x with 0 below diagonal k: element (i, j) is kept where j >= i + k. Otherwise as tril.
+///     const auto x = K::constant({{1., 2.}, {3., 4.}});
+///     K::eval(K::triu(x, {.k = 1}));  // [[0. 2.] [0. 0.]]
+KILN_API Tensor triu(const Operand& x, const TriangleOptions& options = {});
 /// Reverses the order of elements along axes (numpy.flip); None means all axes, {} none.
 /// Errors: ValueError for an axis out of range or repeated.
 ///     const auto x = K::constant({{1., 2.}, {3., 4.}});

@@ -259,15 +259,15 @@ class Axes {
 /// broadcast.
 KILN_API Tensor operator+(const Operand& x, const Operand& y);
 KILN_API Tensor operator-(const Operand& x, const Operand& y);
-KILN_API Tensor operator*(const Operand& x, const Operand& y);
-/// Division. Integers round toward zero, and x / 0 is 0 for them.
-KILN_API Tensor operator/(const Operand& x, const Operand& y);
 KILN_API Tensor operator-(const Operand& x);
+KILN_API Tensor operator*(const Operand& x, const Operand& y);
 KILN_API Tensor operator<(const Operand& x, const Operand& y);
 KILN_API Tensor operator<=(const Operand& x, const Operand& y);
 KILN_API Tensor operator>(const Operand& x, const Operand& y);
 KILN_API Tensor operator>=(const Operand& x, const Operand& y);
-/// Elementwise comparison. same_node tells whether two handles are the same.
+/// Division, else as operator*. Integers round toward zero, and x / 0 is 0 for them.
+KILN_API Tensor operator/(const Operand& x, const Operand& y);
+/// Elementwise comparison, as operator<. same_node tells whether two handles are the same.
 KILN_API Tensor operator==(const Operand& x, const Operand& y);
 KILN_API Tensor operator!=(const Operand& x, const Operand& y);
 /// Elementwise logic of bool tensors, as logical_and, logical_or and logical_not. Both sides are

@@ -41,6 +41,16 @@ KILN_API UpdateOp update_add(const Tensor& x, const Operand& increment,
 ///     K::eval(K::update_sub(x, 1));  // [0. 1.]
 KILN_API UpdateOp update_sub(const Tensor& x, const Operand& decrement,
                              Where where = Where::here());
+/// Returns the update x[index] := value, of one entry of axis 0; the others are kept. index: an
+/// integer scalar, not negative. value: a tensor of the dtype of x that broadcasts to the shape of
+/// the entry, or a number. It is exact, and reads and writes the whole variable. Kiln's own.
+/// Errors: TypeError if x is not a variable, dtypes differ or index is not an integer; ValueError
+/// for a scalar x, an index that is not a scalar or is out of range (at the call), or a shape that
+/// does not broadcast.
+///     const auto x = K::variable({{1., 2.}, {3., 4.}});
+///     K::eval(K::update_row(x, 1, 0));  // [[1. 2.] [0. 0.]]
+KILN_API UpdateOp update_row(const Tensor& x, const Operand& index, const Operand& value,
+                             Where where = Where::here());
 /// Returns the update variable := variable * momentum + value * (1 - momentum), without bias
 /// correction. value is cast to the dtype of the variable; momentum is a number or a tensor of that
 /// dtype. Formula: Keras 2.3.1.

@@ -7,6 +7,8 @@
 #include "core/ops/infer_rules.h"
 #include "core/ops/scalar_meaning.h"
 
+#include <numbers>
+
 namespace kiln::ir {
 
 using Grads = std::vector<Value>;
@@ -193,6 +195,21 @@ inline constexpr OpDef kUnary[] = {
      .scalar = scalar_floating<1>(meaning::Sigmoid{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * g.y[0] * (1.0 - g.y[0])}; },
      .gradient = "dx = dy y (1 - y)",
+     .expensive = true},
+    {.op = Op::Erf,
+     .code = 69,
+     .name = "erf",
+     .operands = {"x"},
+     .arity = 1,
+     .dtypes = kFloats,
+     .doc = "The error function: 2 / sqrt(pi) times the integral of e^(-t^2) for t from 0 to x.",
+     .infer = same_type,
+     .scalar = scalar_floating<1>(meaning::Erf{}),
+     .grad = [](const Grad& g) -> Grads {
+       const Value slope = unary(Op::Exp, -(g.x[0] * g.x[0])) * (2 * std::numbers::inv_sqrtpi);
+       return {g.dy[0] * slope};
+     },
+     .gradient = "dx = dy 2 / sqrt(pi) e^(-x^2)",
      .expensive = true},
     {.op = Op::Not,
      .code = 22,

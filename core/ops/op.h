@@ -61,7 +61,8 @@ enum class Op : std::uint16_t {
   // leaves
   Constant, Placeholder, Variable, Parameter, Iota, RandomUniform, DimSize,
   // elementwise, one operand
-  Cast, Neg, Abs, Sign, Floor, Round, Exp, Expm1, Log, Log1p, Sqrt, Sin, Cos, Tanh, Sigmoid, Not,
+  Cast, Neg, Abs, Sign, Floor, Round, Exp, Expm1, Log, Log1p, Sqrt, Sin, Cos, Tanh, Sigmoid, Erf,
+  Not,
   // elementwise, two and three operands
   Add, Sub, Mul, Div, Mod, Pow, Maximum, Minimum, Equal, Less, LessEqual, And, Or, Select,
   // reductions and running reductions

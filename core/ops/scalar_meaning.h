@@ -195,5 +195,8 @@ struct Sigmoid {
     return e / (1 + e);
   }
 };
+struct Erf {
+  double operator()(double x) const { return std::erf(x); }
+};
 
 }  // namespace kiln::ir::meaning

@@ -41,11 +41,14 @@ std::vector<Value> terms_of(const Node& root, const std::unordered_set<const Nod
 
 std::vector<SumTree> find_sums(std::span<const Node* const> order, std::span<const Value> roots) {
   const ir::UseCounts uses = ir::count_uses(order, roots);
-  std::unordered_set<const Node*> inner;
+  std::unordered_set<const Node*> additions, inner;
   for (const Node* node : order) {
     if (!is_addition(*node)) continue;
+    additions.insert(node);
     for (const Value& operand : node->operands) {
-      if (is_addition(*operand.node) && uses.at(operand) == 1) inner.insert(operand.node.get());
+      // One that is not in `order`, such as a const of a loop, is a term.
+      const Node* summand = operand.node.get();
+      if (additions.count(summand) != 0 && uses.at(operand) == 1) inner.insert(summand);
     }
   }
   std::vector<SumTree> trees;

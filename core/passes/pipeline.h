@@ -13,7 +13,7 @@
 namespace kiln::passes {
 
 struct Pass {
-  std::string_view name;  // also of the function, its file and its test
+  std::string_view name;  // also of the function, its file and its cases
   /// Returns a pointer-equal graph if it changes nothing.
   ir::Graph (*run)(const ir::Graph& graph);
   /// Whether results keep their bits if every op is evaluated separately (NaN payloads and
