@@ -1,8 +1,10 @@
 // Reads, lowers and loads a module, and maps each class of exception to an error code of the ABI.
 #include "backends/codegen/compile.h"
 
+#include "backends/codegen/draw_program.h"
 #include "core/module/read.h"
 #include "core/ops/op.h"
+#include "core/picture/print_dot.h"
 
 #include <kiln/error.h>
 
@@ -63,6 +65,19 @@ std::vector<InputOutputAlias> updates_of(const LoweredModule& lowered) {
   return pairs;
 }
 
+/// The pictures that `kiln graph` asks for.
+void hand_over_pictures(const LoweredModule& lowered, const Compilation& compilation,
+                        const Dumps& dumps) {
+  const auto hand_over = [&](const char* stage, auto draw) {
+    dumps.hand_over(stage, "", [&] {
+      const ir::Graph graph = drawn_graph(lowered.module.graph, compilation.results);
+      return picture::print_dot(draw(compilation, graph, lowered.label));
+    });
+  };
+  hand_over("kernels_picture", draw_kernels);
+  hand_over("plan_picture", draw_plan);
+}
+
 }  // namespace
 
 void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
@@ -84,6 +99,7 @@ void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
     if (run.changed) dumps.pass(run.position, pass, compilation);
   };
   run_pipeline(compilation, options);
+  hand_over_pictures(lowered, compilation, dumps);
   lowered.results = std::move(compilation.results);
   lowered.guards = std::move(compilation.guards);
   lowered.program = std::move(compilation.program);
@@ -109,7 +125,7 @@ std::unique_ptr<sdk::Executable> compile_module(const sdk::CompileRequest& reque
     lowered.module = module::read_module(request.module, side);
     lowered.disabled = disabled_by(request.options);
     lowered.label = request.label;
-    const Dumps dumps(host, lowered.label);
+    const Dumps dumps(host, lowered.label, &lowered.module);
     lower(lowered, target, dumps);
     dumps.program(lowered.program);
     return target.load(std::move(lowered), host);

@@ -5,6 +5,7 @@
 #include "backends/cpu/cpu_library.h"
 #include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/llvm/code/kernel_compiler.h"
+#include "backends/cpu/perf_map.h"
 #include "backends/cpu/schedule/cpu_schedule.h"
 #include "core/types/text.h"
 
@@ -57,8 +58,11 @@ const NamedIsa& highest_isa(const Accepts& accepts) {
 
 class CpuTarget final : public codegen::HostTarget {
  public:
-  CpuTarget(const NamedIsa& isa, const sdk::Host& host)
-      : host_(host), target_(target_of(isa.kernels)), library_(isa.matmuls) {}
+  CpuTarget(const NamedIsa& isa, bool writes_perf_map, const sdk::Host& host)
+      : host_(host),
+        target_(target_of(isa.kernels)),
+        library_(isa.matmuls),
+        writes_perf_map_(writes_perf_map) {}
 
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
@@ -67,8 +71,10 @@ class CpuTarget final : public codegen::HostTarget {
     CompileTexts texts;
     texts.times = &times;
     texts.wanted = wants_code_dumped(dumps);
+    texts.lists_functions = writes_perf_map_;
     std::vector<codegen::KernelFunction> functions =
         compile_kernels(kernels, {target_, host_.thread_count()}, keep_alive, texts);
+    if (!texts.perf_map.empty()) append_to_perf_map(texts.perf_map, host_);
     dumps.hand_over("llvm-ir", "", [&] { return texts.ir; });
     dumps.hand_over("llvm-ir-optimized", "", [&] { return texts.optimized_ir; });
     dumps.hand_over("assembly", "", [&] { return texts.assembly; });
@@ -98,24 +104,47 @@ class CpuTarget final : public codegen::HostTarget {
   const sdk::Host host_;
   IsaTarget target_;
   CpuLibrary library_;
+  const bool writes_perf_map_;
 };
 
-constexpr std::string_view kIsaOption = "isa";
+/// An option's text, empty if it is not set, and the name under which the user gave it.
+struct Setting {
+  std::string name, value;
+};
+
+constexpr std::string_view kIsaOption = "isa", kPerfMapOption = "perf_map";
+
+/// Returns the option, else the environment variable. Empty values count as not set.
+Setting setting_of(const sdk::Options& options, std::string_view option, const char* variable) {
+  const char* const environment = ::secure_getenv(variable);
+  Setting setting{variable, environment == nullptr ? "" : environment};
+  for (const auto& [key, value] : options) {
+    if (key == option && !value.empty()) setting = {key, value};
+  }
+  return setting;
+}
+
+void check_options(const sdk::Options& options) {
+  for (const auto& [key, value] : options) {
+    if (key == kIsaOption || key == kPerfMapOption) continue;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);
+  }
+}
+
+/// The value of the option "perf_map", else of KILN_CPU_PERF_MAP; false by default.
+bool writes_perf_map(const sdk::Options& options) {
+  const Setting setting = setting_of(options, kPerfMapOption, "KILN_CPU_PERF_MAP");
+  if (setting.value.empty() || setting.value == "false") return false;
+  if (setting.value == "true") return true;
+  throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
+                     setting.name + " is '" + setting.value + "' but must be true or false");
+}
 
 /// Returns the ISA of the option "isa", else of KILN_CPU_ISA, else the highest one that the
-/// processor has and Linux permits. Empty values count as not set. Asks for the permission to use
-/// AMX.
+/// processor has and Linux permits. Asks for the permission to use AMX.
 const NamedIsa& isa_from(const sdk::Options& options) {
-  std::string name = "KILN_CPU_ISA", wanted;
-  if (const char* environment = ::secure_getenv("KILN_CPU_ISA")) wanted = environment;
-  for (const auto& [key, value] : options) {
-    if (key != kIsaOption) {
-      throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT, "the cpu backend has no option " + key);
-    }
-    if (value.empty()) continue;
-    name = key;
-    wanted = value;
-  }
+  const Setting setting = setting_of(options, kIsaOption, "KILN_CPU_ISA");
+  const std::string &name = setting.name, &wanted = setting.value;
   if (wanted.empty()) {
     return highest_isa(
         [](const NamedIsa& each) { return is_supported(each) && is_permitted(each); });
@@ -137,17 +166,20 @@ const NamedIsa& isa_from(const sdk::Options& options) {
 }
 
 std::unique_ptr<sdk::Instance> create(const sdk::Options& options, const sdk::Host& host) {
+  check_options(options);
   return std::make_unique<codegen::CompiledInstance>(
-      std::make_unique<CpuTarget>(isa_from(options), host), host);
+      std::make_unique<CpuTarget>(isa_from(options), writes_perf_map(options), host), host);
 }
 
 sdk::ProbeReport probe(const sdk::Options& options) {
   sdk::ProbeReport report;
   report.score = 10;
+  check_options(options);
   const NamedIsa& isa = isa_from(options);
   report.details.push_back("kernels for " + std::string(name_of(isa.kernels)));
   if (isa.matmuls == GemmIsa::Amx) report.details.push_back("bfloat16 matmuls by AMX");
   report.details.push_back("oneDNN " + onednn_version());
+  if (writes_perf_map(options)) report.details.push_back("names kernels in /tmp/perf-PID.map");
   return report;
 }
 
@@ -160,7 +192,7 @@ extern constexpr sdk::Plugin kPlugin{
     .features = KILN_FEATURE_CONCURRENT_COMPILE,
     .create = create,
     .probe = probe,
-    .option_names = [] { return std::vector<std::string_view>{kIsaOption}; },
+    .option_names = [] { return std::vector<std::string_view>{kIsaOption, kPerfMapOption}; },
 };
 
 }  // namespace kiln::cpu

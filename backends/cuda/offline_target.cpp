@@ -5,7 +5,6 @@
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/execute/compile_kernels.h"
 #include "backends/cuda/execute/dump_sass.h"
-#include "backends/cuda/execute/print_launches.h"
 #include "backends/cuda/libraries/convolution_claims.h"
 #include "backends/cuda/libraries/device_claims.h"
 #include "backends/cuda/libraries/matmul_claims.h"
@@ -40,8 +39,6 @@ class OfflineTarget final : public Target {
     const CompiledKernels compiled = compile_kernels(
         lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
     dump_sass(compiled.cubin, *compiler_, dumps, host);
-    dumps.hand_over("graph", "",
-                    [&] { return print_launches({lowered, compiled.schedules, kGrid}, nullptr); });
   }
   int architecture() const { return architecture_; }
 
@@ -54,7 +51,10 @@ class OfflineTarget final : public Target {
 class OfflineExecutable final : public sdk::Executable {
  public:
   OfflineExecutable(LoweredModule lowered, OfflineTarget& target, const sdk::Host& host)
-      : lowered_(std::move(lowered)), target_(target), host_(host), dumps_(host_, lowered_.label) {
+      : lowered_(std::move(lowered)),
+        target_(target),
+        host_(host),
+        dumps_(host_, lowered_.label, &lowered_.module) {
     const ir::Graph& graph = lowered_.module.graph;
     inputs = graph.inputs.size();
     states = lowered_.module.state.size();
@@ -63,6 +63,7 @@ class OfflineExecutable final : public sdk::Executable {
     target_.compile(lowered_, dumps_, host_);
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
+    dumps_.compilation(lowered_.program, lowered_.times);
   }
 
   void dump() const override {

@@ -1,6 +1,9 @@
 // Prints tables of steps and times.
 #include "backends/reference/inspect.h"
 
+#include "backends/abi/kiln_backend_profile.h"
+#include "core/ir/scope.h"
+#include "core/module/source_paths.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -29,31 +32,41 @@ std::string slots(const std::vector<std::size_t>& numbers) {
 
 std::string line_of(const Interpretation& program, const Step& step) {
   const ir::Node& node = *step.node;
-  const ir::Origin origin = program.module.origin_of(node);
   std::vector<std::size_t> results;
   for (std::size_t i = 0; i < node.types.size(); ++i) results.push_back(step.first_result + i);
-  std::string line = text(slots(results), " = ", def(node).name, "(", slots(step.operands),
-                          ") : ", join_text(node.types, ", "), "  # ", origin.function);
-  if (origin.where.known()) line += text(" at ", origin.where.file, ":", origin.where.line);
-  return line;
+  return text(slots(results), " = ", def(node).name, "(", slots(step.operands),
+              ") : ", join_text(node.types, ", "), "  # ",
+              source_text(program.module.origin_of(node), def(node).name));
 }
 
-/// Visits the steps; those of bodies follow the step that has the bodies.
+/// "input x", "variable w" or, without a name, "argument 0".
+std::string name_of_argument(const module::Module& module, std::size_t number) {
+  const std::vector<ir::Value>& inputs = module.graph.inputs;
+  const bool is_input = number < inputs.size();
+  const ir::Attrs& attrs =
+      (is_input ? inputs[number] : module.state[number - inputs.size()].variable).node->attrs;
+  const std::string name = is_input ? std::get<ir::PlaceholderAttrs>(attrs).name
+                                    : std::get<ir::VariableAttrs>(attrs).name;
+  if (name.empty()) return text("argument ", number);
+  return (is_input ? "input " : "variable ") + name;
+}
+
+/// Calls visit(step, depth); the steps of bodies follow the step that has the bodies.
 template <class Visit>
-void for_each_step(const Region& region, const std::string& indent, const Visit& visit) {
+void for_each_step(const Region& region, std::size_t depth, const Visit& visit) {
   for (const Step& step : region.steps) {
-    visit(step, indent);
-    for (const Region& body : step.bodies) for_each_step(body, indent + "  ", visit);
+    visit(step, depth);
+    for (const Region& body : step.bodies) for_each_step(body, depth + 1, visit);
   }
 }
 
 std::string print_steps(const Interpretation& program) {
   std::string out = "# run one after the other; composite ops are expanded\n";
   for (const auto& [index, slot] : program.region.parameters) {
-    out += text("%", slot, " = argument ", index, "\n");
+    out += text("%", slot, " = ", name_of_argument(program.module, index), "\n");
   }
-  for_each_step(program.region, "", [&](const Step& step, const std::string& indent) {
-    out += indent + line_of(program, step) + "\n";
+  for_each_step(program.region, 0, [&](const Step& step, std::size_t depth) {
+    out += std::string(2 * depth, ' ') + line_of(program, step) + "\n";
   });
   return out + text("results ", slots(program.region.results), "\n");
 }
@@ -64,6 +77,26 @@ std::string print_compile_times(const CompileTimes& times) {
     out += in_column(seconds * 1e3, 12, 3) + "  " + part + "\n";
   }
   return out;
+}
+
+void add_step(const Interpretation& program, const Step& step, std::size_t depth,
+              const StepTime& time, sdk::ProfileText& out) {
+  const ir::Node& node = *step.node;
+  const ir::Origin& origin = program.module.origin_of(node);
+  const std::string what = text(def(node).name, " : ", join_text(node.types, ", "));
+  out.step({.depth = depth,
+            .calls = time.calls,
+            .seconds = time.seconds,
+            .bytes = time.bytes,
+            .operations = 0,
+            .text = what});
+  const std::string scope = ir::scope_path(origin.scope);
+  const bool is_named = *origin.function != '\0';
+  out.from({.share = 1,
+            .scope = scope,
+            .function = is_named ? std::string_view(origin.function) : def(node).name,
+            .file = origin.where.file,
+            .line = origin.where.line});
 }
 
 std::string row(const StepTime& time, double whole) {
@@ -77,13 +110,21 @@ std::string row(const StepTime& time, double whole) {
 
 void Inspection::dump_program(const Interpretation& program, const CompileTimes& times,
                               const sdk::Host& host, std::string_view label) {
-  if (host.dump_wanted("plan")) hand_over(host, label, "plan", "", print_steps(program));
+  if (host.dump_wanted("plan")) {
+    hand_over(host, label, "plan", "",
+              module::SourcePaths(program.module).shorten(print_steps(program)));
+  }
+  if (host.dump_wanted("trace")) traces_steps_.store(true, std::memory_order_relaxed);
   if (!host.dump_wanted("timings")) return;
   hand_over(host, label, "timings", "compile", print_compile_times(times));
+  measure(program);
+}
+
+void Inspection::measure(const Interpretation& program) {
   const std::lock_guard lock(mutex_);
-  for_each_step(program.region, "",
-                [&](const Step& step, const std::string&) { times_.try_emplace(&step); });
-  measures_times_.store(true, std::memory_order_relaxed);
+  for_each_step(program.region, 0,
+                [&](const Step& step, std::size_t) { times_.try_emplace(&step); });
+  requests_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Inspection::dump_calls(const Interpretation& program, const sdk::Host& host,
@@ -93,18 +134,34 @@ void Inspection::dump_calls(const Interpretation& program, const sdk::Host& host
   std::string out = text("# ", whole_.calls, " calls since timings were requested\n",
                          "     calls  microseconds        mean   share\n");
   out += row(whole_, whole_.seconds) + "the whole call\n";
-  for_each_step(program.region, "", [&](const Step& step, const std::string& indent) {
+  for_each_step(program.region, 0, [&](const Step& step, std::size_t depth) {
     const auto found = times_.find(&step);
     const StepTime time = found == times_.end() ? StepTime{} : found->second;
-    out += row(time, whole_.seconds) + indent + line_of(program, step) + "\n";
+    out += row(time, whole_.seconds) + std::string(2 * depth, ' ') + line_of(program, step) + "\n";
   });
-  hand_over(host, label, "timings", "calls", out);
+  hand_over(host, label, "timings", "calls", module::SourcePaths(program.module).shorten(out));
+}
+
+void Inspection::dump_profile(const Interpretation& program, const sdk::Host& host,
+                              std::string_view label) {
+  if (host.dump_wanted(sdk::ProfileText::kBegin)) measure(program);
+  if (host.dump_wanted(sdk::ProfileText::kStage)) {
+    const std::lock_guard lock(mutex_);
+    sdk::ProfileText out;
+    out.call(whole_.calls, whole_.seconds);
+    for_each_step(program.region, 0, [&](const Step& step, std::size_t depth) {
+      const auto found = times_.find(&step);
+      add_step(program, step, depth, found == times_.end() ? StepTime{} : found->second, out);
+    });
+    hand_over(host, label, sdk::ProfileText::kStage, "", out.str());
+  }
+  if (host.dump_wanted(sdk::ProfileText::kEnd)) requests_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Inspection::add(const StepTimes& times, double seconds) {
   const std::lock_guard lock(mutex_);
   for (const auto& [step, time] : times) times_[step].add(time);
-  whole_.add({1, seconds});
+  whole_.add({1, seconds, 0});
 }
 
 }  // namespace kiln::reference

@@ -1,5 +1,6 @@
-// Dumps of the interpreter: its steps and their times. Measuring begins at the first request; each
-// run sums its own times and adds them when it ends. Thread-safe.
+// Dumps of the interpreter: its steps and their times. Calls are measured from the first request of
+// a dump of timings on, and while a profile is measured; each run sums its own times and adds them
+// when it ends. Thread-safe.
 #pragma once
 
 #include "backends/reference/interpretation.h"
@@ -27,11 +28,19 @@ class Inspection {
   /// Dumps the times of calls, if the host requests them.
   void dump_calls(const Interpretation& program, const sdk::Host& host, std::string_view label);
 
-  bool measures_times() const { return measures_times_.load(std::memory_order_relaxed); }
+  /// Begins and ends measuring, and passes on the profile, as the host requests.
+  void dump_profile(const Interpretation& program, const sdk::Host& host, std::string_view label);
+
+  bool measures_times() const { return requests_.load(std::memory_order_relaxed) > 0; }
+  /// Whether the steps of calls were requested for a trace.
+  bool traces_steps() const { return traces_steps_.load(std::memory_order_relaxed); }
   void add(const StepTimes& times, double seconds);
 
  private:
-  std::atomic<bool> measures_times_{false};
+  void measure(const Interpretation& program);
+
+  std::atomic<int> requests_{0};
+  std::atomic<bool> traces_steps_{false};
   ForkMutex mutex_;
   StepTimes times_;  // has all steps once times are measured: no call inserts any
   StepTime whole_;

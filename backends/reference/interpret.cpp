@@ -1,6 +1,8 @@
 // Executes a region step by step and frees tensors after their last use.
 #include "backends/reference/inspect.h"
+#include "backends/reference/step_trace.h"
 
+#include "core/ir/scope.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -20,16 +22,24 @@ namespace {
       what += text(" of ", origin.function);
     }
     if (origin.where.known()) what += text(" at ", origin.where.file, ":", origin.where.line);
+    if (origin.scope != nullptr) what += " in " + scope_path(origin.scope);
     what += ")";
   }
   throw sdk::Failure(failure.code(), what);
 }
 
 std::vector<Tensor> run_function(const Step& step, const std::vector<Tensor>& operands, Run& run) {
-  if (run.times == nullptr) return step.function({*step.node, operands, step.bodies, run});
+  const bool is_measured = run.times != nullptr || run.trace != nullptr;
+  if (!is_measured) return step.function({*step.node, operands, step.bodies, run});
   const Clock::time_point start = Clock::now();
   std::vector<Tensor> results = step.function({*step.node, operands, step.bodies, run});
-  (*run.times)[&step].add({1, seconds_since(start)});
+  if (run.trace != nullptr) run.trace->add(step, start);
+  if (run.times == nullptr) return results;
+  const double seconds = seconds_since(start);
+  double bytes = 0;
+  for (const Tensor& operand : operands) bytes += static_cast<double>(operand.bytes());
+  for (const Tensor& result : results) bytes += static_cast<double>(result.bytes());
+  (*run.times)[&step].add({1, seconds, bytes});
   return results;
 }
 

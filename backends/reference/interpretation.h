@@ -16,13 +16,17 @@ namespace kiln::reference {
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
+  double bytes = 0;  // of operands and results
   void add(const StepTime& other) {
     calls += other.calls;
     seconds += other.seconds;
+    bytes += other.bytes;
   }
 };
 struct Step;
 using StepTimes = std::unordered_map<const Step*, StepTime>;
+
+class StepTrace;
 
 /// The state of one run besides its tensors.
 struct Run {
@@ -33,6 +37,7 @@ struct Run {
   const sdk::Host* host = nullptr;
   void* host_call_context = nullptr;
   StepTimes* times = nullptr;  // null: not measured
+  StepTrace* trace = nullptr;  // null: not traced
 
   std::int64_t evaluate(const ir::Dim& dim) const;
   Sizes evaluate(const ir::Dims& dims) const;

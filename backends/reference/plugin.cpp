@@ -1,5 +1,6 @@
 // The plugin entry: op support, compilation, and calls.
 #include "backends/reference/inspect.h"
+#include "backends/reference/step_trace.h"
 
 #include "core/ops/op.h"
 #include "core/types/fp_environment.h"
@@ -87,6 +88,7 @@ class Interpreter final : public sdk::Executable {
   void dump() const override {
     inspection_.dump_program(program_, times_, host_, label_);
     inspection_.dump_calls(program_, host_, label_);
+    inspection_.dump_profile(program_, host_, label_);
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -123,6 +125,10 @@ class Interpreter final : public sdk::Executable {
 
  private:
   std::vector<Tensor> run_program(const std::vector<Tensor>& arguments, Run& run) const {
+    std::optional<StepTrace> trace;
+    if (inspection_.traces_steps() && host_.dump_wanted("trace")) {
+      run.trace = &trace.emplace(program_.module, host_, label_);
+    }
     if (!inspection_.measures_times()) return run_region(program_.region, arguments, run);
     StepTimes times;
     run.times = &times;

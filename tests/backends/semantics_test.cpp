@@ -34,6 +34,28 @@ class Using {
 
 }  // namespace
 
+TEST_CASE("host calls: their tensors have the shapes of the graph, though reshapes share memory") {
+  const Tensor x = placeholder({.shape = {None}});
+  const Array fed{1.f, 2.f};
+  std::string printed;
+  set_print_sink([&](std::string_view line) { printed = line; });
+  const auto call = [&](const Tensor& y) { return function({x}, {y})({fed})[0]; };
+  CHECK(call(print_tensor(reshape(x, {-1, 1}))) == Array{{1.f}, {2.f}});
+  CHECK(printed == "[[1.]\n [2.]]\n");
+  CHECK(call(reshape(print_tensor(x * 2), {1, -1})) == Array{{2.f, 4.f}});
+  CHECK(printed == "[2. 4.]\n");
+  CHECK(call(print_tensor(expand_dims(-x)) * 2) == Array{{-2.f}, {-4.f}});
+  CHECK(printed == "[[-1.]\n [-2.]]\n");
+  const auto body = [](const Tensor& e) { return print_tensor(reshape(exp(e) * 0, {1})); };
+  CHECK(call(map_fn(body, x)) == Array{{0.f}, {0.f}});
+  CHECK(printed == "[0.]\n");
+  const Tensor read = print_tensor(x * 2);  // by a step after the copy to the first result
+  const auto both = function({x}, {reshape(read, {1, -1}), read + 1.0})({fed});
+  CHECK(both[0] == Array{{2.f, 4.f}});
+  CHECK(both[1] == Array{3.f, 5.f});
+  set_print_sink({});
+}
+
 TEST_CASE("control flow: only the branch that is taken runs") {
   for (const char* name : kBackends) {
     INFO(name);
@@ -203,5 +225,17 @@ TEST_CASE("simplification: a sum of deviations keeps NaN, so it is not folded to
     const Array result = function({x}, {total})({Array{{1.f, nan}, {2.f, 1.f}}})[0];
     CHECK(result.as<float>()[0] == 0.f);
     CHECK(std::isnan(result.as<float>()[1]));
+  }
+}
+
+TEST_CASE("float16: a subnormal constant that is added to 0 keeps its value") {
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    const Tensor x = placeholder({.shape = {2}, .dtype = DType::Float16, .name = "x"});
+    const Tensor y = sqrt(x) + 1e-7;  // a denominator of Adam, for a gradient of 0
+    const auto results = function({x}, {y, x / y})({Array{0.f, 4.f}.astype(DType::Float16)});
+    CHECK(results[0].astype(DType::Float32) == Array{0x1p-23f, 2.f});
+    CHECK(results[1].astype(DType::Float32) == Array{0.f, 2.f});
   }
 }

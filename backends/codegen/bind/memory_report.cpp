@@ -177,7 +177,10 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
   std::string out = totals_of(*memory.arena) + notes.totals + "\n";
   for (std::size_t i = 0; i < program.plan.arguments.size(); ++i) {
     const int slot = program.plan.arguments[i];
-    if (slot >= 0) out += text("# argument ", i, " ", type_of(memory, slot), "\n");
+    if (slot < 0) continue;
+    const std::string name =
+        name_of_argument(program.plan.slots[at(slot)].node, static_cast<int>(i));
+    out += text("# ", name, " ", type_of(memory, slot), "\n");
   }
   out += notes.lines;
   print_blocks(memory, "", out);

@@ -1,6 +1,7 @@
 // Words the errors and appends the source of the node.
 #include "backends/codegen/bind/step_failure.h"
 
+#include "core/ir/scope.h"
 #include "core/ops/convert.h"
 #include "core/types/text.h"
 
@@ -20,6 +21,7 @@ sdk::Failure op_failure(const ir::Origin& origin, std::string_view op, std::uint
   if (origin.where.known()) {
     source += kiln::text(" at ", origin.where.file, ":", origin.where.line);
   }
+  if (origin.scope != nullptr) source += " in " + scope_path(origin.scope);
   return {code, text + source + ")"};
 }
 

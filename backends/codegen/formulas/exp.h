@@ -1,4 +1,4 @@
-// exp, expm1, tanh, sigmoid, erf. x = n ln 2 + r with |r| <= ln 2 / 2; e^r - 1 = r + r^2 q(r),
+// exp, expm1, tanh, sigmoid. x = n ln 2 + r with |r| <= ln 2 / 2; e^r - 1 = r + r^2 q(r),
 // where q is minimax for the relative error of e^r - 1 (Remez exchange in 200 bits, then rounded).
 #pragma once
 
@@ -50,14 +50,6 @@ inline constexpr double kTanhDouble[] = {-0.333333333333331643,    0.13333333333
                                          -0.00886322103099384097,  0.00359195393229086512,
                                          -0.00145448972016350304,  0.000583303310605614108,
                                          -0.000217836227896106257, 0.0000568048195141908016};
-// Below 1: erf a = a (1 + p(a^2)). Above: 1 - e^q(a), where q approximates log erfc a. Both are
-// minimax (2^-29.6 of the result), and from 4.05 on it is 1.
-inline constexpr double kErfNear[] = {0.1283791657,   -0.3761262582,  0.1128358515,
-                                      -0.02685381207, 0.005188327932, -0.0008010195606,
-                                      7.853867235e-5};
-inline constexpr double kErfFar[] = {-0.0003326937881, -1.127122481,  -0.6380935953,
-                                     -0.1031479429,    0.02185629916, -0.002951873549,
-                                     0.0001867766565};
 
 template <class F>
 struct ReducedExp {
@@ -223,17 +215,6 @@ Value<F> sigmoid(const F& f, const Value<F>& x) {
   const Value<F> sum = f.add(head, f.multiply_add(scale, r.expm1, lost));
   const Value<F> vanishes = f.less(x, f.real(kExpVanishes[f.format.is_double]));
   return f.choose(vanishes, f.real(0), f.divide(f.real(1), sum));
-}
-
-/// REQUIRES: float32.
-template <FormulaBuilder F>
-Value<F> erf(const F& f, const Value<F>& x) {
-  const Value<F> a = at_most(f, f.magnitude(x), f.real(4.05));
-  const Value<F> p = polynomial(f, f.multiply(a, a), kErfNear);
-  const Value<F> q = polynomial(f, a, kErfFar);
-  const Value<F> tail = f.subtract(f.real(1), normal_exp(f, q));
-  const Value<F> near = f.multiply(a, f.add(p, f.real(1)));
-  return f.with_sign_of(f.choose(f.less(f.real(1), a), tail, near), x);
 }
 
 }  // namespace kiln::codegen::formulas

@@ -9,11 +9,13 @@
 #include "backends/codegen/fusion/partial_writes.h"
 #include "backends/codegen/fusion/reduction_parts.h"
 #include "backends/codegen/fusion/rematerialise.h"
+#include "backends/codegen/fusion/shared_totals.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 namespace kiln::codegen {
@@ -39,6 +41,7 @@ class Fuser {
     for (const Value& result : results) request_dense(result);
     for (const Node* node : order) request_operands(*node);
     deferred_ = deferred_nodes(order, names_, builder_.plan);
+    builder_.shared_totals = shared_totals(order);
     for (const Node* node : order) {
       if (deferred_.count(node) == 0) add(*node);
     }
@@ -142,7 +145,10 @@ class Fuser {
     if (space.domain.empty() && scalar_kernel_ >= 0) list.push_back(scalar_kernel_);
     for (const View& view : views) {
       const std::vector<int>& readers = builder_.readers_of(view.source);
-      list.insert(list.end(), readers.rbegin(), readers.rend());
+      std::copy_if(readers.rbegin(), readers.rend(), std::back_inserter(list), [&](int index) {
+        const KernelGroup* kernel = builder_.kernel_if(index);
+        return view.source.rank() != 0 || !kernel || has_room_for_chain(*kernel);
+      });
     }
     const int phase = phases_->of(node);
     std::stable_partition(list.begin(), list.end(), [&](int index) {

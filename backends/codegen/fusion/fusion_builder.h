@@ -19,6 +19,7 @@ class FusionBuilder {
   const SizeNames& names;
   const TargetDescription target;
   const bool is_body;
+  ir::NodeSet shared_totals;  // shared_totals.h
   FusionPlan plan;
 
   /// REQUIRES: the group is a kernel.

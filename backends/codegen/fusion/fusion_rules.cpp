@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::size_t kMaxMembers = 192;
 
+/// Of a kernel that a node joins for a scalar alone. The rest is left to the node's consumers: an
+/// optimiser's update of a weight, the usual chain that begins with such a node, has at most 30
+/// members.
+constexpr std::size_t kMaxMembersToShareScalar = 144;
+
 /// Of the members times the stages. Each stage repeats the members before it that are not kept in
 /// registers, so that a kernel's code and the time of its compiler grow with the product. Measured
 /// with NVRTC 13.0 for sm_90, `y = y - sum(y, 1)` repeated over [4][8], 2 members and 1 stage each:
@@ -123,13 +128,14 @@ bool needs_total(const FusionBuilder& builder, int into, int from, const Iterati
 }
 
 /// Whether the node reads a value of the kernel at the point that computes it, from a register. A
-/// running value is always read from memory.
+/// running value is always read from memory, and so is a shared total by nodes over all points.
 bool is_read_in_register(const FusionBuilder& builder, int index, const IterationSpace& space,
                          Role role, const OperandRead& read, const View& view) {
   if (read.memory) return false;
   const KernelGroup& group = builder.kernel(index);
   const Member* member = builder.member_of(*view.source.node);
   if (member == nullptr || member->role == Role::Running) return false;
+  if (role != Role::Outer && builder.shared_totals.contains(member->node)) return false;
   std::vector<int> axes(space.domain.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (member->role == Role::Full) return role != Role::Outer && is_identity(view.map, axes);
@@ -212,6 +218,10 @@ bool can_merge(const FusionBuilder& builder, int into, int from, const Iteration
          (!a.has_reduced_axes || !b.has_reduced_axes || a.reduced == b.reduced) &&
          fits_merged(builder, into, from, role, views) && keeps_parallelism(builder, a, b) &&
          !needs_total(builder, into, from, space, role, views);
+}
+
+bool has_room_for_chain(const KernelGroup& group) {
+  return group.members.size() <= kMaxMembersToShareScalar;
 }
 
 bool is_full(const KernelGroup& group) {

@@ -35,6 +35,10 @@ bool can_sum_columns(const FusionBuilder& builder, int index, const IterationSpa
 bool can_merge(const FusionBuilder& builder, int into, int from, const IterationSpace& space,
                Role role, const std::vector<View>& views);
 
+/// Whether a node that shares only a scalar with the kernel may join it: its consumers, which
+/// follow it there, must fit as well.
+bool has_room_for_chain(const KernelGroup& group);
+
 /// Whether the kernel takes no node that would add a stage to it.
 bool is_full(const KernelGroup& group);
 

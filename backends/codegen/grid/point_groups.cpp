@@ -15,11 +15,6 @@ constexpr std::int64_t kBytesInFlight = 32;      // of a thread
 constexpr std::int64_t kMaxLoadedBytes = 96 * 4;  // of a thread: 96 of its 255 registers
 constexpr std::int64_t kMaxUnrolledExpressions = 2048;
 
-std::int64_t width_of(const Kernel& kernel, int access) {
-  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
-  return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-}
-
 /// The elements of a vector of the widest dtype that is contiguous along the last axis.
 int widest_group(const Kernel& kernel) {
   std::int64_t width = 0;

@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::int64_t kMinTileRows = 16;  // below, most threads of a tile are idle
 
-std::int64_t width_of(const Kernel& kernel, int access) {
-  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
-  return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
-}
-
 /// Bytes of an element in shared memory, where half precision is held as float.
 std::int64_t shared_width(const Kernel& kernel, int access) {
   const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];

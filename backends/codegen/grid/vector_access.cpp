@@ -124,6 +124,11 @@ bool mixes_stores(const Kernel& kernel, const std::vector<bool>& is_vector) {
 
 }  // namespace
 
+std::int64_t width_of(const Kernel& kernel, int access) {
+  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
+  return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
+}
+
 std::vector<int> used_accesses(const Kernel& kernel) {
   std::vector<int> list;
   const auto add = [&](int access) {

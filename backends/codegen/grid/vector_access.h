@@ -24,6 +24,9 @@ VectorAccesses vector_accesses(const Kernel& kernel, int elements);
 /// the group, unless there is one row or the length is symbolic.
 bool fits_vectors(const Kernel& kernel, int elements);
 
+/// The bytes of an element that the access reads or writes.
+std::int64_t width_of(const Kernel& kernel, int access);
+
 /// The accesses that the loads and stores of all stages use, each once.
 std::vector<int> used_accesses(const Kernel& kernel);
 

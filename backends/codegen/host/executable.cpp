@@ -4,10 +4,13 @@
 #include "backends/codegen/bind/cached_steps.h"
 #include "backends/codegen/bind/check_arguments.h"
 #include "backends/codegen/bind/memory_report.h"
+#include "backends/codegen/bind/print_profile.h"
 #include "backends/codegen/compile.h"
+#include "backends/codegen/host/bind/bound_memory.h"
 #include "backends/codegen/host/call_memory.h"
 #include "backends/codegen/host/sized_plans.h"
 #include "backends/codegen/host/timings.h"
+#include "backends/codegen/step_trace.h"
 #include "core/types/fp_environment.h"
 #include "core/types/text.h"
 
@@ -67,7 +70,10 @@ class CompiledFrame;
 class CompiledExecutable final : public sdk::Executable {
  public:
   CompiledExecutable(LoweredModule lowered, HostTarget& target, const sdk::Host& host)
-      : lowered_(std::move(lowered)), target_(target), host_(host), dumps_(host_, lowered_.label) {
+      : lowered_(std::move(lowered)),
+        target_(target),
+        host_(host),
+        dumps_(host_, lowered_.label, &lowered_.module) {
     const ir::Graph& graph = source().graph;
     inputs = graph.inputs.size();
     states = source().state.size();
@@ -79,7 +85,9 @@ class CompiledExecutable final : public sdk::Executable {
     target.dump_schedules(program().kernels, dumps_);
     functions_ = target.compile(program().kernels, keep_alive_, dumps_, lowered_.times);
     dumps_.compile_times(lowered_.times);
+    dumps_.compilation(program(), lowered_.times);
     if (dumps_.wanted("timings")) call_times_.enable();
+    step_trace_.enable_if_wanted();
     const HostDescription host_description{target.description()};
     plans_ = std::make_unique<SizedPlans>(SizedParts{.inputs = graph.inputs,
                                                      .guards = lowered_.guards,
@@ -89,7 +97,8 @@ class CompiledExecutable final : public sdk::Executable {
                                                      .forms = weights_,
                                                      .library = target.library(),
                                                      .host = host_description,
-                                                     .dumps = dumps_});
+                                                     .dumps = dumps_,
+                                                     .bindings = bindings_});
   }
 
   std::unique_ptr<sdk::Event> execute(const sdk::Call& call) const override {
@@ -149,8 +158,10 @@ class CompiledExecutable final : public sdk::Executable {
     for (const auto& sized : plans_->all()) {
       dump_binding(dumps_, program(), *sized->plan, sized->number);
     }
-    dumps_.hand_over("timings", "calls", [&] { return call_times_.print(program()); });
+    dumps_.hand_over("timings", "calls", [&] { return call_times_.print(); });
     if (dumps_.wanted("timings")) call_times_.enable();
+    dump_profile();
+    step_trace_.enable_if_wanted();
   }
 
   sdk::ExecutableStats stats() const override {
@@ -173,11 +184,30 @@ class CompiledExecutable final : public sdk::Executable {
   /// written stalls on store forwarding.
   void run(CallMemory& memory, RunContext& context) const {
     context.timed = call_times_.is_enabled();
+    context.trace = step_trace_.is_wanted() ? &step_trace_ : nullptr;
+    const ScopedStepTrace trace(context.trace);
     if (!context.timed) return run_plan(memory, context);
     const ScopedFpEnvironment usual;  // for the arithmetic on times; kernels set their own
     const Clock::time_point start = Clock::now();
     run_plan(memory, context);
     call_times_.add(memory.list(), std::chrono::duration<double>(Clock::now() - start).count());
+  }
+
+  void dump_profile() const {
+    if (dumps_.wanted(sdk::ProfileText::kBegin)) {
+      call_times_.enable();
+      bindings_.begin();
+    }
+    dumps_.hand_over(sdk::ProfileText::kStage, "", [&] {
+      const std::shared_ptr<SizedPlan> largest = plans_->largest();
+      std::optional<ProfiledMemory> memory;
+      if (largest) memory = {memory_of(*largest->plan), largest->plan->weight_bytes};
+      return print_profile(source(), program(), call_times_.sums(), bindings_, memory);
+    });
+    if (dumps_.wanted(sdk::ProfileText::kEnd)) {
+      call_times_.disable();
+      bindings_.end();
+    }
   }
 
   int result_slot(std::size_t i) const { return program().plan.results[i]; }
@@ -228,7 +258,9 @@ class CompiledExecutable final : public sdk::Executable {
   std::shared_ptr<const void> keep_alive_;
   std::vector<KernelFunction> functions_;
   Dumps dumps_;
-  mutable CallTimes call_times_;
+  mutable CallTimes call_times_{program()};
+  mutable BindingTimes bindings_;
+  mutable StepTrace step_trace_{program(), dumps_};
   mutable SharedWeights weights_;
   std::unique_ptr<SizedPlans> plans_;  // have forms of weights_
   mutable IdleMemory idle_memory_;  // has lists of plans

@@ -60,6 +60,7 @@ struct ExecutionList {
   std::size_t region_begin = 0, region_end = 0;
   /// Of each instruction, then of the region as a whole; empty until a run is timed.
   std::vector<StepTime> times;
+  std::vector<StepCost> costs;  // likewise
   List<std::uint64_t> versions;  // of slots: equal versions, equal contents; 0: unknown
   std::int64_t step_number = 0;  // t of the loop whose body this is
   List<std::byte*> own_packed;  // `packed` points to it; unused in groups after the first

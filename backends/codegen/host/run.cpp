@@ -5,10 +5,11 @@
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/codegen/host/run_library_steps.h"
 #include "backends/codegen/host/run_row_updates.h"
+#include "backends/codegen/inspect/trace_rows.h"
+#include "backends/codegen/step_trace.h"
 #include "core/types/at.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 namespace kiln::codegen {
@@ -42,11 +43,19 @@ class Runner {
 
   template <class Work>
   void timed(std::size_t i, const Work& work) {
-    if (!context_.timed) return work();
-    using Clock = std::chrono::steady_clock;
+    if (!context_.timed && context_.trace == nullptr) return work();
     const Clock::time_point start = Clock::now();
     work();
-    list_.times[i].add(std::chrono::duration<double>(Clock::now() - start).count());
+    const Clock::time_point end = Clock::now();
+    if (context_.timed) list_.times[i].add(std::chrono::duration<double>(end - start).count());
+    if (context_.trace) trace(i, start, end);
+  }
+
+  void trace(std::size_t i, Clock::time_point begin, Clock::time_point end) {
+    const std::vector<Step>& steps = list_.plan->plan->steps;
+    const bool is_step = i < list_.instructions.size();
+    const auto row = is_step ? list_.instructions[i].step - steps.data() : std::ssize(steps);
+    context_.trace->add({list_.plan->plan, at(row), thread_number(), begin, end});
   }
 
   void run_one(Instruction& instruction) {

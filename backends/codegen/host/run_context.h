@@ -10,6 +10,7 @@
 namespace kiln::codegen {
 
 class SharedWeights;
+class StepTrace;
 
 /// Thread state of a target during its work, such as flushing of subnormals. `enter` sets it and
 /// returns the previous state for `leave`.
@@ -43,6 +44,7 @@ struct RunContext {
   std::uint64_t seed = 0, call_counter = 0;
   void* host_call_context = nullptr;
   bool timed = false;  // see ExecutionList::times
+  StepTrace* trace = nullptr;  // of a traced call
 };
 
 }  // namespace kiln::codegen

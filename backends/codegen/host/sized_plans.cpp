@@ -7,6 +7,7 @@
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace kiln::codegen {
 namespace {
@@ -23,13 +24,28 @@ SizedPlans::SizedPlans(const SizedParts& parts)
 
 std::shared_ptr<SizedPlan> SizedPlans::of(const InputSizes& sizes) {
   return plans_.of(sizes, [&] {
+    using Clock = std::chrono::steady_clock;
     const ScopedFpEnvironment usual;
+    const Clock::time_point start = Clock::now();
     std::shared_ptr<SizedPlan> bound = bind(sizes);
     count(*bound);
+    parts_.dumps.binding(sizes, bound->number, start);
+    if (parts_.bindings.is_measured()) {
+      const std::chrono::duration<double> taken = Clock::now() - start;
+      parts_.bindings.add(bound->number, taken.count(), sizes);
+    }
     // Only the first sizes are dumped automatically: sizes may change at every call.
     if (bound->number == 1) dump_binding(parts_.dumps, parts_.program, *bound->plan, 1);
     return bound;
   });
+}
+
+std::shared_ptr<SizedPlan> SizedPlans::largest() const {
+  std::shared_ptr<SizedPlan> largest;
+  for (std::shared_ptr<SizedPlan>& one : plans_.all()) {
+    if (!largest || one->plan->arena.bytes > largest->plan->arena.bytes) largest = std::move(one);
+  }
+  return largest;
 }
 
 sdk::ExecutableStats SizedPlans::stats() const {

@@ -2,6 +2,7 @@
 // ones are cached. Thread-safe.
 #pragma once
 
+#include "backends/codegen/bind/binding_times.h"
 #include "backends/codegen/bind/sized_cache.h"
 #include "backends/codegen/dumps.h"
 #include "backends/codegen/host/bind/bind_inputs.h"
@@ -22,6 +23,7 @@ struct SizedParts {
   HostLibrary* library;
   HostDescription host;
   const Dumps& dumps;
+  BindingTimes& bindings;
 };
 
 class SizedPlans {
@@ -33,6 +35,8 @@ class SizedPlans {
   std::shared_ptr<SizedPlan> of(const InputSizes& sizes);
   /// The cached plans.
   std::vector<std::shared_ptr<SizedPlan>> all() const { return plans_.all(); }
+  /// The cached plan with most temporary memory; null for none.
+  std::shared_ptr<SizedPlan> largest() const;
   /// The number of bindings and the maximum of their planned memory.
   sdk::ExecutableStats stats() const;
 

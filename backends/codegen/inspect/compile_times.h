@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,10 +23,18 @@ class CompileTimes {
   void add_parts(const CompileTimes& others);
   void count(std::string_view things, std::size_t number);
   std::string print() const;
+  /// A row of the dump stage `trace` (trace_rows.h) for each lap, also of other threads.
+  std::string trace() const;
 
  private:
+  struct Lap {
+    std::string part;
+    std::int64_t thread;
+    Clock::time_point begin, end;
+  };
+
   Clock::time_point start_ = Clock::now();
-  std::vector<std::pair<std::string, double>> seconds_, of_threads_;
+  std::vector<Lap> laps_, laps_of_threads_;
   std::vector<std::pair<std::string, std::size_t>> counts_;
 };
 

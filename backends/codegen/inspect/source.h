@@ -8,12 +8,16 @@
 
 namespace kiln::codegen {
 
-/// "tanh at model.cpp:12": the K function and the user's line. Without a function, the op's name;
-/// without a line, the name alone.
+/// "tanh at model.cpp:12 in encoder/layer_2": the K function, the user's line and the name scope.
+/// Without a function, the op's name; of a variable or placeholder, its kind and name.
 std::string source_of(const ir::Node& node);
+/// "variable dense/kernel" or "input x"; "argument 3" without a name, and in bodies. `node`: has
+/// the argument's value; null if it is not known.
+std::string name_of_argument(const ir::Node* node, int number);
 
-/// A kernel's name, from the K functions and lines of its first few nodes. `name` is an identifier,
-/// unique by `number`, which assembly and profilers show; `comes_from` has the files and lines.
+/// A kernel's name, from the innermost name scope of its first node, and the K functions and lines
+/// of its first few. `name` is an identifier, unique by `number`, which assembly and profilers
+/// show; `comes_from` has the files, lines and scopes, as many as fit in a row.
 struct KernelTitle {
   std::string name, comes_from;
 };

@@ -2,6 +2,7 @@
 #include "backends/codegen/plan/build_plan.h"
 
 #include "core/ops/op.h"
+#include "core/types/at.h"
 
 #include <unordered_map>
 #include <unordered_set>
@@ -147,8 +148,31 @@ class PlanBuilder {
         &node, slots_of(node.operands), results_of(node), {body(node, 0), body(node, 1)}});
   }
 
+  /// The slot of a value, if it has the value's dims; else a new one, to or from which the elements
+  /// must be copied: a reshape has the slot of its operand.
+  int slot_with_dims(const Value& value) {
+    const int slot = slot_of(value);
+    const bool same = plan_.slots[at(slot)].dims == names_(value.dims());
+    return same ? slot : new_slot(TemporarySlot{}, value);
+  }
+
+  /// A host function gets the dims of slots.
   void add_host_call(const Node& node) {
-    plan_.steps.push_back(HostCallStep{&node, slots_of(node.operands), results_of(node)});
+    HostCallStep step{&node, {}, {}};
+    for (const Value& operand : node.operands) {
+      step.operands.push_back(slot_with_dims(operand));
+      if (step.operands.back() != slot_of(operand)) {
+        plan_.steps.push_back(CopyStep{slot_of(operand), step.operands.back()});
+      }
+    }
+    std::vector<CopyStep> copies;
+    for (std::uint32_t i = 0; i < node.types.size(); ++i) {
+      step.results.push_back(slot_with_dims(node.result(i)));
+      const int slot = slot_of(node.result(i));
+      if (step.results.back() != slot) copies.push_back(CopyStep{step.results.back(), slot});
+    }
+    plan_.steps.push_back(std::move(step));
+    plan_.steps.insert(plan_.steps.end(), copies.begin(), copies.end());
   }
 
   void add_row_update(const Node& node) {

@@ -56,8 +56,9 @@ void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels) {
   RowUpdateStep rows;
   for (Step& step : plan.steps) {
     if (take_row_updates(step, plan, uses, rows)) continue;
-    const bool copy = std::holds_alternative<CopyStep>(step);
-    const bool moves = !copy && is_independent(step, plan, kernels, uses);
+    const auto* copied = std::get_if<CopyStep>(&step);
+    const bool copy = copied != nullptr && is_only_result(copied->to, plan, uses);
+    const bool moves = copied == nullptr && is_independent(step, plan, kernels, uses);
     (copy ? copies : moves ? region : first).push_back(std::move(step));
   }
   if (!rows.updates.empty()) first.push_back(std::move(rows));

@@ -11,7 +11,8 @@ namespace kiln::codegen {
 /// Moves kernels that cannot fail and whose results no step reads behind the other steps, where
 /// they form the plan's region and run in parallel. Typically these are the updates of a training
 /// step: after all steps that can fail, they may overwrite old values (buffer_aliasing.h). Copies
-/// stay last. Row updates with such results become one step, the last before the region.
+/// to results that no step reads stay last. Row updates with such results become one step, the last
+/// before the region.
 void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels);
 
 }  // namespace kiln::codegen

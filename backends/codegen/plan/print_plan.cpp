@@ -105,16 +105,20 @@ std::string line_of(const Program&, const CopyStep& step) {
   return text("copy %", step.to, " = %", step.from);
 }
 
-std::string text_of(const TemporarySlot&) { return "temporary"; }
-std::string text_of(const ConstantSlot&) { return "constant"; }
-std::string text_of(const ArgumentSlot& argument) { return text("argument ", argument.number); }
-std::string text_of(const ResultSlot& result) { return text("result ", result.number); }
+std::string text_of(const Slot&, const TemporarySlot&) { return "temporary"; }
+std::string text_of(const Slot&, const ConstantSlot&) { return "constant"; }
+std::string text_of(const Slot& slot, const ArgumentSlot& argument) {
+  return name_of_argument(slot.node, argument.number);
+}
+std::string text_of(const Slot&, const ResultSlot& result) {
+  return text("result ", result.number);
+}
 
 void print_plan(const Program& program, const Plan& plan, const std::string& indent,
                 std::string& out) {
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
-    const std::string kind = std::visit([](const auto& k) { return text_of(k); }, slot.kind);
+    const std::string kind = std::visit([&](const auto& k) { return text_of(slot, k); }, slot.kind);
     out += text(indent, "%", i, " = ", kind, " ", ir::Type{slot.dtype, slot.dims}, "\n");
   }
   for (const ir::Guard& guard : plan.guards) {

@@ -9,6 +9,16 @@
 namespace kiln::codegen {
 namespace {
 
+/// The characters of a step before its sources in a row, which begin with "  # ".
+constexpr std::size_t kMaxStepCharacters = 80;
+
+/// The line of a step without the end of a long list of operands: the sources stay in view.
+std::string row_text(const std::string& step) {
+  const std::size_t sources = std::min(step.find("  # "), step.size());
+  if (sources <= kMaxStepCharacters) return step;
+  return step.substr(0, kMaxStepCharacters - 3) + "..." + step.substr(sources);
+}
+
 class TimesPrinter {
  public:
   TimesPrinter(const Program& program, const StepTimes& times) : program_(program), times_(times) {}
@@ -42,7 +52,7 @@ class TimesPrinter {
       if (times_.has_regions && s == plan.region_begin && s < plan.region_end) {
         print_row(time_of(plan.steps.size()), indent + print_region(plan));
       }
-      print_row(time_of(s), indent + codegen::print(program_, step));
+      print_row(time_of(s), indent + row_text(codegen::print(program_, step)));
       if (const auto* loop = std::get_if<LoopStep>(&step)) print_plan(*loop->body, indent + "  ");
       if (const auto* branch = std::get_if<BranchStep>(&step)) {
         for (const auto& body : branch->branches) print_plan(*body, indent + "  ");
@@ -59,7 +69,9 @@ class TimesPrinter {
 
 std::string print_times(const Program& program, const StepTimes& times, const std::string& notes) {
   std::string out = text("# ", times.whole.calls, " calls since timings were requested\n");
-  if (times.whole.calls == 0) return out;
+  if (times.whole.calls == 0) {
+    return out + "# Function::profile() and KILN_DUMP measure calls from the first one on\n";
+  }
   out += notes + "     calls  microseconds        mean    shortest   share\n";
   return out + TimesPrinter(program, times).print();
 }

@@ -8,11 +8,23 @@
 
 namespace kiln::codegen {
 
+/// The least that a step has to do: bytes read and written, each element once, and floating-point
+/// operations, of which a multiply-add is two.
+struct StepCost {
+  double bytes = 0, operations = 0;
+
+  void add(const StepCost& other, double times = 1) {
+    bytes += times * other.bytes;
+    operations += times * other.operations;
+  }
+};
+
 /// Times of one step, added up over the runs that were timed.
 struct StepTime {
   std::int64_t calls = 0;
   double seconds = 0;
   double shortest = 0;  // seconds of the shortest call; 0: there was none
+  StepCost cost = {};   // of all calls
 
   void add(double taken) { add(StepTime{1, taken, taken}); }
   void add(const StepTime& other) {
@@ -20,6 +32,7 @@ struct StepTime {
     shortest = calls == 0 ? other.shortest : std::min(shortest, other.shortest);
     calls += other.calls;
     seconds += other.seconds;
+    cost.add(other.cost);
   }
 };
 

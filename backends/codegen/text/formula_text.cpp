@@ -1,6 +1,7 @@
 // The table of elementary functions: each has a formula or calls the compiler's math library.
 #include "backends/codegen/text/formula_text.h"
 
+#include "backends/codegen/formulas/erf.h"
 #include "backends/codegen/formulas/exp.h"
 #include "backends/codegen/formulas/log.h"
 #include "backends/codegen/formulas/pow.h"
@@ -33,6 +34,7 @@ constexpr Row kRows[] = {
     {Op::Cos, formulas::cos<TextBuilder>, formulas::kTrigLimit},
     {Op::Tanh, formulas::tanh<TextBuilder>},
     {Op::Sigmoid, formulas::sigmoid<TextBuilder>},
+    {Op::Erf, formulas::erf<TextBuilder>},
     {Op::Pow},
 };
 

@@ -28,6 +28,7 @@ constexpr OpText kTexts[] = {
     {Op::Cos, "cos_of(x)", nullptr},
     {Op::Tanh, "tanh_of(x)", nullptr},
     {Op::Sigmoid, "sigmoid_of(x)", nullptr},
+    {Op::Erf, "erf_of(x)", nullptr},
     {Op::Not, "x == 0", "x == 0", Operands, true},
     {Op::Add, "sum_of(x, y)", "wrap<T>(bits(x) + bits(y))", ByInstruction},
     {Op::Sub, "difference_of(x, y)", "wrap<T>(bits(x) - bits(y))", ByInstruction},

@@ -29,6 +29,7 @@ std::unique_ptr<StagedStream> StreamPool::acquire(const StagedStream* wanted) {
   const std::lock_guard lock(mutex_);
   idle_.reserve(all_.size() + 1);
   all_.push_back(stream.get());
+  stream->number = all_.size();
   return stream;
 }
 

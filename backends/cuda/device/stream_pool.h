@@ -18,6 +18,7 @@ struct StagedStream {
   StreamArena arena;
   Stream stream;
   Staging staging;
+  std::size_t number = 0;  // in its pool, from 1
 };
 
 /// Creates a stream when all others are leased, and destroys them with the pool. Returns the parts
@@ -61,6 +62,7 @@ class StreamLease {
   Staging& staging() { return stream_->staging; }
   StreamArena& arena() { return stream_->arena; }
   const StagedStream* id() const { return stream_.get(); }
+  std::size_t number() const { return stream_->number; }
 
  private:
   StreamPool& pool_;

@@ -1,6 +1,7 @@
 // Binds a convolution step to the sizes of a call: describes and plans cuDNN's operation.
 #pragma once
 
+#include "backends/codegen/plan/step_times.h"
 #include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/libraries/convolutions.h"
 
@@ -17,6 +18,7 @@ struct DeviceConvolution {
   std::int64_t workspace = 0;  // offset in the arena
   /// Of cuDNN's workspace, then from filter_offset the transposed filter.
   std::int64_t workspace_bytes = 0, filter_offset = 0;
+  codegen::StepCost cost = {};
 };
 
 /// An upper bound on the operations that issue_convolution() queues.

@@ -1,6 +1,7 @@
 // Binds a matmul step to the sizes of a call: describes cuBLASLt's calls and selects algorithms.
 #pragma once
 
+#include "backends/codegen/plan/step_times.h"
 #include "backends/cuda/libraries/cublaslt.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct DeviceMatmul {
   std::int64_t workspace = 0;  // offset in the arena, shared by the parts
   std::int64_t workspace_bytes = 0;
   std::int64_t bias_offset = 0;  // in the workspace: an aligned copy of the bias, where needed
+  codegen::StepCost cost = {};
 };
 
 /// An estimate of the number of operations that issue_matmul() queues.

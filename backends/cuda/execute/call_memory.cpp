@@ -3,7 +3,9 @@
 
 #include "backends/codegen/text/grid_text.h"
 #include "backends/cuda/device/device_address.h"
+#include "backends/cuda/execute/device_cost.h"
 #include "core/types/at.h"
+#include "core/types/text.h"
 
 #include <algorithm>
 #include <new>
@@ -41,6 +43,15 @@ bool overwrites_arguments(const CallTensors& tensors, const CallContext& call) {
     if (was_launched(call.plan.plan->results[i], call)) return true;
   }
   return false;
+}
+
+/// Calls copy(), which queues copies, and traces them if the call is traced.
+template <class Copy>
+void trace_copies(StepTimer* timer, std::size_t copies, const Copy& copy) {
+  if (timer == nullptr || !timer->is_traced()) return copy();
+  timer->begin_copies(copies);
+  copy();
+  timer->end();
 }
 
 /// Ends the device, since variables may be partly overwritten, and throws DATA_LOSS.
@@ -163,7 +174,11 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   grow(lease.arena());
   arena_address_ = lease.arena().address();
   std::optional<StepTimer> timer;
-  if (program.times.wanted()) timer.emplace(lease.stream());
+  const bool is_timed = program.times.wanted(), is_traced = program.trace.is_wanted();
+  const std::string track = is_traced ? text("cuda stream ", lease.number()) : "";
+  if (is_timed || is_traced) {
+    timer.emplace(lease.stream(), is_traced ? &program.trace : nullptr, track);
+  }
   CallContext call{.plan = plan_,
                    .device = *program.resources.device,
                    .lowered = program.lowered,
@@ -179,7 +194,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .timer = timer ? &*timer : nullptr};
   upload_call_block(program, tensors, lease.staging());
   SlotAddresses slots = fixed_addresses(plan_, address(layout_.temporaries), call);
-  bind_slots(tensors, slots, call);
+  trace_copies(call.timer, StepEvent::kCopyIn, [&] { bind_slots(tensors, slots, call); });
   try {
     issue(program, lease.arena(), slots, call);
     collect_outputs(tensors, slots, call);
@@ -192,7 +207,15 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
     if (!overwrites_arguments(tensors, call)) throw;
     throw_data_loss(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host is out of memory"});
   }
-  if (timer) program.times.add(timer->finish(Clock::now() - start));
+  if (!timer) return;
+  MeasuredCall measured = timer->finish(Clock::now() - start);
+  add_costs(measured.times, plan_, program.lowered.program);
+  if (is_timed) program.times.add(measured);
+  if (is_traced && !measured.failure.empty()) {
+    program.host.log(
+        KILN_LOG_WARNING, "trace",
+        text(program.lowered.label, ": the steps of a call were not timed: ", measured.failure));
+  }
 }
 
 /// Uploads what the kernels read: the seed, and in the first call and after a failure that no index
@@ -237,11 +260,13 @@ void CallMemory::bind_slots(const CallTensors& tensors, SlotAddresses& slots,
 /// Downloads outputs and the record of an index out of range, and synchronizes once.
 void CallMemory::collect_outputs(const CallTensors& tensors, const SlotAddresses& slots,
                                  CallContext& call) const {
-  for (std::size_t i = 0; i < tensors.results.size(); ++i) {
-    if (tensors.results[i].host == nullptr) continue;
-    const std::size_t slot = at(plan_.plan->results[i]);
-    call.staging.download(tensors.results[i].host, slots[slot], plan_.sizes.bytes[slot]);
-  }
+  trace_copies(call.timer, StepEvent::kCopyOut, [&] {
+    for (std::size_t i = 0; i < tensors.results.size(); ++i) {
+      if (tensors.results[i].host == nullptr) continue;
+      const std::size_t slot = at(plan_.plan->results[i]);
+      call.staging.download(tensors.results[i].host, slots[slot], plan_.sizes.bytes[slot]);
+    }
+  });
   finish_call(call);
 }
 

@@ -23,6 +23,7 @@ struct LoadedProgram {
   const sdk::Host& host;
   const DeviceResources& resources;
   CallTimes& times;
+  codegen::StepTrace& trace;
 };
 
 /// A tensor of a call: in host memory, which is copied, or in device memory, which kernels access

@@ -4,15 +4,16 @@
 #include "backends/codegen/bind/bind_failure.h"
 #include "backends/codegen/bind/call_sizes.h"
 #include "backends/codegen/bind/check_arguments.h"
+#include "backends/codegen/bind/print_profile.h"
 #include "backends/codegen/bind/sized_cache.h"
 #include "backends/codegen/compile.h"
 #include "backends/codegen/inspect/source.h"
 #include "backends/cuda/execute/call_memory.h"
 #include "backends/cuda/execute/dump_sass.h"
-#include "backends/cuda/execute/print_launches.h"
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <mutex>
 
@@ -82,13 +83,14 @@ class DeviceExecutable final : public sdk::Executable {
         libraries_(libraries),
         resources_(resources),
         host_(host),
-        dumps_(host_, lowered_.label),
+        dumps_(host_, lowered_.label, &lowered_.module),
         loaded_{lowered_,
                 call_block_use(lowered_.program.kernels),
                 constant_addresses_,
                 host_,
                 resources_,
-                call_times_},
+                call_times_,
+                step_trace_},
         facts_(lowered_.program, {}),
         call_sizes_(lowered_.module.graph.inputs, lowered_.guards) {
     const ir::Graph& graph = lowered_.module.graph;
@@ -100,10 +102,11 @@ class DeviceExecutable final : public sdk::Executable {
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
                                                      compile());
-    dump_launches(nullptr, "");
     lowered_.times.lap("cuda");
     dumps_.compile_times(lowered_.times);
+    dumps_.compilation(lowered_.program, lowered_.times);
     if (dumps_.wanted("timings")) call_times_.want();
+    step_trace_.enable_if_wanted();
     const ScopedContext context(*resources_.device);
     StreamLease lease(*resources_.streams);
     upload_constants(lowered_.program.plan, lease.staging());
@@ -121,11 +124,12 @@ class DeviceExecutable final : public sdk::Executable {
     constexpr std::string_view kOfCompiler[] = {"schedule", "cuda_c", "ptx", "sass"};
     const auto is_wanted = [&](std::string_view stage) { return dumps_.wanted(stage); };
     if (std::ranges::any_of(kOfCompiler, is_wanted)) static_cast<void>(compile());
-    dump_launches(nullptr, "");
     dumps_.compile_times(lowered_.times);
     for (const auto& sized : cache_.all()) dump_binding(*sized);
     dumps_.hand_over("timings", "calls", [&] { return call_times_.print(lowered_.program); });
     if (dumps_.wanted("timings")) call_times_.want();
+    dump_profile();
+    step_trace_.enable_if_wanted();
   }
 
   sdk::ExecutableStats stats() const override {
@@ -169,11 +173,20 @@ class DeviceExecutable final : public sdk::Executable {
   }
 
   std::shared_ptr<SizedPlan> sized_plan(const InputSizes& sizes) const {
-    return cache_.of(sizes, [&] { return bind(sizes); });
+    return cache_.of(sizes, [&] {
+      const auto start = std::chrono::steady_clock::now();
+      std::shared_ptr<SizedPlan> sized = bind(sizes);
+      if (bindings_.is_measured()) {
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        bindings_.add(sized->number, taken.count(), sizes);
+      }
+      return sized;
+    });
   }
 
   std::shared_ptr<SizedPlan> bind(const InputSizes& sizes) const {
     return with_call_errors([&] {
+      const Clock::time_point begin = Clock::now();
       call_sizes_.solve(sizes);
       const EvaluateDim evaluate = std::cref(call_sizes_);
       auto sized = std::make_shared<SizedPlan>();
@@ -191,6 +204,7 @@ class DeviceExecutable final : public sdk::Executable {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));
       }
       count_binding(*sized);
+      dumps_.binding(sizes, sized->number, begin);
       return sized;
     });
   }
@@ -209,16 +223,27 @@ class DeviceExecutable final : public sdk::Executable {
     const std::string name = text("sizes-", sized.number);
     dumps_.hand_over("memory_plan", name,
                      [&] { return print_memory(lowered_.program, memory_of(*sized.plan)); });
-    dump_launches(sized.plan.get(), name);
   }
 
-  /// `bound`: as print_launches() takes it.
-  void dump_launches(const DevicePlan* bound, const std::string& name) const {
-    dumps_.hand_over("graph", name, [&] {
-      std::vector<GridSchedule> schedules;
-      for (const LoadedKernel& kernel : library_->kernels()) schedules.push_back(kernel.schedule);
-      return print_launches({lowered_, schedules, resources_.device->grid()}, bound);
+  void dump_profile() const {
+    if (dumps_.wanted(sdk::ProfileText::kBegin)) {
+      call_times_.want();
+      bindings_.begin();
+    }
+    dumps_.hand_over(sdk::ProfileText::kStage, "", [&] {
+      std::shared_ptr<SizedPlan> largest;
+      for (std::shared_ptr<SizedPlan>& one : cache_.all()) {
+        if (!largest || one->plan->arena.bytes > largest->plan->arena.bytes) largest = one;
+      }
+      std::optional<ProfiledMemory> memory;
+      if (largest) memory = {memory_of(*largest->plan), 0};
+      return print_profile(lowered_.module, lowered_.program, call_times_.sums(), bindings_, memory,
+                           call_times_.failures());
     });
+    if (dumps_.wanted(sdk::ProfileText::kEnd)) {
+      call_times_.end();
+      bindings_.end();
+    }
   }
 
   void run(SizedPlan& sized, const CallTensors& tensors) const {
@@ -239,6 +264,8 @@ class DeviceExecutable final : public sdk::Executable {
   std::vector<DeviceMemory> constants_;
   ConstantAddresses constant_addresses_;
   mutable CallTimes call_times_;
+  mutable BindingTimes bindings_;
+  mutable StepTrace step_trace_{lowered_.program, dumps_};
   LoadedProgram loaded_;
   ProgramFacts facts_;
   mutable CallSizes call_sizes_;  // guarded by the lock of cache_, which the thread that binds has

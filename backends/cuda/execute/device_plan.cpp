@@ -2,6 +2,7 @@
 #include "backends/cuda/execute/device_plan.h"
 
 #include "backends/codegen/bind/kernel_sizes.h"
+#include "backends/codegen/bind/step_cost.h"
 #include "backends/codegen/inspect/source.h"
 #include "core/types/at.h"
 #include "core/types/no_destructor.h"
@@ -52,12 +53,17 @@ class Binder {
     if (inputs_.matmuls == nullptr) throw no_library(step);
     // Strides of empty operands may not fit in 64 bits.
     if (out_->sizes.bytes[at(step.result)] == 0) return {};
-    return bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
+    DeviceMatmul bound = bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
+    bound.cost = matmul_cost(step, inputs_.evaluate);
+    return bound;
   }
 
   DeviceConvolution bind(const ConvolutionStep& step) const {
     if (inputs_.convolutions == nullptr) throw no_library(step);
-    return bind_convolution(step, *inputs_.convolutions, inputs_.transpositions, inputs_.evaluate);
+    DeviceConvolution bound =
+        bind_convolution(step, *inputs_.convolutions, inputs_.transpositions, inputs_.evaluate);
+    bound.cost = convolution_cost(step, inputs_.evaluate);
+    return bound;
   }
 
   DeviceLoop bind(const LoopStep& step) {

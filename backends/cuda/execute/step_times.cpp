@@ -20,7 +20,15 @@ constexpr std::size_t kMaxIntervals = 1024;
 
 // ---- StepTimer ----
 
-StepTimer::StepTimer(const Stream& stream) : stream_(stream) {}
+StepTimer::StepTimer(const Stream& stream, StepTrace* trace, std::string_view track)
+    : stream_(stream), trace_(trace), track_(track) {
+  if (!is_traced()) return;
+  attempt([&] {
+    first_ = acquire();
+    start_ = Clock::now();
+    record(first_);
+  });
+}
 
 StepTimer::~StepTimer() {
   const Device& device = stream_.device();
@@ -64,14 +72,14 @@ void StepTimer::record(api::EventHandle event) {
   device.check(device.driver().event_record(event, stream_.handle()), "record an event");
 }
 
-void StepTimer::begin(const Plan& plan, std::size_t step) {
+void StepTimer::begin(const Plan* plan, std::size_t step) {
   attempt([&] {
     if (done_.size() >= kMaxIntervals) {
       stream_.synchronize();
       collect();
     }
     const api::EventHandle first = acquire();
-    open_.push_back({&plan, step, first, acquire()});
+    open_.push_back({plan, step, first, acquire()});
     record(first);
   });
 }
@@ -84,25 +92,45 @@ void StepTimer::end() {
   });
 }
 
+/// REQUIRES: the stream has executed the events.
+double StepTimer::seconds_between(api::EventHandle begin, api::EventHandle end) const {
+  const Device& device = stream_.device();
+  float milliseconds = 0;
+  device.check(device.driver().event_elapsed_time(&milliseconds, begin, end),
+               "read the time between two events");
+  if (milliseconds >= 0 && !std::isinf(milliseconds)) {
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+  throw sdk::Failure(KILN_CODE_INTERNAL,
+                     text("the NVIDIA driver reports ", milliseconds,
+                          " as the milliseconds between two events (cuEventElapsedTime)"));
+}
+
+/// Adds an event of the trace. Both ends are counted from first_, so that rounding keeps events of
+/// a body within that of their loop or branch.
+void StepTimer::trace(const Interval& one) {
+  const auto time_of = [&](api::EventHandle event) {
+    const std::chrono::duration<double> since(seconds_between(first_, event));
+    return start_ + std::chrono::duration_cast<Clock::duration>(since);
+  };
+  traced_.push_back(
+      {.plan = one.plan, .row = one.step, .begin = time_of(one.begin), .end = time_of(one.end)});
+}
+
 /// Adds the times of `done_` to the sums. REQUIRES: the stream has executed their events.
 void StepTimer::collect() {
   const ScopedFpEnvironment usual;
-  const Device& device = stream_.device();
   for (const Interval& one : done_) {
-    float milliseconds = 0;
-    device.check(device.driver().event_elapsed_time(&milliseconds, one.begin, one.end),
-                 "read the time between two events");
-    if (!(milliseconds >= 0) || std::isinf(milliseconds)) {
-      throw sdk::Failure(KILN_CODE_INTERNAL,
-                         text("the NVIDIA driver reports ", milliseconds,
-                              " as the milliseconds between two events (cuEventElapsedTime)"));
+    if (one.plan != nullptr) {
+      std::vector<StepTime>& steps = call_.times.plans[one.plan];
+      steps.resize(one.plan->steps.size());
+      steps[one.step].add(seconds_between(one.begin, one.end));
     }
-    std::vector<StepTime>& steps = call_.times.plans[one.plan];
-    steps.resize(one.plan->steps.size());
-    steps[one.step].add(static_cast<double>(milliseconds) * 1e-3);
+    if (is_traced()) trace(one);
     idle_.insert(idle_.end(), {one.begin, one.end});
   }
   done_.clear();
+  if (is_traced()) trace_->hand_over(traced_, track_);
 }
 
 MeasuredCall StepTimer::finish(std::chrono::duration<double> whole) {
@@ -138,8 +166,21 @@ std::string CallTimes::print(const Program& program) const {
       "# measured by events of the device; each step is queued by itself, without CUDA graphs;\n"
       "# branches and host calls include the time of the host; time outside of all steps (copies\n"
       "# of inputs, measuring) is in the first row only\n");
-  if (failures_ == 0) return out;
-  return out + text("# ", failures_, " calls were not timed: ", first_failure_, "\n");
+  return failures_ == 0 ? out : out + "# " + failures_text() + "\n";
+}
+
+codegen::StepTimes CallTimes::sums() const {
+  const std::lock_guard lock(mutex_);
+  return sums_;
+}
+
+std::string CallTimes::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_ == 0 ? "" : failures_text();
+}
+
+std::string CallTimes::failures_text() const {
+  return text(failures_, " calls were not timed: ", first_failure_);
 }
 
 }  // namespace kiln::cuda

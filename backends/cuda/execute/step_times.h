@@ -1,8 +1,9 @@
-// Times the steps of calls by CUDA events, once the dump stage `timings` was requested. A timed
-// call queues its steps one by one, without CUDA graphs.
+// Times the steps of calls by CUDA events, once the dump stage `timings` or `trace` was requested
+// or while a profile is measured. A timed call queues its steps one by one, without CUDA graphs.
 #pragma once
 
 #include "backends/codegen/plan/step_times.h"
+#include "backends/codegen/step_trace.h"
 #include "backends/cuda/device/stream.h"
 
 #include <atomic>
@@ -24,8 +25,10 @@ struct MeasuredCall {
 /// throw sdk::Failure when the device has ended.
 class StepTimer {
  public:
-  /// The stream outlives the object.
-  explicit StepTimer(const Stream& stream);
+  /// The arguments outlive the object. `trace`: receives the events of the call, under the name
+  /// `track`; null: the call is not traced. REQUIRES: the stream is idle, so that the device
+  /// executes the first event, from which the times of others are counted, at once.
+  StepTimer(const Stream& stream, codegen::StepTrace* trace, std::string_view track);
   ~StepTimer();
   StepTimer(const StepTimer&) = delete;
   StepTimer& operator=(const StepTimer&) = delete;
@@ -33,14 +36,19 @@ class StepTimer {
   /// Called before and after a step of the plan queues its work. Calls nest: those for the steps of
   /// a body come between those of its loop or branch. begin() synchronizes with the stream after
   /// many steps.
-  void begin(const codegen::Plan& plan, std::size_t step);
+  void begin(const codegen::Plan& plan, std::size_t step) { begin(&plan, step); }
+  bool is_traced() const { return trace_ != nullptr; }
+  /// As begin() of a step, for the copies before or after all steps, StepEvent::kCopyIn or
+  /// kCopyOut. They are only traced.
+  /// REQUIRES: is_traced().
+  void begin_copies(std::size_t copies) { begin(nullptr, copies); }
   void end();
   /// `whole`: of the call, by the clock of the host. REQUIRES: the work of the call is done.
   MeasuredCall finish(std::chrono::duration<double> whole);
 
  private:
   struct Interval {
-    const codegen::Plan* plan = nullptr;
+    const codegen::Plan* plan = nullptr;  // null: copies
     std::size_t step = 0;
     api::EventHandle begin = nullptr, end = nullptr;
   };
@@ -48,11 +56,19 @@ class StepTimer {
   /// Runs `measure` unless an event has failed before, and records its failure.
   template <class Measure>
   void attempt(const Measure& measure);
+  void begin(const codegen::Plan* plan, std::size_t step);
   api::EventHandle acquire();
   void record(api::EventHandle event);
+  double seconds_between(api::EventHandle begin, api::EventHandle end) const;
+  void trace(const Interval& one);
   void collect();
 
   const Stream& stream_;
+  codegen::StepTrace* const trace_;
+  const std::string_view track_;
+  api::EventHandle first_ = nullptr;  // of a traced call
+  codegen::Clock::time_point start_;  // when first_ was recorded
+  std::vector<codegen::StepEvent> traced_;
   MeasuredCall call_;
   std::vector<api::EventHandle> events_, idle_;  // all events, and the ones of no interval
   std::vector<Interval> open_, done_;
@@ -61,15 +77,23 @@ class StepTimer {
 /// The sums over the calls of a program. Thread-safe.
 class CallTimes {
  public:
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  void want() { wanted_.store(true, std::memory_order_relaxed); }
+  bool wanted() const { return requests_.load(std::memory_order_relaxed) > 0; }
+  /// Times calls until as many calls of end().
+  void want() { requests_.fetch_add(1, std::memory_order_relaxed); }
+  void end() { requests_.fetch_sub(1, std::memory_order_relaxed); }
 
   void add(const MeasuredCall& call) noexcept;
   /// The table of codegen::print_times(), with the number of calls whose events failed.
   std::string print(const codegen::Program& program) const;
+  /// A copy of the sums.
+  codegen::StepTimes sums() const;
+  /// "3 calls were not timed: ..."; empty if all were.
+  std::string failures() const;
 
  private:
-  std::atomic<bool> wanted_{false};
+  std::string failures_text() const;
+
+  std::atomic<int> requests_{0};
   mutable std::mutex mutex_;
   codegen::StepTimes sums_;
   std::int64_t failures_ = 0;

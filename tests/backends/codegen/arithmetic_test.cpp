@@ -73,7 +73,7 @@ std::vector<double> wide(DType dtype, const Memory& memory) {
 /// The largest relative difference of the machine's math functions from those of float64, rounded.
 double tolerance(Op op, DType dtype) {
   constexpr Op kNear[] = {Op::Exp, Op::Expm1, Op::Log,     Op::Log1p, Op::Sin,
-                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Pow};
+                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Erf,   Op::Pow};
   if (!is_float(dtype) || std::find(std::begin(kNear), std::end(kNear), op) == std::end(kNear)) {
     return 0;
   }

@@ -170,7 +170,7 @@ TEST_CASE("emitted: kernels drawn at random") {
   check_emitted(cases);
 }
 
-TEST_CASE("emitted: many more kernels drawn at random", "[slow]") {
+TEST_CASE("emitted: many more kernels drawn at random", "[matrix]") {
   for (unsigned part = 1; part <= 8; ++part) {
     std::vector<EmitCase> cases;
     for (unsigned i = 0; i < 200; ++i) cases.push_back(Draw(1000 * part + i).run());

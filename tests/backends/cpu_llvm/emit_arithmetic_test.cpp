@@ -54,7 +54,7 @@ std::vector<std::vector<std::byte>> special_values(DType dtype) {
 
 int units_of(Op op, DType dtype) {
   constexpr Op kNear[] = {Op::Exp, Op::Expm1, Op::Log,     Op::Log1p, Op::Sin,
-                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Pow};
+                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Erf,   Op::Pow};
   const bool near = std::find(std::begin(kNear), std::end(kNear), op) != std::end(kNear);
   if (!near || !is_float(dtype)) return 0;
   return dtype == DType::Float32 || dtype == DType::Float64 ? 2 : 1;

@@ -108,7 +108,7 @@ TEST_CASE("exp of x <= 0 has the bits of exp in float64") {
   }
 }
 
-TEST_CASE("exp of every float32 that is not positive is accurate", "[slow]") {
+TEST_CASE("exp of every float32 that is not positive is accurate", "[matrix]") {
   constexpr std::uint32_t kBlock = 1u << 20, kSign = 1u << 31;
   std::vector<float> x(kBlock), y(kBlock);
   for (const kiln::cpu::IsaTarget& target : fused_targets()) {

@@ -110,7 +110,7 @@ TEST_CASE("doctor: variables that name no option") {
   CHECK(has(outcome.text, "\n  option: KILN_CUDA_DRIVER = '" + kFolder + "' (environment)\n"));
   CHECK(has(outcome.text,
             "\n  unknown option, ignored: KILN_CPU_ISE = 'avx2' (environment); cpu "
-            "has the option isa\n"));
+            "has the options isa, perf_map\n"));
   CHECK_FALSE(has(outcome.text, "KILN_CPU_X"));
 }
 

@@ -136,7 +136,7 @@ TEST_CASE("memory errors: an arena that cannot grow") {
                         " are held by Kiln; the largest: 100000000 bytes of "
                         "float32[5000,5000] (operator+" +
                         at + "), 100000000 bytes of float32[5000,5000] (dot" + at +
-                        "), 20000 bytes of float32[5000] (placeholder at "));
+                        "), 20000 bytes of float32[5000] (input x at "));
   CHECK_NOTHROW(f({Array::zeros({10})}));
 }
 

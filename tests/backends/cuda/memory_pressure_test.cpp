@@ -91,7 +91,7 @@ TEST_CASE("memory pressure: inputs and outputs are among the largest tensors of 
   const Function f = function({x}, {x * 2.0}, {.name = "f", .backend = backend.path()});
   const std::string error = error_text<OutOfMemory>([&] { f({mebibytes(6, 1)}); });
   INFO(error);
-  const std::string input = "; the largest: 6291456 bytes of float32[1572864] (placeholder at ";
+  const std::string input = "; the largest: 6291456 bytes of float32[1572864] (input x at ";
   CHECK(error.find(input) != error.npos);
   CHECK(error.find("6291456 bytes of float32[1572864] (operator* at ") != error.npos);
 }

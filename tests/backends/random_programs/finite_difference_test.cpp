@@ -117,6 +117,6 @@ void check_seeds(std::uint64_t first, std::uint64_t count) {
 
 TEST_CASE("gradients of random programs agree with finite differences") { check_seeds(0, 150); }
 
-TEST_CASE("gradients of random programs agree with finite differences, many seeds", "[slow]") {
+TEST_CASE("gradients of random programs agree with finite differences, many seeds", "[matrix]") {
   check_seeds(150, 2000);
 }

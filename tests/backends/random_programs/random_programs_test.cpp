@@ -155,7 +155,7 @@ Seeds wanted_seeds() {
 
 TEST_CASE("random programs agree on all backends") { check_seeds(0, 60); }
 
-TEST_CASE("random programs agree on all backends, many seeds", "[slow]") { check_seeds(60, 500); }
+TEST_CASE("random programs agree on all backends, many seeds", "[matrix]") { check_seeds(60, 500); }
 
 TEST_CASE("random programs of KILN_RANDOM_PROGRAMS agree on all backends", "[.][seeds]") {
   const Seeds seeds = wanted_seeds();

@@ -1,4 +1,5 @@
 // Binds a convolution: evaluates its sizes, prepares the call, and packs the filter if it is kept.
+#include "backends/codegen/bind/step_cost.h"
 #include "backends/codegen/host/bind/bind_step.h"
 
 namespace kiln::codegen {
@@ -40,6 +41,7 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   for (const int slot : {step.lhs, step.rhs, step.result}) {
     if (binding.out.sizes.bytes[static_cast<std::size_t>(slot)] == 0) return bound;
   }
+  bound.cost = convolution_cost(step, binding.inputs.evaluate);
   const Convolution c = evaluated(step, binding);
   const int filter = c.role == ConvRole::Output ? step.rhs : step.lhs;
   const int source = c.role == ConvRole::Filter ? -1 : packing_source(filter, binding);

@@ -1,6 +1,7 @@
 // Binds a matmul: divides it along M or N into parts, has the library
 // prepare each, and plans packing of an rhs that several calls read.
 // The division depends on sizes alone, so it fixes the bits.
+#include "backends/codegen/bind/step_cost.h"
 #include "backends/codegen/host/bind/bind_step.h"
 #include "core/types/at.h"
 
@@ -51,6 +52,8 @@ class MatmulBinder {
       count = checked_product(count, axis.size, step_.node);
     }
     if (count == 0 || whole_.m == 0 || whole_.n == 0 || whole_.k == 0) return std::move(bound_);
+    bound_.cost = matmul_cost(static_cast<double>(count), step_, static_cast<double>(whole_.m),
+                              static_cast<double>(whole_.n), static_cast<double>(whole_.k));
     const std::int64_t grains = grains_of(count);
     division_ = divided(count > 1 || group_ ? 1 : grains);
     source_ = count == 1 ? packing_source(step_.rhs, binding_) : -1;

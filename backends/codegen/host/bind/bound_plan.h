@@ -8,6 +8,7 @@
 #include "backends/codegen/bind/plan_facts.h"
 #include "backends/codegen/host/prepared/kernel_function.h"
 #include "backends/codegen/host/prepared/matmul.h"
+#include "backends/codegen/plan/step_times.h"
 #include "backends/codegen/host/bind/weight_form.h"
 
 #include <span>
@@ -100,6 +101,7 @@ struct BoundMatmul {
   SharedRhs shared_rhs;
   Scratch scratch;
   bool parallel = false;
+  StepCost cost = {};
 };
 
 struct BoundConvolution {
@@ -108,6 +110,7 @@ struct BoundConvolution {
   int packing = -1;    // of the filter, in BoundPlan::packings; -1: not packed
   Scratch scratch;
   bool parallel = false;
+  StepCost cost = {};
 };
 
 /// A loop with one body per group of rows; groups run in parallel and share the packed operands of

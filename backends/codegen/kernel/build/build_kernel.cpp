@@ -33,7 +33,8 @@ class KernelBuilder {
       add_full_stores(level);
     }
     add_running();
-    KernelTitle title = kernel_title(nodes(), number);
+    expressions_.out.nodes = nodes();
+    KernelTitle title = kernel_title(expressions_.out.nodes, number);
     kernel().name = std::move(title.name);
     kernel().comes_from = std::move(title.comes_from);
     for (const Dim& dim : kernel().axes) add_size(kernel(), dim);

@@ -17,6 +17,7 @@ struct BuiltKernel {
   std::vector<const ir::Node*> access_nodes;
   /// Extents that must not be 0 when the kernel runs, with the ArgMax that reduces each.
   std::vector<std::pair<ir::Dim, const ir::Node*>> nonempty;
+  std::vector<const ir::Node*> nodes = {};  // that it computes, for profiles
 };
 
 }  // namespace kiln::codegen

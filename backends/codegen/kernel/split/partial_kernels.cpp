@@ -144,6 +144,7 @@ BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
 BuiltKernel sum_of_blocks(const BuiltKernel& of, const Value& tensor, const Value& target,
                           const Dim& columns, const Dim& blocks) {
   BuiltKernel built;
+  built.nodes = {target.node.get()};
   Kernel& kernel = built.kernel;
   kernel.comes_from = of.kernel.comes_from;
   kernel.axes = {columns, blocks};

@@ -92,10 +92,11 @@ std::unique_ptr<MachineCode> compile_module(ModuleCompiler& compiler,
 class ParallelCompilation {
  public:
   ParallelCompilation(std::vector<const PlannedCode*> codes, const IsaTarget& target,
-                      std::size_t threads)
+                      std::size_t threads, bool lists_functions)
       : wanted_(std::move(codes)),
         target_(target),
         threads_(std::max<std::size_t>(threads, 1)),
+        lists_functions_(lists_functions),
         piece_(pieces_of_module(wanted_.size(), threads_)),
         compiled_(wanted_.size()) {
     for (std::size_t i = 0; i < wanted_.size(); ++i) order_.push_back(i);
@@ -120,6 +121,7 @@ class ParallelCompilation {
 
   /// The times of all threads together.
   const codegen::CompileTimes& times() const { return times_; }
+  const std::string& perf_map() const { return perf_map_; }
 
  private:
   /// The approximate number of modules per thread: few, since each module compiles its own copies
@@ -137,6 +139,7 @@ class ParallelCompilation {
     codegen::CompileTimes times;
     CompileTexts texts;
     texts.times = &times;
+    texts.lists_functions = lists_functions_;
     ModuleCompiler compiler(target_);
     texts.lap("LLVM target");
     for (std::span<const std::size_t> numbers = take(); !numbers.empty(); numbers = take()) {
@@ -144,6 +147,7 @@ class ParallelCompilation {
     }
     const std::lock_guard lock(mutex_);
     times_.add_parts(times);
+    perf_map_ += texts.perf_map;
   }
 
   /// Takes the pieces of the next module from the queue; none at its end.
@@ -166,18 +170,22 @@ class ParallelCompilation {
       compiled_[number] = std::make_shared<KernelCode>(
           KernelCode{module, address, module->bytes() / numbers.size()});
     }
+    texts.perf_map += module->perf_map();
     texts.lap("linking");
   }
 
   const std::vector<const PlannedCode*> wanted_;
   const IsaTarget& target_;
-  const std::size_t threads_, piece_;
+  const std::size_t threads_;
+  const bool lists_functions_;
+  const std::size_t piece_;
   std::vector<std::size_t> order_;
   std::vector<KernelCodePtr> compiled_;
   std::size_t full_ = 0;  // pieces with CodeGeneration::Full, the first ones of order_
   std::mutex mutex_;
   std::size_t next_ = 0;
   codegen::CompileTimes times_;
+  std::string perf_map_;
 };
 
 std::vector<KernelFunction> functions_of(const CodePlan& plan,
@@ -209,6 +217,7 @@ std::vector<KernelFunction> compile_for_texts(const CodePlan& plan, const IsaTar
     for (const CodeUse& use : plan.uses) {
       functions.push_back({call, module->address(plan.codes[use.code].kernel->name)});
     }
+    texts.perf_map += module->perf_map();
     texts.lap("linking");
     keep_alive = std::move(module);
   });
@@ -237,10 +246,12 @@ std::vector<KernelFunction> compile_kernels(const std::vector<BuiltKernel>& kern
   program->codes = cache.get(keys, [&](const std::vector<std::size_t>& claimed) {
     std::vector<const PlannedCode*> codes;
     for (const std::size_t number : claimed) codes.push_back(&plan.codes[number]);
-    ParallelCompilation compilation(std::move(codes), target, options.threads);
+    ParallelCompilation compilation(std::move(codes), target, options.threads,
+                                    texts.lists_functions);
     std::vector<KernelCodePtr> codes_of_keys = compilation.run();
     compiled += codes_of_keys.size();
     if (texts.times) texts.times->add_parts(compilation.times());
+    texts.perf_map += compilation.perf_map();
     return codes_of_keys;
   });
   texts.lap("code of kernels");

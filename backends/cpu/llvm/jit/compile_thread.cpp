@@ -126,6 +126,7 @@ void install_handlers() {
 void* run_job(void* argument) {
   const std::unique_ptr<std::shared_ptr<Job>> job(static_cast<std::shared_ptr<Job>*>(argument));
   t_job = job.get();
+  ::pthread_setname_np(::pthread_self(), "kiln-llvm");
   try {
     (*job)->work();
   } catch (...) {

@@ -3,6 +3,7 @@
 #include "backends/cpu/llvm/jit/jit.h"
 
 #include "backends/abi/kiln_backend_sdk.h"
+#include "backends/cpu/llvm/jit/function_list.h"
 #include "backends/cpu/llvm/jit/pooled_memory.h"
 
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
@@ -282,9 +283,16 @@ class LinkedCode final : public MachineCode {
     return symbol->getAddress().toPtr<void*>();
   }
   std::size_t bytes() const override { return bytes_; }
+  /// REQUIRES: called before the object is added.
+  void list_functions() {
+    functions_ = std::make_shared<FunctionList>();
+    link_->layer.addPlugin(functions_);
+  }
+  std::string perf_map() const override { return functions_ ? functions_->rows() : ""; }
 
  private:
   std::size_t bytes_ = 0;
+  std::shared_ptr<FunctionList> functions_;  // null: functions are not listed
   std::unique_ptr<Link> link_;
 };
 
@@ -333,6 +341,7 @@ std::unique_ptr<MachineCode> ModuleCompiler::compile(llvm::Module& module,
   auto object = emit(module, machine, generation, llvm::CodeGenFileType::ObjectFile);
   diagnostics.check();
   auto code = std::make_unique<LinkedCode>();
+  if (texts.lists_functions) code->list_functions();
   code->add(symbols);
   code->add(std::move(object));
   texts.lap("code generation");

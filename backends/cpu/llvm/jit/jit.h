@@ -27,6 +27,9 @@ class MachineCode {
   virtual void* address(const std::string& name) const = 0;
   /// An estimate of its memory, the linker's tables included.
   virtual std::size_t bytes() const = 0;
+  /// Returns the rows of a perf map (function_list.h) for the functions that were linked; none if
+  /// the texts of the compilation did not list functions.
+  virtual std::string perf_map() const = 0;
 };
 
 /// Texts and times of a compilation, for dumps.
@@ -34,6 +37,8 @@ struct CompileTexts {
   bool wanted = false;
   std::string ir, optimized_ir, assembly;
   codegen::CompileTimes* times = nullptr;  // null: not measured
+  bool lists_functions = false;
+  std::string perf_map;  // if it does: of the functions that were compiled and linked
 
   void lap(std::string_view part) {
     if (times) times->lap(part);

@@ -28,7 +28,7 @@ void FunctionFrame::begin_function() {
   function_->addFnAttr("prefer-vector-width", std::to_string(8 * e_.target.vector_bytes));
   function_->addFnAttr("min-legal-vector-width", std::to_string(8 * e_.target.vector_bytes));
   function_->addFnAttr("target-cpu", e_.target.cpu);
-  function_->addFnAttr("denormal-fp-math", "preserve-sign,preserve-sign");
+  add_denormal_modes();
   function_->setDoesNotThrow();
   entry_ = BasicBlock::Create(context, "entry", function_);
   b_.SetInsertPoint(entry_);
@@ -52,6 +52,17 @@ void FunctionFrame::begin_function() {
         b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), sizes, i)));
   }
   find_points();
+}
+
+void FunctionFrame::add_denormal_modes() {
+  const char* const flushed = "preserve-sign,preserve-sign";
+  // The general mode is that of half, too, whose subnormals keep their values: LLVM would fold
+  // 0 + 1e-7 of a float16 to 0.
+  const bool has_halves =
+      std::any_of(kernel_.expressions.begin(), kernel_.expressions.end(),
+                  [](const Expression& expression) { return expression.dtype == DType::Float16; });
+  function_->addFnAttr("denormal-fp-math", has_halves ? "ieee,ieee" : flushed);
+  if (has_halves) function_->addFnAttr("denormal-fp-math-f32", flushed);
 }
 
 void FunctionFrame::find_points() {

@@ -24,6 +24,8 @@ class FunctionFrame {
   FunctionFrame(llvm::Module& module, const codegen::Kernel& kernel, const IsaTarget& target,
                 std::vector<std::int64_t>* parameters);
   void begin_function();
+  /// Tells LLVM which subnormals count as zeros.
+  void add_denormal_modes();
   void find_points();
   llvm::Value* size(const ir::Dim& dim);
   /// An immediate value, or a parameter: see the constructor.

@@ -176,6 +176,7 @@ constexpr Row kRows[] = {
     {Op::Cos, by_math<emit_cos>},
     {Op::Tanh, by_math<emit_tanh>},
     {Op::Sigmoid, by_math<emit_sigmoid>},
+    {Op::Erf, by_math<emit_erf>},
     {Op::Not, nullptr, inverted, inverted},
     {Op::Add, by_instruction<Binary::FAdd>, by_instruction<Binary::Add>,
      by_instruction<Binary::Add>},

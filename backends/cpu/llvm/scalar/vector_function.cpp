@@ -19,9 +19,11 @@ std::string name_for(const char* name, llvm::Type* type) {
 llvm::Function* add_function(const Emit& e, const std::string& name, llvm::FunctionType* type) {
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, e.module);
   const llvm::Function* caller = e.b.GetInsertBlock()->getParent();
-  for (const char* attribute :
-       {"prefer-vector-width", "min-legal-vector-width", "target-cpu", "denormal-fp-math"}) {
-    function->addFnAttr(caller->getFnAttribute(attribute));
+  for (const char* attribute : {"prefer-vector-width", "min-legal-vector-width", "target-cpu",
+                                "denormal-fp-math", "denormal-fp-math-f32"}) {
+    if (caller->hasFnAttribute(attribute)) {
+      function->addFnAttr(caller->getFnAttribute(attribute));
+    }
   }
   function->setDoesNotThrow();
   return function;

@@ -2,6 +2,7 @@
 // none.
 #include "backends/cpu/llvm/scalar/vector_math.h"
 
+#include "backends/codegen/formulas/erf.h"
 #include "backends/codegen/formulas/exp.h"
 #include "backends/codegen/formulas/log.h"
 #include "backends/codegen/formulas/pow.h"
@@ -63,13 +64,9 @@ Value* emit_exp_of_nonpositive(const Emit& e, Value* x) {
 Value* emit_expm1(const Emit& e, Value* x) { return formulas::expm1(lanes_of(e, x), x); }
 Value* emit_tanh(const Emit& e, Value* x) { return formulas::tanh(lanes_of(e, x), x); }
 Value* emit_sigmoid(const Emit& e, Value* x) { return formulas::sigmoid(lanes_of(e, x), x); }
+Value* emit_erf(const Emit& e, Value* x) { return formulas::erf(lanes_of(e, x), x); }
 Value* emit_log(const Emit& e, Value* x) { return formulas::log(lanes_of(e, x), x); }
 Value* emit_log1p(const Emit& e, Value* x) { return formulas::log1p(lanes_of(e, x), x); }
-
-Value* emit_erf(const Emit& e, Value* x) {
-  if (is_double(x)) return emit_library_call(e, "erf", {x});
-  return formulas::erf(lanes_of(e, x), x);
-}
 
 Value* emit_sin(const Emit& e, Value* x) {
   return call_vector_function(e, "kiln_sin", {x}, [](const Emit& inside, llvm::ArrayRef<Value*> x) {
@@ -97,9 +94,11 @@ Value* emit_library_call(const Emit& e, const char* name, llvm::ArrayRef<Value*>
 std::vector<RuntimeSymbol> vector_math_symbols() {
   using UnaryFloat32 = float(float);
   using UnaryFloat64 = double(double);
-  return {{"sinf", address<UnaryFloat32>(::sinf)}, {"sin", address<UnaryFloat64>(::sin)},
-          {"cosf", address<UnaryFloat32>(::cosf)}, {"cos", address<UnaryFloat64>(::cos)},
-          {"erf", address<UnaryFloat64>(::erf)},   {"pow", address<double(double, double)>(::pow)}};
+  return {{"sinf", address<UnaryFloat32>(::sinf)},
+          {"sin", address<UnaryFloat64>(::sin)},
+          {"cosf", address<UnaryFloat32>(::cosf)},
+          {"cos", address<UnaryFloat64>(::cos)},
+          {"pow", address<double(double, double)>(::pow)}};
 }
 
 }  // namespace kiln::cpu

@@ -27,7 +27,6 @@ llvm::Value* emit_exp_of_nonpositive(const Emit& e, llvm::Value* x);
 llvm::Value* emit_expm1(const Emit& e, llvm::Value* x);
 llvm::Value* emit_tanh(const Emit& e, llvm::Value* x);
 llvm::Value* emit_sigmoid(const Emit& e, llvm::Value* x);
-/// For double: the C library, lane by lane.
 llvm::Value* emit_erf(const Emit& e, llvm::Value* x);
 llvm::Value* emit_log(const Emit& e, llvm::Value* x);
 llvm::Value* emit_log1p(const Emit& e, llvm::Value* x);
