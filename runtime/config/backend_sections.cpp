@@ -48,31 +48,65 @@ std::string shown(const std::string& key) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-}  // namespace
-
-std::map<std::string, std::map<std::string, std::string>> read_backend_options(
-    const std::string& path, const JsonValue& document) {
-  std::map<std::string, std::map<std::string, std::string>> backends;
+/// Returns the section `kiln`; null without one.
+const JsonValue* kiln_section(const std::string& path, const JsonValue& document) {
   const JsonValue* section = find_member(document, "kiln");
-  if (section == nullptr) return backends;
+  if (section == nullptr) return nullptr;
   for (const auto& member : require_object(path, "kiln", *section).GetObject()) {
     const std::string key = string_of(member.name);
-    if (key == "backends") continue;
-    throw_config_error(path, text("has kiln.", shown(key), ", but kiln may only have backends"));
+    if (key == "backend" || key == "backends") continue;
+    throw_invalid(path,
+                  text("has kiln.", shown(key), ", but kiln may only have backend, backends"));
   }
-  const JsonValue* list = find_member(*section, "backends");
-  if (list == nullptr) return backends;
-  for (const auto& backend : require_object(path, "kiln.backends", *list).GetObject()) {
+  return section;
+}
+
+OptionSettings option_settings(const std::string& path, const std::string& key,
+                               const JsonValue& section) {
+  OptionSettings options;  // the last of equal keys counts
+  for (const auto& option : require_object(path, key, section).GetObject()) {
+    const std::string name = string_of(option.name);
+    options[name] = setting_of<std::string>(
+        [&] { return option_text(path, text(key, ".", shown(name)), option.value); });
+  }
+  return options;
+}
+
+BackendSettings backend_settings(const std::string& path, const JsonValue& backends) {
+  BackendSettings settings;
+  for (const auto& backend : require_object(path, "kiln.backends", backends).GetObject()) {
     const std::string name = string_of(backend.name);
-    const std::string key = text("kiln.backends.", shown(name));
-    std::map<std::string, std::string>& options = backends[name];
-    options.clear();  // the last of equal keys counts
-    for (const auto& option : require_object(path, key, backend.value).GetObject()) {
-      const std::string option_name = string_of(option.name);
-      options[option_name] = option_text(path, text(key, ".", shown(option_name)), option.value);
-    }
+    settings[name] = setting_of<OptionSettings>(
+        [&] { return option_settings(path, text("kiln.backends.", shown(name)), backend.value); });
   }
-  return backends;
+  return settings;
+}
+
+/// Returns what `read` returns for the member of the section `kiln`; nothing without one.
+template <class T, class Read>
+Setting<T> member_setting(const std::string& path, const JsonValue& document, const char* key,
+                          const Read& read) {
+  return setting_of<T>([&]() -> std::optional<T> {
+    const JsonValue* section = kiln_section(path, document);
+    const JsonValue* value = section == nullptr ? nullptr : find_member(*section, key);
+    if (value == nullptr) return std::nullopt;
+    return read(*value);
+  });
+}
+
+}  // namespace
+
+Setting<std::string> read_kiln_backend(const std::string& path, const JsonValue& document) {
+  return member_setting<std::string>(path, document, "backend", [&](const JsonValue& value) {
+    if (!value.IsString()) throw_mistyped(path, "kiln.backend", value, "a string");
+    return string_of(value);
+  });
+}
+
+Setting<BackendSettings> read_backend_settings(const std::string& path, const JsonValue& document) {
+  return member_setting<BackendSettings>(path, document, "backends", [&](const JsonValue& value) {
+    return backend_settings(path, value);
+  });
 }
 
 }  // namespace kiln::runtime

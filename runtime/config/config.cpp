@@ -6,6 +6,18 @@
 #include "runtime/config/keras_json.h"
 
 namespace kiln {
+namespace {
+
+template <class T>
+ConfiguredDefault<T> default_of(const runtime::Setting<T>& setting) {
+  try {
+    return {.value = setting.get()};
+  } catch (const ConfigError&) {
+    return {.error = std::current_exception()};
+  }
+}
+
+}  // namespace
 
 Array cast_to_floatx(const Array& x, Where where) {
   return translate_exceptions("cast_to_floatx", where,
@@ -14,7 +26,7 @@ Array cast_to_floatx(const Array& x, Where where) {
 
 ConfiguredDefaults configured_defaults() {
   const runtime::KerasJson json = runtime::read_keras_json();
-  return {json.floatx, json.image_data_format, json.epsilon};
+  return {default_of(json.floatx), default_of(json.image_data_format), default_of(json.epsilon)};
 }
 
 }  // namespace kiln

@@ -1,5 +1,4 @@
-// Finds keras.json, reads the keys that Kiln knows and checks the type of each value. Callers:
-// core/k/base/context.cpp and runtime/plugin/backend_options.cpp.
+// Finds keras.json, reads the keys that Kiln knows and checks the type of each value.
 #include "runtime/config/keras_json.h"
 
 #include "core/types/text.h"
@@ -8,7 +7,6 @@
 #include "runtime/files/file_io.h"
 #include "runtime/files/json.h"
 #include "runtime/files/quoted_name.h"
-#include "runtime/host/caller.h"
 
 #include <kiln/error.h>
 
@@ -52,7 +50,6 @@ std::string contents(const std::string& path) {
   }
   std::string result(file.size(), '\0');
   file.read(0, std::as_writable_bytes(std::span(result)));
-  if (result.find_first_not_of(" \t\r\n") == result.npos) file.reject("is empty");
   return result;
 }
 
@@ -60,42 +57,38 @@ class Reader {
  public:
   Reader(const std::string& path, const JsonValue& object) : path_(path), object_(object) {}
 
-  std::optional<std::string> choice(const char* key, std::initializer_list<const char*> allowed) {
-    const auto value = string(key);
-    if (!value) return value;
-    std::string list;
-    for (const char* name : allowed) {
-      if (*value == name) return value;
-      list += text(list.empty() ? "'" : ", '", name, "'");
-    }
-    throw_config_error(path_,
-                       text("has ", key, " ", quoted_name(*value), ", which is not one of ", list));
+  Setting<std::string> choice(const char* key, std::initializer_list<const char*> allowed) const {
+    return setting_of<std::string>([&] {
+      const std::optional<std::string> value = string(key);
+      std::string list;
+      for (const char* name : allowed) {
+        if (!value || *value == name) return value;
+        list += text(list.empty() ? "'" : ", '", name, "'");
+      }
+      throw_invalid(path_,
+                    text("has ", key, " ", quoted_name(*value), ", which is not one of ", list));
+    });
   }
 
-  std::optional<std::string> string(const char* key) {
-    const JsonValue* value = find(key);
+  std::optional<std::string> string(const char* key) const {
+    const JsonValue* value = find_member(object_, key);
     if (!value) return std::nullopt;
-    if (!value->IsString()) mistyped(key, "a string", *value);
+    if (!value->IsString()) throw_mistyped(path_, key, *value, "a string");
     return std::string(value->GetString(), value->GetStringLength());
   }
 
-  std::optional<double> positive(const char* key) {
-    const JsonValue* value = find(key);
+  std::optional<double> positive(const char* key) const {
+    const JsonValue* value = find_member(object_, key);
     if (!value) return std::nullopt;
-    if (!value->IsNumber()) mistyped(key, "a number", *value);
+    if (!value->IsNumber()) throw_mistyped(path_, key, *value, "a number");
     const double number = value->GetDouble();
     if (!(number > 0) || !std::isfinite(number)) {
-      throw_config_error(path_, text("has ", key, " ", number, ", which is not positive"));
+      throw_invalid(path_, text("has ", key, " ", number, ", which is not positive"));
     }
     return number;
   }
 
  private:
-  const JsonValue* find(std::string_view key) const { return find_member(object_, key); }
-  [[noreturn]] void mistyped(const char* key, const char* expected, const JsonValue& value) {
-    throw_mistyped(path_, key, value, expected);
-  }
-
   const std::string& path_;
   const JsonValue& object_;
 };
@@ -105,45 +98,63 @@ bool is_known(const std::string& key) {
          key == "image_dim_ordering" || key == "kiln";
 }
 
-}  // namespace
+/// Reads the data format by its name, else by its old name.
+Setting<std::string> read_data_format(const Reader& reader) {
+  Setting<std::string> format =
+      reader.choice("image_data_format", {"channels_last", "channels_first"});
+  if (format.value || !format.rejection.empty()) return format;
+  Setting<std::string> ordering = reader.choice("image_dim_ordering", {"tf", "th"});
+  if (ordering.value) ordering.value = *ordering.value == "th" ? "channels_first" : "channels_last";
+  return ordering;
+}
 
-KerasJson read_keras_json(const std::string& path) {
-  JsonDocument document;
-  try {
-    document = parse_json(contents(path), path);
-  } catch (const IoError& error) {
-    const Caller caller = Caller::of();
-    throw ConfigError(caller.function, "keras.json", error.message(), caller.where);
-  }
-  if (!document.IsObject()) {
-    throw_config_error(path, text("holds ", json_kind(document), ", not an object"));
-  }
-  KerasJson json;
-  json.path = path;
-  json.found = true;
-  Reader reader(path, document);
+void read_settings(const JsonValue& document, KerasJson& json) {
+  const Reader reader(json.path, document);
   json.floatx = reader.choice("floatx", {"float16", "float32", "float64"});
-  json.epsilon = reader.positive("epsilon");
-  json.backend = reader.string("backend");
-  json.image_data_format = reader.choice("image_data_format", {"channels_last", "channels_first"});
-  const auto ordering = reader.choice("image_dim_ordering", {"tf", "th"});
-  if (ordering && !json.image_data_format) {
-    json.image_data_format = *ordering == "th" ? "channels_first" : "channels_last";
-  }
-  json.backends = read_backend_options(path, document);
-  for (const auto& member : std::as_const(document).GetObject()) {
+  json.epsilon = setting_of<double>([&] { return reader.positive("epsilon"); });
+  json.backend = setting_of<std::string>([&] { return reader.string("backend"); });
+  json.image_data_format = read_data_format(reader);
+  json.kiln_backend = read_kiln_backend(json.path, document);
+  json.backends = read_backend_settings(json.path, document);
+  for (const auto& member : document.GetObject()) {
     const std::string key(member.name.GetString(), member.name.GetStringLength());
     if (!is_known(key)) json.unknown_keys.push_back(key);
   }
+}
+
+void reject_settings(bool may_have_kiln_section, KerasJson& json) {
+  json.floatx.rejection = json.image_data_format.rejection = json.backend.rejection =
+      json.epsilon.rejection = json.damage;
+  if (may_have_kiln_section) json.kiln_backend.rejection = json.backends.rejection = json.damage;
+}
+
+}  // namespace
+
+KerasJson read_keras_json(const std::string& path) {
+  KerasJson json{.path = path, .found = true};
+  bool may_have_kiln_section = true;  // in a file that cannot be opened
+  try {
+    const std::string bytes = contents(path);
+    may_have_kiln_section = bytes.find("\"kiln\"") != bytes.npos;
+    if (bytes.find_first_not_of(" \t\r\n") == bytes.npos) throw_invalid(path, "is empty");
+    const JsonDocument document = parse_json(bytes, path);
+    if (!document.IsObject()) {
+      throw_invalid(path, text("holds ", json_kind(document), ", not an object"));
+    }
+    read_settings(document, json);
+  } catch (const IoError& error) {
+    json.damage = error.message();
+  } catch (const InvalidSetting& invalid) {
+    json.damage = invalid.what();
+  }
+  if (!json.damage.empty()) reject_settings(may_have_kiln_section, json);
   return json;
 }
 
 KerasJson read_keras_json() {
   const std::string path = file_path();
-  if (!path.empty() && !is_absent(path)) return read_keras_json(path);
-  KerasJson none;
-  none.path = path;
-  return none;
+  if (path.empty() || is_absent(path)) return {.path = path};
+  return read_keras_json(path);
 }
 
 }  // namespace kiln::runtime

@@ -3,8 +3,9 @@
 // settings could name libraries to load.
 #pragma once
 
+#include "runtime/config/setting.h"
+
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,17 +15,23 @@ namespace kiln::runtime {
 using NamedOptions = std::map<std::string, std::string>;
 
 struct KerasJson {
-  std::string path;  ///< that was searched; empty without a home directory
+  std::string path = {};  ///< that was searched; empty without a home directory
   bool found = false;
-  std::optional<std::string> floatx, image_data_format, backend;
-  std::optional<double> epsilon;
-  /// `kiln.backends`: by the backend's name, or by the absolute path of its plugin.
-  std::map<std::string, NamedOptions> backends;
-  std::vector<std::string> unknown_keys;
+  /// Why the file as a whole cannot be read, such as "<path> is malformed at line 1, column 13:
+  /// invalid value". Empty: it can be. Its settings are rejected for this reason; those of the
+  /// section `kiln` only if the text "kiln" is in the file, or may be: the tools that damage the
+  /// file do not write this section.
+  std::string damage = {};
+  Setting<std::string> floatx = {}, image_data_format = {}, backend = {};
+  Setting<double> epsilon = {};
+  Setting<std::string> kiln_backend = {};  ///< `kiln.backend`
+  Setting<BackendSettings> backends = {};  ///< `kiln.backends`
+  std::vector<std::string> unknown_keys = {};
 };
 
-/// Reads the file; a missing one gives defaults. ConfigError naming the path and, for malformed
-/// text, line and column, or for an invalid value, the key.
+/// Reads the file; a missing one sets nothing. Never throws for its contents: settings that cannot
+/// be used are rejected, each for itself. Reasons name the path and, for malformed text, line and
+/// column, or for an invalid value, the key.
 KerasJson read_keras_json();
 /// Reads the file at a given path, which must exist.
 KerasJson read_keras_json(const std::string& path);

@@ -1,7 +1,6 @@
 // The host's own stages: 00 the user's graph, 10.. the passes, 40 the module, 70 timings.
 #include "runtime/dump/dump.h"
 
-#include "core/module/dot.h"
 #include "core/module/module.h"
 #include "core/module/print.h"
 #include "core/module/write.h"
@@ -45,7 +44,6 @@ void write_times(const CompiledProgram& program, const DumpFolder& folder) {
 void CompileDump::on_user_graph(const CompiledProgram& program) {
   if (!folder_.wants(Stage::Graph)) return;
   folder_.write(kGraphNumber, "user.kir", text_of(program.user_graph, program.name));
-  folder_.write(kGraphNumber, "user.dot", module::print_dot(program.user_graph, program.name));
 }
 
 void CompileDump::on_pass(const CompiledProgram& program, const PassRun& run) {
@@ -104,7 +102,7 @@ constexpr std::size_t kMaxName = 200;
 std::optional<WantedDumps> wanted_dumps(const std::string& directory, Stage stages,
                                         const std::string& name) {
   if (!directory.empty()) return WantedDumps{directory, stages, {"function", "dump"}};
-  const char* wanted = std::getenv("KILN_DUMP");
+  const char* wanted = ::secure_getenv("KILN_DUMP");
   if (!wanted || *wanted == '\0') return std::nullopt;
   const std::string setting(wanted);
   const std::size_t colon = setting.rfind(':');

@@ -1,6 +1,7 @@
 // One table each for the names of stages as users and as backends write them.
 #include "runtime/dump/dump_folder.h"
 
+#include "backends/abi/kiln_backend_profile.h"
 #include "core/types/text.h"
 #include "runtime/host/log.h"
 
@@ -59,7 +60,9 @@ constexpr BackendStage kBackendStages[] = {
     {"cuda_c", Stage::Other, 55, ".cu"},
     {"ptx", Stage::Assembly, 56, ".ptx"},
     {"sass", Stage::Assembly, 57, ".sass"},
-    {"graph", Stage::Graph | Stage::Other, 58, ".dot"},
+    // Only `kiln graph` wants these, which draws them of any module.
+    {"kernels_picture", Stage{}, 58, ".dot"},
+    {"plan_picture", Stage{}, 58, ".dot"},
 };
 constexpr BackendStage kOther = {"other", Stage::Other, 60, ".txt"};
 
@@ -69,16 +72,6 @@ const BackendStage& stage_of_backend(std::string_view given) {
     if (one.name == name) return one;
   }
   return kOther;
-}
-
-/// The destination of this thread, so that several threads can dump concurrently.
-thread_local DumpFolder* t_folder = nullptr;
-
-bool is_wanted(std::string_view stage) {
-  return t_folder != nullptr && t_folder->wants(stage_of_backend(stage).stage);
-}
-void receive_dump(const BackendDump& dump) {
-  if (is_wanted(dump.stage)) t_folder->receive(dump);
 }
 
 Stage stage_named(const std::string& name, const StageSetting& setting) {
@@ -142,6 +135,11 @@ bool DumpFolder::wants(Stage stage) const {
   return (static_cast<std::uint32_t>(stages_) & static_cast<std::uint32_t>(stage)) != 0;
 }
 
+/// Never a profile's stages, which begin and end measuring.
+bool DumpFolder::wants_stage(std::string_view stage) const {
+  return !stage.starts_with(sdk::ProfileText::kStage) && wants(stage_of_backend(stage).stage);
+}
+
 void DumpFolder::write(std::size_t number, std::string_view name, std::string_view contents) const {
   TextStream file_name;
   file_name << std::setw(2) << std::setfill('0') << number << '-' << name;
@@ -172,14 +170,5 @@ void DumpFolder::rethrow_failure() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
-
-void ScopedDumpFolder::start(DumpFolder& folder) {
-  static std::once_flag once;
-  std::call_once(once, [] { set_dump_receiver({.wanted = is_wanted, .take = receive_dump}); });
-  outer_ = std::exchange(t_folder, &folder);
-  started_ = true;
-}
-
-void ScopedDumpFolder::stop() noexcept { t_folder = outer_; }
 
 }  // namespace kiln::runtime

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "core/types/fork.h"
-#include "runtime/host/host_services.h"
+#include "runtime/dump/dump_target.h"
 
 #include <kiln/stage.h>
 
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -22,19 +23,20 @@ struct DumpRequest {
   bool only_warns = false;  // a failure is logged once and ends the dump; else it is an IoError
 };
 
-class DumpFolder {
+class DumpFolder final : public DumpTarget {
  public:
   /// Creates the directory. IoError, here and below, unless the request only warns.
   DumpFolder(const std::string& directory, Stage stages, DumpRequest request);
 
   bool wants(Stage stage) const;
+  bool wants_stage(std::string_view stage) const override;
   /// Restricts the wanted stages.
   void narrow(Stage stages) { stages_ = stages; }
   /// Writes a file named "12-name" for number 12.
   void write(std::size_t number, std::string_view name, std::string_view contents) const;
   /// Writes an item of a backend under its stage's number, replacing an earlier one of that name.
   /// Stores the first exception for rethrow_failure(). Thread-safe.
-  void receive(const BackendDump& dump) noexcept;
+  void receive(const BackendDump& dump) noexcept override;
   /// Rethrows and clears the first exception of receive().
   void rethrow_failure();
 
@@ -50,24 +52,7 @@ class DumpFolder {
   mutable std::atomic<bool> has_ended_{false};  // after a failure that was logged
 };
 
-/// Directs the dumps of backends on this thread to `folder` in its scope; no effect for null.
-class ScopedDumpFolder {
- public:
-  explicit ScopedDumpFolder(DumpFolder* folder) {
-    if (folder) start(*folder);
-  }
-  ~ScopedDumpFolder() {
-    if (started_) stop();
-  }
-  ScopedDumpFolder(const ScopedDumpFolder&) = delete;
-  ScopedDumpFolder& operator=(const ScopedDumpFolder&) = delete;
-
- private:
-  void start(DumpFolder& folder);
-  void stop() noexcept;
-  bool started_ = false;
-  DumpFolder* outer_ = nullptr;
-};
+using ScopedDumpFolder = ScopedDumpTarget;
 
 /// The origin of a list of stages, for errors: the K function and the setting.
 struct StageSetting {

@@ -178,7 +178,8 @@ void InputFile::reject(const std::string& message) const {
   throw IoError("", "path", text(path_, " ", message));
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(path)) {
+OutputFile::OutputFile(const std::string& path, std::optional<unsigned> mode)
+    : path_(path), target_(resolved(path)) {
   struct stat info = {};
   if (::stat(target_.c_str(), &info) == 0) {
     const char* message = S_ISDIR(info.st_mode) ? " is a directory" : " is not a regular file";
@@ -186,6 +187,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(resolved(
     mode_ = info.st_mode & 0777;
     keep_mode_ = true;
   }
+  if (mode) mode_ = *mode;
   remove_stale(target_);
   open_temporary();
 }
@@ -238,6 +240,16 @@ void OutputFile::commit() {
   temporary_.clear();
   ::close(std::exchange(descriptor_, -1));
   sync_folder(target_);
+}
+
+void create_private_folder(const std::string& path) {
+  require_path(path);
+  for (std::size_t end = 0; end != path.npos;) {
+    end = path.find('/', end + 1);
+    const std::string folder = path.substr(0, end);
+    if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) continue;
+    throw IoError("", "path", text(folder, " cannot be created: ", reason(errno)));
+  }
 }
 
 }  // namespace kiln::runtime

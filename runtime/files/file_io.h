@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -38,8 +39,9 @@ class InputFile {
 /// removes temporary files without a lock, which killed processes left behind.
 class OutputFile {
  public:
-  /// IoError if the folder cannot be written, or the path exists and is not a regular file.
-  explicit OutputFile(const std::string& path);
+  /// `mode`: of the file; unset: that of the file it replaces, else 0666 less the umask. IoError if
+  /// the folder cannot be written, or the path exists and is not a regular file.
+  explicit OutputFile(const std::string& path, std::optional<unsigned> mode = {});
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -58,5 +60,8 @@ class OutputFile {
   unsigned mode_ = 0666;
   bool keep_mode_ = false;
 };
+
+/// Creates a folder, and those above it, with mode 0700. IoError "<path> cannot be created: ...".
+void create_private_folder(const std::string& path);
 
 }  // namespace kiln::runtime

@@ -2,7 +2,7 @@
 // backend without frames works on buffers. Overlapping or misaligned memory goes through copies.
 #include "runtime/function/call.h"
 
-#include "core/k/base/context_impl.h"
+#include "core/k/base/random_state_impl.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/array/block_pool.h"
@@ -10,12 +10,15 @@
 #include "runtime/function/prepared_call.h"
 #include "runtime/host/caller.h"
 #include "runtime/host/error_subject.h"
+#include "runtime/host/log.h"
+#include "runtime/host/trace.h"
 
 #include <kiln/error.h>
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace kiln::runtime {
@@ -138,8 +141,11 @@ void count_call(PreparedCall& prepared) {
   prepared.calls.store(calls + 1, std::memory_order_relaxed);
 }
 
-std::uint64_t counter_of(const CompiledProgram& program) {
-  return program.draws ? next_call_counter() : 0;
+std::uint64_t counter_of(const CompiledProgram& program, const PreparedCall& prepared) {
+  if (!program.draws) return 0;
+  const std::uint64_t number = next_call_counter(prepared.random);
+  if (prepared.taken_number != nullptr) *prepared.taken_number = number;
+  return number;
 }
 
 // ---- Through a frame of the backend ----
@@ -157,7 +163,7 @@ void run_frame(const CompiledProgram& program, PreparedCall& prepared) {
     prepared.bind_update(i, state.destination(i).at(program.instance));
   }
   if (program.calls_host) prepared.host_calls.thrown = nullptr;
-  prepared.run(counter_of(program));
+  prepared.run(counter_of(program, prepared));
   try {
     prepared.check_results();
     for (std::size_t i = 0; i < prepared.next.size(); ++i) {
@@ -235,7 +241,7 @@ std::vector<Array> execute_buffers(const CompiledProgram& program, PreparedCall&
                          .outputs = outputs,
                          .updates = updates,
                          .seed = program.seed,
-                         .call_counter = counter_of(program),
+                         .call_counter = counter_of(program, prepared),
                          .host_calls = program.calls_host ? &prepared.host_calls : nullptr,
                          .label = program.name};
   program.executable->execute(call).wait();
@@ -295,30 +301,54 @@ void call_through_copies(const CompiledProgram& program, PreparedCall& prepared,
   copy_out(call_frame(program, prepared), outputs);
 }
 
-/// What surrounds every call: the running function for messages, its dumps, its prepared call.
+/// Asks the executable for its steps, once for each trace: a dump then wants the stage `trace`.
+void trace_steps(const CallableProgram& callable) {
+  const std::int64_t number = running_trace();
+  if (callable.steps_trace.exchange(number, std::memory_order_relaxed) == number) return;
+  const ScopedDumpTarget no_other_stage(nullptr);
+  try {
+    callable.program.executable->dump();
+  } catch (const std::exception& error) {
+    log_line(LogLevel::Warning, "trace", error.what());
+  }
+}
+
+/// Receives the number of the call's random draws, for a recorder; null without one.
+using TakenNumber = std::uint64_t*;
+
+/// Surrounds every call: its event in a trace, the running function for messages, its dumps, its
+/// prepared call.
 class CallScope {
  public:
-  CallScope(const CallableProgram& callable, const VariableSnapshot* snapshot)
-      : running_(callable.program.name),
+  CallScope(const CallableProgram& callable, const VariableSnapshot* snapshot, TakenNumber number)
+      : span_("call", callable.program.name),
+        running_(callable.program.name),
         dumps_(callable.dumps.get()),
         lease_(callable.calls, callable.program) {
+    if (span_.is_on()) trace_steps(callable);
     release_old_blocks();
     prepared().snapshot = snapshot;
+    prepared().random = random_of(callable);
+    prepared().taken_number = number;
   }
   PreparedCall& prepared() const { return *lease_; }
 
+  static const RandomState* random_of(const CallableProgram& callable) {
+    return callable.random ? &*callable.random : nullptr;
+  }
+
  private:
+  const TraceSpan span_;
   const RunningCall running_;
   const ScopedDumpFolder dumps_;
   const PreparedCallLease lease_;
 };
 
-}  // namespace
-
-void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
-               std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot) {
+void run_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
+              std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot,
+              TakenNumber number) {
   const CompiledProgram& program = callable.program;
-  const CallScope scope(callable, snapshot);
+  const CallScope scope(callable, snapshot, number);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
@@ -337,10 +367,10 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
   run_frame(program, prepared);
 }
 
-std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
-                        const VariableSnapshot* snapshot) {
+std::vector<Array> run(const CallableProgram& callable, std::span<const ArrayView> inputs,
+                       const VariableSnapshot* snapshot, TakenNumber number) {
   const CompiledProgram& program = callable.program;
-  const CallScope scope(callable, snapshot);
+  const CallScope scope(callable, snapshot, number);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
@@ -348,9 +378,64 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayVi
                               : call_buffers(program, prepared, inputs);
 }
 
+/// Returns work(snapshot, number) and records the call. The variables stay readable as they were
+/// before it: it overwrites none in place.
+template <class Work>
+[[gnu::noinline]] auto recorded(const CallableProgram& callable, std::span<const ArrayView> inputs,
+                                const VariableSnapshot* snapshot, const Work& work) {
+  CallRecorder& recorder = *callable.recorder;
+  const CompiledProgram& program = callable.program;
+  std::optional<VariableSnapshot> own;
+  if (snapshot == nullptr) {
+    snapshot = &own.emplace(recorder.variables(), program.writers, program.name);
+  }
+  CallRecorder::Call call(recorder, inputs, *snapshot,
+                          peek_call_counter(CallScope::random_of(callable)));
+  try {
+    if constexpr (std::is_void_v<decltype(work(snapshot, call.number()))>) {
+      work(snapshot, call.number());
+      call.succeed();
+    } else {
+      auto results = work(snapshot, call.number());
+      call.succeed();
+      return results;
+    }
+  } catch (const std::exception& error) {
+    call.fail(error.what());
+    throw;
+  } catch (...) {
+    call.fail("an exception that is not a std::exception");
+    throw;
+  }
+}
+
+}  // namespace
+
+void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
+               std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot) {
+  if (!callable.recorder) return run_into(callable, inputs, outputs, snapshot, nullptr);
+  recorded(callable, inputs, snapshot, [&](const VariableSnapshot* read, TakenNumber number) {
+    run_into(callable, inputs, outputs, read, number);
+  });
+}
+
+std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
+                        const VariableSnapshot* snapshot) {
+  if (!callable.recorder) return run(callable, inputs, snapshot, nullptr);
+  return recorded(callable, inputs, snapshot,
+                  [&](const VariableSnapshot* read, TakenNumber number) {
+                    return run(callable, inputs, read, number);
+                  });
+}
+
 std::vector<Array> call(const CallableProgram& callable, std::span<const Array> inputs) {
   const CompiledProgram& program = callable.program;
-  const CallScope scope(callable, nullptr);
+  if (callable.recorder) {
+    std::vector<ArrayView> views;
+    for (const Array& input : inputs) views.push_back(input.as_view());
+    return call(callable, views);
+  }
+  const CallScope scope(callable, nullptr, nullptr);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   if (prepared.is_direct()) return call_frame(program, prepared);

@@ -12,9 +12,13 @@ CallableProgram::~CallableProgram() {
 }
 
 void compile_callable(CallableProgram& callable) {
-  if (!callable.dumps) return compile_program(callable.program);
-  CompileDump dump(*callable.dumps);
-  compile_program(callable.program, &dump);
+  if (callable.dumps) {
+    CompileDump dump(*callable.dumps);
+    compile_program(callable.program, &dump);
+  } else {
+    compile_program(callable.program);
+  }
+  callable.recorder = CallRecorder::wanted(callable.program);
 }
 
 }  // namespace kiln::runtime

@@ -1,6 +1,7 @@
 // Tries the lifted program first, then the original one.
 #include "runtime/function/evaluate.h"
 
+#include "core/k/base/random_state_impl.h"
 #include "core/passes/pipeline.h"
 #include "core/types/fp_environment.h"
 #include "runtime/array/array_memory.h"
@@ -23,7 +24,8 @@ bool is_set(const char* variable) {
 }
 
 std::optional<LiftedProgram> try_lift(const ir::Graph& graph) {
-  if (is_set("KILN_DUMP") || is_set("KILN_DISABLE") || !is_pointwise(graph)) return std::nullopt;
+  const bool is_inspected = is_set("KILN_DUMP") || is_set("KILN_DISABLE") || is_set("KILN_RECORD");
+  if (is_inspected || !is_pointwise(graph)) return std::nullopt;
   const ScopedFpEnvironment usual;
   const ir::Graph optimized = passes::run_pipeline(graph);
   if (!is_pointwise(optimized)) return std::nullopt;
@@ -34,6 +36,7 @@ std::optional<LiftedProgram> try_lift(const ir::Graph& graph) {
 std::unique_ptr<CallableProgram> try_compile(const LiftedProgram& lifted,
                                              const InstancePtr& instance) {
   auto callable = std::make_unique<CallableProgram>();
+  callable->random = scoped_random_state();
   CompiledProgram& program = callable->program;
   program.name = kName;
   program.user_graph = lifted.graph;
@@ -83,7 +86,8 @@ std::optional<Array> evaluate_lifted(const ir::Graph& graph, const InstancePtr& 
 Array evaluate(const ir::Graph& graph, const InstancePtr& instance) {
   if (std::optional<Array> value = evaluate_lifted(graph, instance)) return *std::move(value);
   const PartitionedProgram programs =
-      compile_partitioned(graph, kName, instance, wanted_dumps("", Stage::All, kName), true);
+      compile_partitioned(graph, kName, instance, wanted_dumps("", Stage::All, kName),
+                          {.random = scoped_random_state()});
   Array value = call(programs, std::span<const Array>()).front();
   const CompiledProgram& last = programs.last->program;
   if (programs.partitions.empty() && !last.calls_host) keep_recent(last.executable);

@@ -2,6 +2,7 @@
 // names the line of the user's call.
 #include <kiln/function.h>
 
+#include "core/k/base/random_state_impl.h"
 #include "core/k/base/sparse_impl.h"
 #include "core/types/at_line.h"
 #include "core/types/escaped_text.h"
@@ -13,7 +14,9 @@
 #include "runtime/function/call.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/function/evaluate.h"
-#include "runtime/function/partitioned_program.h"
+#include "runtime/function/function_program.h"
+#include "runtime/function/measured_function.h"
+#include "runtime/function/tensor_specs.h"
 #include "runtime/host/error_subject.h"
 
 #include <algorithm>
@@ -22,12 +25,8 @@
 
 namespace kiln {
 
-struct Function::Impl {
-  runtime::PartitionedProgram programs;
-  std::string backend;
-  std::vector<bool> sparse;  // per input of the user; a sparse one is three inputs of the program
-  bool has_sparse = false;  // whether any of them is
-  bool prints = false;  // whether calls may run a print sink, which is user code
+struct Function::Impl : runtime::FunctionProgram {
+  std::shared_ptr<runtime::ProfileRecord> profile_record;  // null unless KILN_PROFILE is set
 };
 
 namespace {
@@ -191,8 +190,8 @@ template <class Input>
 }
 
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
-  if (options.backend.empty()) return runtime::current_instance("function");
-  return runtime::backend_instance(options.backend, "function");
+  if (options.backend.empty()) return runtime::current_instance(Call::function());
+  return runtime::backend_instance(options.backend, Call::function());
 }
 
 ArrayMemory array_memory() {
@@ -226,26 +225,42 @@ Array evaluated(const ir::Graph& graph, Where where) {
 
 }  // namespace
 
+namespace runtime {
+
+Function compile_function(FunctionParts parts, const FunctionOptions& options, Where where) {
+  const std::string given = options.name.empty() ? "function" : options.name;
+  const std::string name = is_utf8(given) ? given : escaped_text(given);
+  auto impl = std::make_shared<Function::Impl>();
+  impl->sparse = std::move(parts.sparse);
+  impl->has_sparse =
+      std::find(impl->sparse.begin(), impl->sparse.end(), true) != impl->sparse.end();
+  impl->output_names = std::move(parts.output_names);
+  return at_line(where, [&] {
+    const InstancePtr instance = chosen_instance(options);
+    impl->backend = instance->plugin().id;
+    impl->programs = compile_partitioned(
+        parts.graph, name, instance, wanted_dumps(options.dump, options.dump_stages, name),
+        {.optimize = options.optimize,
+         .check_numerics = options.check_numerics,
+         .random = options.random ? options.random : scoped_random_state(),
+         .sparse = impl->sparse,
+         .guards = std::move(parts.guards)});
+    impl->prints = calls_host(impl->programs);
+    impl->profile_record = record_profile(impl->programs, impl->backend);
+    return Function(std::move(impl));
+  });
+}
+
+}  // namespace runtime
+
 Function function(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                   const FunctionOptions& options, Where where) {
   return api_call("function", where, [&] {
-    const ir::Graph graph =
-        runtime::build_graph(inputs, outputs, options.updates, options.outputs_after_updates);
-    const std::string given = options.name.empty() ? "function" : options.name;
-    const std::string name = is_utf8(given) ? given : escaped_text(given);
-    auto impl = std::make_shared<Function::Impl>();
-    for (const Tensor& input : inputs) impl->sparse.push_back(sparse_of(input) != nullptr);
-    const std::vector<bool>& sparse = impl->sparse;
-    impl->has_sparse = std::find(sparse.begin(), sparse.end(), true) != sparse.end();
-    return at_line(where, [&] {
-      const runtime::InstancePtr instance = chosen_instance(options);
-      impl->backend = instance->plugin().id;
-      impl->programs = runtime::compile_partitioned(
-          graph, name, instance, runtime::wanted_dumps(options.dump, options.dump_stages, name),
-          options.optimize, impl->sparse);
-      impl->prints = calls_host(impl->programs);
-      return Function(std::move(impl));
-    });
+    runtime::FunctionParts parts{.graph = runtime::build_graph(inputs, outputs, options.updates,
+                                                               options.outputs_after_updates)};
+    for (const Tensor& input : inputs) parts.sparse.push_back(sparse_of(input) != nullptr);
+    for (const Tensor& output : outputs) parts.output_names.push_back(output.name());
+    return runtime::compile_function(std::move(parts), options, where);
   });
 }
 
@@ -315,6 +330,14 @@ void Function::dump(const StringArgument& directory, Stage stages, Where where) 
   });
 }
 
+Profiler Function::profile(Where where) const {
+  return api_call("profile", where, [&] {
+    const Impl& impl = require_compiled(impl_);
+    return Profiler(
+        std::unique_ptr<Profiler::State>(new Profiler::State{{impl.programs, impl.backend}}));
+  });
+}
+
 const std::string& Function::name() const& {
   return require_compiled(impl_).programs.last->program.name;
 }
@@ -336,6 +359,18 @@ FunctionStats Function::stats() const {
     }
     return stats;
   });
+}
+
+Results<TensorSpec> Function::inputs() const {
+  return api_call("inputs", {}, [&] { return runtime::input_specs(require_compiled(impl_)); });
+}
+
+Results<TensorSpec> Function::outputs() const {
+  return api_call("outputs", {}, [&] { return runtime::output_specs(require_compiled(impl_)); });
+}
+
+Results<Tensor> Function::variables() const {
+  return api_call("variables", {}, [&] { return runtime::variables_of(require_compiled(impl_)); });
 }
 
 Array eval(const Tensor& x, Where where) {

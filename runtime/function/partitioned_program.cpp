@@ -3,6 +3,7 @@
 
 #include "runtime/function/call.h"
 #include "runtime/function/compile/graph_partition.h"
+#include "runtime/function/compile/numeric_checks.h"
 
 #include <set>
 
@@ -58,6 +59,8 @@ std::vector<VariableStorage*> variables_of(const PartitionedProgram& programs) {
   const auto add = [&](const CallableProgram& callable) {
     const CompiledProgram& program = callable.program;
     all.insert(program.state_storages.begin(), program.state_storages.end());
+    if (!callable.recorder) return;
+    all.insert(callable.recorder->variables().begin(), callable.recorder->variables().end());
   };
   for (const ProgramPartition& partition : programs.partitions) add(*partition.program);
   add(*programs.last);
@@ -72,15 +75,19 @@ std::string partition_directory(const std::string& directory, std::size_t i) {
 
 PartitionedProgram compile_partitioned(const Graph& graph, const std::string& name,
                                        const InstancePtr& instance,
-                                       const std::optional<WantedDumps>& dumps, bool optimize,
-                                       const std::vector<bool>& sparse) {
+                                       const std::optional<WantedDumps>& dumps,
+                                       const PartitionOptions& options) {
+  const std::size_t fed = graph.inputs.size();
+  PartitionedProgram programs;
   const auto compile = [&](const Graph& part, const std::string& directory) {
     auto callable = std::make_shared<CallableProgram>();
     callable->program.name = name;
-    callable->program.user_graph = part;
-    callable->program.sparse = sparse;
-    callable->program.optimize = optimize;
+    callable->program.user_graph = options.check_numerics ? with_numeric_checks(part, fed) : part;
+    callable->program.sparse = options.sparse;
+    callable->program.optimize = options.optimize;
+    if (programs.partitions.empty()) callable->program.given_guards = options.guards;
     callable->program.instance = instance;
+    callable->random = options.random;
     if (dumps) {
       callable->dumps = std::make_unique<DumpFolder>(directory, dumps->stages, dumps->request);
     }
@@ -88,7 +95,6 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
     return callable;
   };
   const std::string directory = dumps ? dumps->directory : "";
-  PartitionedProgram programs;
   Graph rest = graph;
   while (std::optional<GraphPartition> partition = first_partition(rest)) {
     const std::size_t i = programs.partitions.size();

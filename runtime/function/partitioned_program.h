@@ -40,13 +40,22 @@ struct PartitionedProgram {
   }
 };
 
+/// Settings of all partitions of a program.
+struct PartitionOptions {
+  bool optimize = true;  // as CompiledProgram::optimize
+  bool check_numerics = false;  // compile/numeric_checks.h
+  std::optional<RandomState> random = {};  // as CallableProgram::random
+  std::vector<bool> sparse = {};  // as CompiledProgram::sparse
+  std::vector<ir::Guard> guards = {};  // of the first partition, as CompiledProgram::given_guards
+};
+
 /// Partitions the graph and compiles each partition (compile_callable). Partitions but the last are
 /// dumped to partition_directory(). Throws ValueError for a data-dependent shape inside a loop or a
 /// branch, and as compile_callable.
 PartitionedProgram compile_partitioned(const ir::Graph& graph, const std::string& name,
                                        const InstancePtr& instance,
-                                       const std::optional<WantedDumps>& dumps, bool optimize,
-                                       const std::vector<bool>& sparse = {});
+                                       const std::optional<WantedDumps>& dumps,
+                                       const PartitionOptions& options);
 
 /// Returns the folder that partition i, not the last, is dumped to: "directory/partition-1" for 0.
 std::string partition_directory(const std::string& directory, std::size_t i);

@@ -17,6 +17,10 @@
 #include <string>
 #include <vector>
 
+namespace kiln {
+class RandomState;
+}
+
 namespace kiln::runtime {
 
 class VariableSnapshot;
@@ -61,6 +65,8 @@ class PreparedCall {
 
   std::atomic<std::int64_t> calls{0};  // that succeeded; written by the thread with the lease
   const VariableSnapshot* snapshot = nullptr;  // to read variables from; null: current values
+  const RandomState* random = nullptr;  // takes the number of a call; null: the process's
+  std::uint64_t* taken_number = nullptr;  // receives the number of a call that draws; null: none
   std::vector<VersionRef> held;  // of the states, during a call
   std::vector<VersionRef> next;  // of the updates; empty for one that overwrites its state
   std::vector<Overwrite> overwrites;  // one per update; empty if no update may overwrite

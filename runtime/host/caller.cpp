@@ -15,6 +15,10 @@ RunningCall::RunningCall(std::string_view name)
 
 RunningCall::~RunningCall() { t_innermost = outer_; }
 
+std::string_view RunningCall::innermost_name() {
+  return t_innermost == nullptr ? std::string_view() : t_innermost->name_;
+}
+
 Caller Caller::of(std::string_view function) {
   const ir::Origin origin = ir::current_origin();
   if (!function.empty()) return {std::string(function), origin.where};

@@ -19,6 +19,9 @@ class RunningCall {
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
 
+  /// The name of the innermost running call of this thread; empty for none.
+  static std::string_view innermost_name();
+
  private:
   friend struct Caller;
   const std::string_view name_;

@@ -1,8 +1,13 @@
 // Looks host functions up in two constant tables.
 #include "runtime/host/host_functions.h"
 
+#include "backends/abi/kiln_backend_structs.h"
+#include "core/types/text.h"
 #include "runtime/host/ctc_decoder.h"
 #include "runtime/host/size_functions.h"
+
+#include <algorithm>
+#include <cstring>
 
 namespace kiln::runtime {
 namespace {
@@ -14,6 +19,7 @@ struct NamedFunction {
 
 constexpr NamedFunction kFunctions[] = {
     {"print_tensor", host_print_tensor},
+    {"check_numerics", host_check_numerics},
 };
 
 struct NamedDataDependentFunction {
@@ -39,6 +45,19 @@ HostFunction find_host_function(std::string_view name) {
     if (entry.name == name) return entry.function;
   }
   return nullptr;
+}
+
+void copy_value(const HostView& value, const HostView& result, std::string_view function) {
+  const bool same =
+      result.dtype == value.dtype &&
+      std::equal(result.dims.begin(), result.dims.end(), value.dims.begin(), value.dims.end());
+  if (!same) {
+    throw abi::BrokenStruct(text(function, " got ", value.dtype, "[", join_text(value.dims, ","),
+                                 "] and gives ", result.dtype, "[", join_text(result.dims, ","),
+                                 "]"));
+  }
+  const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
+  if (bytes != 0) std::memcpy(result.data, value.data, bytes);
 }
 
 DataDependentFunction find_data_dependent_function(std::string_view name) {

@@ -17,6 +17,7 @@ struct HostCallArguments {
   std::span<const std::byte> payload;  // attributes of the node
   std::span<const HostView> inputs;
   std::span<const HostView> outputs;
+  std::string_view caller = {};  // name of the compiled function, for errors
 };
 
 using HostFunction = void (*)(const HostCallArguments&);
@@ -36,5 +37,14 @@ DataDependentFunction find_data_dependent_function(std::string_view name);
 /// "print_tensor": prints "message value" and a line end to the sink of kiln/print.h, and copies
 /// its input to its output. The payload is the message.
 void host_print_tensor(const HostCallArguments& arguments);
+
+/// "check_numerics": copies input 0 to its output. Throws a FloatingPointError if it has a NaN, or
+/// has an infinity while none of the further inputs has one. The further inputs are the
+/// floating-point operands of the op that computed input 0, then the step number, an int64 scalar,
+/// of each loop around it. The payload is the beginning of the message: "op log at m.cpp:3 gives".
+void host_check_numerics(const HostCallArguments& arguments);
+
+/// Copies `value` to `result`. Throws BrokenStruct naming `function` if their types differ.
+void copy_value(const HostView& value, const HostView& result, std::string_view function);
 
 }  // namespace kiln::runtime

@@ -11,6 +11,7 @@
 #include "runtime/host/log.h"
 #include "runtime/host/reported_text.h"
 #include "runtime/host/thread_pool.h"
+#include "runtime/host/trace.h"
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +31,8 @@ constinit DumpReceiver dump_receiver;
 [[maybe_unused]] const bool is_receiver_held = hold_at_fork<dump_receiver_mutex>();
 
 constexpr std::uint64_t kMaxDumpName = 1024;  // bytes
+/// The stage that is part of the trace of the process, whichever receiver there is.
+constexpr std::string_view kTraceStage = "trace";
 
 DumpReceiver current_receiver() {
   const std::lock_guard lock(dump_receiver_mutex);
@@ -85,9 +88,10 @@ std::uint32_t is_log_enabled(void*, std::uint32_t level) noexcept {
 
 std::uint32_t dump_wanted(void* host, kiln_string stage) noexcept {
   try {
+    const std::string_view name = reported_text(stage, "stage", kMaxDumpName);
+    if (name == kTraceStage) return running_trace() != 0 ? 1 : 0;
     const DumpReceiver functions = current_receiver();
-    if (functions.wanted == nullptr) return 0;
-    return functions.wanted(reported_text(stage, "stage", kMaxDumpName)) ? 1 : 0;
+    return functions.wanted != nullptr && functions.wanted(name) ? 1 : 0;
   } catch (const std::exception& error) {
     log_broken(host, "dump_wanted", exception_text(error));
     return 0;
@@ -96,8 +100,6 @@ std::uint32_t dump_wanted(void* host, kiln_string stage) noexcept {
 
 void dump(void* host, const kiln_dump_args* given) noexcept {
   try {
-    const DumpReceiver functions = current_receiver();
-    if (functions.take == nullptr) return;
     const auto args = abi::read_report(given, "kiln_dump_args");
     BackendDump item;
     item.backend = backend_of(host);
@@ -108,7 +110,9 @@ void dump(void* host, const kiln_dump_args* given) noexcept {
     item.ordinal = args.ordinal;
     abi::require_range(args.bytes.data, args.bytes.size, KILN_MAX_DUMP, "bytes", "bytes");
     item.bytes = abi::view_of(args.bytes);
-    functions.take(item);
+    if (item.stage == kTraceStage) return trace_rows(item);
+    const DumpReceiver functions = current_receiver();
+    if (functions.take != nullptr) functions.take(item);
   } catch (const std::exception& error) {
     log_broken(host, "dump", exception_text(error));
   }
@@ -185,20 +189,21 @@ void set_error_text(const kiln_host_call_args& args, std::string_view reason) no
   args.error_text[size] = '\0';
 }
 
-void call_host_function(const kiln_host_call_args& args) {
+void call_host_function(const kiln_host_call_args& args, std::string_view caller) {
   const std::string_view name = reported_text(args.name, "name", KILN_MAX_NAME);
   const HostFunction function = find_host_function(name);
   if (function == nullptr) throw NotImplementedError("", "", text("no host function '", name, "'"));
   const std::vector<HostView> inputs = read_views(args.inputs);
   const std::vector<HostView> outputs = read_views(args.outputs);
-  function({abi::view_of(args.payload, "payload"), inputs, outputs});
+  function({abi::view_of(args.payload, "payload"), inputs, outputs, caller});
 }
 
 std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) noexcept {
   auto args = abi::fresh<kiln_host_call_args>();
+  auto* const context = static_cast<HostCallContext*>(call_context);
   try {
     args = abi::read_request(given, "kiln_host_call_args");
-    call_host_function(args);
+    call_host_function(args, context == nullptr ? std::string_view() : context->function);
     return KILN_CODE_OK;
   } catch (const NotImplementedError& error) {
     set_error_text(args, error.what());
@@ -208,9 +213,7 @@ std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) no
     return KILN_CODE_INVALID_ARGUMENT;
   } catch (const std::exception& error) {
     set_error_text(args, exception_text(error));
-    if (call_context != nullptr) {
-      static_cast<HostCallContext*>(call_context)->thrown = std::current_exception();
-    }
+    if (context != nullptr) context->thrown = std::current_exception();
     return KILN_CODE_ABORTED;
   } catch (...) {
     set_error_text(args, "an exception of unknown type");

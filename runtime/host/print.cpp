@@ -14,8 +14,6 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -73,20 +71,10 @@ void runtime::host_print_tensor(const HostCallArguments& arguments) {
                                  arguments.inputs.size(), " and ", arguments.outputs.size()));
   }
   const HostView& value = arguments.inputs[0];
-  const HostView& result = arguments.outputs[0];
-  const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
-  const bool same =
-      result.dtype == value.dtype &&
-      std::equal(result.dims.begin(), result.dims.end(), value.dims.begin(), value.dims.end());
-  if (!same) {
-    throw abi::BrokenStruct(text("print_tensor got ", value.dtype, "[", join_text(value.dims, ","),
-                                 "] and gives ", result.dtype, "[", join_text(result.dims, ","),
-                                 "]"));
-  }
+  copy_value(value, arguments.outputs[0], "print_tensor");
   const std::string_view message(reinterpret_cast<const char*>(arguments.payload.data()),
                                  arguments.payload.size());
   write(text(message, message.empty() ? "" : " ", array_text(value), "\n"));
-  if (bytes != 0) std::memcpy(result.data, value.data, bytes);
 }
 
 }  // namespace kiln

@@ -14,6 +14,7 @@
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/host/caller.h"
+#include "runtime/host/trace.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <charconv>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -87,7 +89,8 @@ struct Loop {
         context(argument),
         n(count),
         parts(threads == 1 ? 1 : std::min<std::uint64_t>(n, threads * kPartsPerThread)),
-        share_count(std::min(threads, kMaxShares)) {
+        share_count(std::min(threads, kMaxShares)),
+        function(running_trace() == 0 ? std::string_view() : RunningCall::innermost_name()) {
     for (std::uint64_t i = 0; i < share_count; ++i) {
       shares[i].set(i * parts / share_count, (i + 1) * parts / share_count);
     }
@@ -96,6 +99,7 @@ struct Loop {
   const RangeBody body;
   void* const context;
   const std::uint64_t n, parts, share_count;
+  const std::string_view function;  // that the caller runs, for traces
   std::array<Share, kMaxShares> shares;
   /// A thread found no unclaimed part, or the loop has failed.
   alignas(kCacheLine) std::atomic<bool> exhausted{false};
@@ -151,28 +155,42 @@ void run_part(Loop& loop, std::uint64_t part) {
   if (code != 0) loop.code.compare_exchange_strong(none, code);
 }
 
-/// Runs the parts that `take` claims, until it returns Share::kNone or the loop has failed.
+/// Runs the parts that `take` claims, until it returns Share::kNone or the loop has failed. Returns
+/// how many.
 template <class Take>
-void run_while(Loop& loop, const Take& take) {
+std::uint64_t run_while(Loop& loop, const Take& take) {
+  std::uint64_t count = 0;
   while (loop.code.load(std::memory_order_relaxed) == 0) {
     const std::uint64_t part = take();
-    if (part == Share::kNone) return;
+    if (part == Share::kNone) break;
     run_part(loop, part);
+    ++count;
   }
+  return count;
 }
 
 /// Runs the thread's own share in order, then steals from the ends of the shares before it,
-/// cyclically.
-void run_parts(Loop& loop, unsigned thread) {
+/// cyclically. Returns how many parts it ran.
+std::uint64_t run_parts(Loop& loop, unsigned thread) {
   inside_loop = true;
   const std::uint64_t count = loop.share_count, own = thread % count;
-  run_while(loop, [&] { return loop.shares[own].take_first(); });
+  std::uint64_t parts = run_while(loop, [&] { return loop.shares[own].take_first(); });
   for (std::uint64_t i = 1; i < count; ++i) {
     Share& other = loop.shares[(own + count - i) % count];
-    run_while(loop, [&] { return other.take_last(); });
+    parts += run_while(loop, [&] { return other.take_last(); });
   }
   loop.exhausted.store(true, std::memory_order_relaxed);
   inside_loop = false;
+  return parts;
+}
+
+/// Runs parts on a thread of the pool, as an event of a trace.
+void run_on_worker(Loop& loop, unsigned thread) {
+  TraceSpan span("pool", "parallel loop");
+  const std::uint64_t parts = run_parts(loop, thread);
+  if (parts == 0) return span.cancel();
+  span.add("function", [&] { return std::string(loop.function); });
+  span.add("parts", [&] { return text(parts, " of ", loop.parts); });
 }
 
 // Returns a loop with unclaimed parts, or null. Requires the lock.
@@ -229,6 +247,9 @@ void wait_for_workers(Pool& state, const Loop& loop) {
 // that woke too late would otherwise be late for every loop of a sequence.
 void run_worker(unsigned thread) {
   const ScopedFpEnvironment usual;  // not inherited from the thread that started this one
+  char name[16];  // with the zero, Linux' limit; no allocation, which would end the process
+  std::snprintf(name, sizeof name, "kiln-%u", thread);
+  ::pthread_setname_np(::pthread_self(), name);
   Pool& state = pool();
   std::unique_lock lock(state.mutex);
   while (!state.stopping) {
@@ -238,7 +259,7 @@ void run_worker(unsigned thread) {
     if (loop != nullptr) ++loop->workers;
     lock.unlock();
     if (loop != nullptr) {
-      run_parts(*loop, thread);
+      run_on_worker(*loop, thread);
       leave(state, *loop);
     }
     if (!may_have_others) spin_until([&] { return state.loops_added != seen; });

@@ -41,13 +41,22 @@ constinit ForkMutex choice_mutex;
 /// Serialises choosing, during which choice_mutex is not held.
 constinit ForkMutex choosing_mutex;
 
+/// The value of an environment variable; empty if it is not set.
+std::string environment(const char* variable) {
+  const char* value = ::secure_getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+/// Reads each source only if none before it is set. Throws ConfigError.
 BackendSources read_sources() {
-  BackendSources sources;
-  if (const char* given = ::secure_getenv("KERAS_BACKEND")) sources.environment = given;
-  if (!sources.environment.empty()) return sources;
+  BackendSources sources{.own_environment = environment("KILN_BACKEND")};
+  if (!sources.own_environment.empty()) return sources;
   const KerasJson json = read_keras_json();
-  sources.file = json.backend.value_or("");
   sources.file_path = json.path;
+  sources.own_file = json.kiln_backend.get().value_or("");
+  if (!sources.own_file.empty()) return sources;
+  sources.environment = environment("KERAS_BACKEND");
+  if (sources.environment.empty()) sources.file = json.backend.get().value_or("");
   return sources;
 }
 
@@ -137,7 +146,7 @@ ChosenPlugin choose(const std::string& value, const std::string& reason,
 /// Opens the backend that the environment or keras.json selects; errors name the source.
 ChosenPlugin choose_from_sources(const std::string& function) {
   const WantedBackend wanted = decide_backend(read_sources());
-  if (!wanted.warning.empty()) log_line(LogLevel::Warning, "backend", wanted.warning);
+  if (!wanted.note.empty()) log_line(LogLevel::Info, "backend", wanted.note);
   try {
     return choose(wanted.value, wanted.reason, "");
   } catch (const BackendError& error) {

@@ -6,6 +6,7 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
+#include "runtime/host/trace.h"
 #include "runtime/plugin/plugin_call.h"
 
 #include <algorithm>
@@ -82,6 +83,9 @@ void Buffer::copy_to_host(std::span<std::byte> destination) const {
   std::byte nothing{};
   void* target = destination.data() == nullptr ? &nothing : destination.data();
   std::uint64_t size = 0;
+  TraceSpan span("copy", "copy from the backend");
+  span.add("backend", [&] { return instance_->name(); });
+  span.add("bytes", [&] { return text(destination.size()); });
   instance_->invoke("", "buffer_copy_to_host", instance_->api().buffer_copy_to_host, handle_,
                     target, destination.size(), &size);
   if (size != destination.size()) {

@@ -8,6 +8,7 @@
 #include "runtime/host/caller.h"
 #include "runtime/host/log.h"
 #include "runtime/host/thread_pool.h"
+#include "runtime/host/trace.h"
 #include "runtime/plugin/plugin_call.h"
 #include "runtime/plugin/reported_names.h"
 
@@ -286,6 +287,10 @@ Buffer Instance::import(const void* data, DType dtype, Dims dims, std::uint32_t 
   args.dims = abi::dims_of(dims);
   args.dtype = static_cast<std::uint32_t>(dtype);
   args.semantics = semantics;
+  const bool copies = semantics == KILN_IMPORT_COPY;
+  TraceSpan span("copy", copies ? "copy to the backend" : "import by the backend");
+  span.add("backend", [&] { return name(); });
+  span.add("tensor", [&] { return text(dtype, "[", join_text(dims, ","), "]"); });
   kiln_buffer* handle = nullptr;
   invoke("", "buffer_import_host", api().buffer_import_host, handle_, &args, &handle);
   require_handle(handle, "", "buffer_import_host", "a buffer");

@@ -4,11 +4,14 @@
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
 
+#include <kiln/error.h>
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -49,6 +52,25 @@ bool names_other_backend(const std::string& variable, const std::string& beginni
   return false;
 }
 
+/// Returns the options of keras.json that are not overridden. Throws ConfigError for one of them,
+/// or a section with them, that cannot be used.
+std::vector<GivenOption> file_options(
+    const Plugin& plugin, const std::function<bool(const std::string&)>& is_overridden) {
+  const KerasJson json = read_keras_json();
+  const std::optional<BackendSettings>& backends = json.backends.get();
+  std::vector<GivenOption> given;
+  if (!backends) return given;
+  for (const auto& [section, options] : *backends) {
+    if (!names_plugin(section, plugin)) continue;
+    for (const auto& [name, setting] : *options.get()) {
+      if (is_overridden(name)) continue;
+      const std::string& value = *setting.get();
+      if (!value.empty()) given.push_back({name, value, json.path});
+    }
+  }
+  return given;
+}
+
 }  // namespace
 
 std::string option_variable(std::string_view backend, std::string_view option) {
@@ -60,18 +82,18 @@ std::vector<GivenOption> given_options(const Plugin& plugin, const NamedOptions&
   for (const auto& [name, value] : set) {
     if (!value.empty()) given.push_back({name, value, "set_backend_options"});
   }
-  const auto is_given = [&](const std::string& name) {
-    return std::any_of(given.begin(), given.end(),
-                       [&](const GivenOption& option) { return option.name == name; });
+  const auto is_overridden = [&](const std::string& name) {
+    const auto found = set.find(name);
+    return (found != set.end() && !found->second.empty()) ||
+           !variable_value(option_variable(plugin.name, name)).empty();
   };
-  const KerasJson json = read_keras_json();
-  for (const auto& [section, options] : json.backends) {
-    if (!names_plugin(section, plugin)) continue;
-    for (const auto& [name, value] : options) {
-      const bool is_overridden =
-          is_given(name) || !variable_value(option_variable(plugin.name, name)).empty();
-      if (!value.empty() && !is_overridden) given.push_back({name, value, json.path});
-    }
+  try {
+    const std::vector<GivenOption> of_file = file_options(plugin, is_overridden);
+    given.insert(given.end(), of_file.begin(), of_file.end());
+  } catch (const ConfigError&) {
+    const std::optional<std::vector<std::string>> names = option_names(plugin);
+    const bool is_needed = !names || !std::all_of(names->begin(), names->end(), is_overridden);
+    if (is_needed) throw;
   }
   return given;
 }

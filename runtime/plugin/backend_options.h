@@ -21,7 +21,9 @@ struct GivenOption {
 std::string option_variable(std::string_view backend, std::string_view option);
 
 /// Returns the options that an instance is created with: those of `set`, then those of keras.json
-/// whose environment variable is not set. An empty value counts as not set. Throws ConfigError.
+/// whose environment variable is not set. An empty value counts as not set. ConfigError for a
+/// keras.json whose options of the plugin cannot be used, unless all that it lists are set
+/// otherwise.
 std::vector<GivenOption> given_options(const Plugin& plugin, const NamedOptions& set);
 
 /// Returns the backend's environment variables that are not empty, sorted, under the variables'

@@ -81,6 +81,13 @@ void warn_of_unknown_variables(const Plugin& plugin) {
   }
 }
 
+/// A damaged keras.json whose options are needed is an error before this.
+void warn_of_damage() {
+  const KerasJson json = read_keras_json();
+  if (json.damage.empty()) return;
+  log_line(LogLevel::Warning, "backend", text(json.damage, "; no options are read from it"));
+}
+
 /// Returns the plugin's optional passes; none if it cannot be used here.
 std::vector<std::string> passes_if_usable(const Plugin& plugin) {
   try {
@@ -103,6 +110,7 @@ InstancePtr instance_of(const Plugin& plugin) {
   const PluginUse use(plugin);
   warn_of_unknown_variables(plugin);
   const std::vector<GivenOption> options = options_in_force(plugin);
+  warn_of_damage();
   InstancePtr created = Instance::create(plugin, pairs_of(options), origins_of(options));
   with_entry(plugin, [&](TableEntry& entry) { return entry.instance = created; });
   return created;

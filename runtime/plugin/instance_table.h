@@ -9,8 +9,9 @@
 namespace kiln::runtime {
 
 /// Returns the plugin's instance, created by the first call with the options in force and never
-/// destroyed. The first call logs a warning for each of unknown_variables(). Throws BackendError,
-/// ValueError or ConfigError; the next call then tries again. Thread-safe.
+/// destroyed. The first call logs a warning for each of unknown_variables() and for a damaged
+/// keras.json. Throws BackendError, ValueError or ConfigError; the next call then tries again.
+/// Thread-safe.
 InstancePtr instance_of(const Plugin& plugin);
 
 /// Adds options for the plugin's instance; an empty value unsets an earlier one. BackendError

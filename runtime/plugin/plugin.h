@@ -17,6 +17,7 @@ struct Plugin {
   std::string id;  // for users: the name of a plugin beside the host, else the path
   std::uint64_t features = 0;
   kiln_backend_api api{};  // complete: no entry is null
+  std::vector<std::string> absent_entries;  // optional ones that the plugin lacks
 };
 
 /// A file with the name of a plugin. None of its code has run.
@@ -52,6 +53,9 @@ std::string file_rejection(const std::string& path, bool own);
 /// Opens the file and checks its version. REQUIRES: file_rejection accepts `path`. Throws
 /// BackendError.
 Plugin load_plugin(const std::string& path, const std::string& function);
+
+/// Returns the names of the optional entries that the table lacks.
+std::vector<std::string> absent_entries(const kiln_backend_api* table);
 
 /// Copies the table and fills missing optional entries with fallbacks. Sets `reason` if a required
 /// entry is missing.

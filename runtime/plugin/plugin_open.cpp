@@ -137,6 +137,7 @@ Plugin load_plugin(const std::string& path, const std::string& function) {
     std::string missing;
     plugin.api = complete_table(header.api, missing);
     if (!missing.empty()) reject(missing);
+    plugin.absent_entries = absent_entries(header.api);
     if (header.required_api_size > header.api->struct_size) {
       reject(text("violated the plugin ABI: required_api_size is ", header.required_api_size,
                   " but kiln_backend_api has ", header.api->struct_size, " bytes"));

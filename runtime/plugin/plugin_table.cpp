@@ -27,6 +27,23 @@ kiln_error* make_no_frame(const kiln_executable*, const kiln_frame_io*,
 
 }  // namespace
 
+std::vector<std::string> absent_entries(const kiln_backend_api* given) {
+  const kiln_backend_api table = abi::read_report(given, "kiln_backend_api");
+  std::vector<std::string> names;
+  const auto add = [&](const char* name, bool is_present) {
+    if (!is_present) names.emplace_back(name);
+  };
+  add("probe", table.probe != nullptr);
+  add("instance_shutdown", table.instance_shutdown != nullptr);
+  add("op_table", table.op_table != nullptr);
+  add("check", table.check != nullptr);
+  add("get_proc", table.get_proc != nullptr);
+  add("frame_create", table.frame_create != nullptr);
+  add("frame_run", table.frame_run != nullptr);
+  add("frame_destroy", table.frame_destroy != nullptr);
+  return names;
+}
+
 kiln_backend_api complete_table(const kiln_backend_api* given, std::string& reason) {
   kiln_backend_api table = abi::read_report(given, "kiln_backend_api");
   const struct {

@@ -41,7 +41,8 @@ std::string read_header(const InputFile& file) {
   file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeader || length > file.size() - kLengthBytes) reject_other_formats(file);
   if (length > kMaxHeader) {
-    file.reject(text("has a header of ", length, " bytes; at most ", kMaxHeader, " are read"));
+    file.reject(text("is not a safetensors file: by its first 8 bytes its header would have ",
+                     length, " bytes; at most ", kMaxHeader, " are read"));
   }
   if (length > file.size() - kLengthBytes) {
     file.reject(text("is truncated: its header has ", length, " bytes but ",
@@ -126,10 +127,27 @@ void write_integers(JsonWriter& writer, const char* key, std::span<const std::in
   writer.EndArray();
 }
 
-std::string header_of(const std::vector<const NamedArray*>& tensors) {
+void write_metadata(JsonWriter& writer, const std::map<std::string, std::string>& metadata) {
+  if (metadata.empty()) return;
+  writer.Key("__metadata__");
+  writer.StartObject();
+  for (const auto& [key, value] : metadata) {
+    if (writer.Key(key.data(), static_cast<rapidjson::SizeType>(key.size())) &&
+        writer.String(value.data(), static_cast<rapidjson::SizeType>(value.size()))) {
+      continue;
+    }
+    throw ValueError("save_weights", "metadata",
+                     text("the key or the text of metadata ", quoted_name(key), " is not UTF-8"));
+  }
+  writer.EndObject();
+}
+
+std::string header_of(const std::vector<const NamedArray*>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
   JsonBuffer buffer;
   JsonWriter writer(buffer);
   writer.StartObject();
+  write_metadata(writer, metadata);
   std::int64_t offset = 0;
   for (const NamedArray* tensor : tensors) {
     const Array& value = tensor->value;
@@ -155,11 +173,13 @@ std::string header_of(const std::vector<const NamedArray*>& tensors) {
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
+SafetensorsFile::SafetensorsFile(const std::string& path,
+                                 std::map<std::string, std::string>* metadata)
+    : file_(path) {
   try {
     const std::string header = read_header(file_);
     data_ = kLengthBytes + header.size();
-    tensors_ = parse_safetensors_header(header, path);
+    tensors_ = parse_safetensors_header(header, path, metadata);
     require_cover(tensors_, file_.size() - data_, file_);
   } catch (const std::bad_alloc&) {
     throw OutOfMemory("load_weights", "path", text("no memory for the header of ", path));
@@ -173,12 +193,14 @@ Array SafetensorsFile::read(const TensorEntry& tensor) const {
   return value;
 }
 
-void write_safetensors(const std::string& path, std::span<const NamedArray> tensors) {
+void write_safetensors(const std::string& path, std::span<const NamedArray> tensors,
+                       const std::map<std::string, std::string>& metadata,
+                       std::optional<unsigned> mode) {
   require_names(tensors);
   const std::vector<const NamedArray*> order = in_file_order(tensors);
-  const std::string header = header_of(order);
+  const std::string header = header_of(order, metadata);
   const std::uint64_t length = header.size();
-  OutputFile file(path);
+  OutputFile file(path, mode);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(std::as_bytes(std::span(header)));
   for (const NamedArray* tensor : order) {

@@ -11,6 +11,8 @@
 
 #include <kiln/array.h>
 
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,10 +27,11 @@ struct NamedArray {
 /// A file, opened for reading.
 class SafetensorsFile {
  public:
-  /// Reads the header. Checks "__metadata__" and drops it. IoError "<path> ..." for a file that
-  /// cannot be read, has another format, which it names, or is damaged, which includes gaps,
-  /// overlaps and bytes that no tensor covers; OutOfMemory.
-  explicit SafetensorsFile(const std::string& path);
+  /// Reads the header. Checks "__metadata__" and adds it to `metadata`, unless null. IoError
+  /// "<path> ..." for a file that cannot be read, has another format, which it names, or is
+  /// damaged, which includes gaps, overlaps and bytes that no tensor covers; OutOfMemory.
+  explicit SafetensorsFile(const std::string& path,
+                           std::map<std::string, std::string>* metadata = nullptr);
 
   /// The tensors in file order.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
@@ -43,7 +46,10 @@ class SafetensorsFile {
 
 /// Replaces the file atomically; on an error an older file stays. The bytes do not depend on the
 /// order of `tensors`: they are sorted by alignment, then by name. IoError "<path> ..."; ValueError
-/// for a name that occurs twice, is "__metadata__" or is not UTF-8.
-void write_safetensors(const std::string& path, std::span<const NamedArray> tensors);
+/// for a name that occurs twice, is "__metadata__" or is not UTF-8, and for metadata that is not.
+/// `mode`: as for OutputFile.
+void write_safetensors(const std::string& path, std::span<const NamedArray> tensors,
+                       const std::map<std::string, std::string>& metadata = {},
+                       std::optional<unsigned> mode = {});
 
 }  // namespace kiln::runtime

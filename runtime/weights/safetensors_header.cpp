@@ -1,4 +1,5 @@
-// Parses the header as events and stores only the tensors, so that no file exhausts memory.
+// Parses the header as events and stores only the tensors, and metadata if it is wanted, so that no
+// file exhausts memory.
 #include "runtime/weights/safetensors_header.h"
 
 #include "core/types/text.h"
@@ -47,7 +48,8 @@ std::optional<DType> dtype_of(std::string_view name) {
 /// nesting never exceeds the format's three levels, and kMaxJsonDepth in skipped values.
 class HeaderEvents {
  public:
-  explicit HeaderEvents(const std::string& path) : path_(path) {}
+  HeaderEvents(const std::string& path, std::map<std::string, std::string>* metadata)
+      : path_(path), metadata_(metadata) {}
 
   std::vector<TensorEntry> take() { return std::move(entries_); }
 
@@ -71,7 +73,7 @@ class HeaderEvents {
   bool String(const char* chars, rapidjson::SizeType length, bool) {
     const std::string_view value(chars, length);
     if (state_ == State::DTypeValue) return set_dtype(value);
-    if (state_ == State::MetadataValue) return go(State::InMetadata);
+    if (state_ == State::MetadataValue) return add_metadata(value);
     return unexpected("a string");
   }
 
@@ -89,7 +91,7 @@ class HeaderEvents {
   bool Key(const char* chars, rapidjson::SizeType length, bool) {
     const std::string_view key(chars, length);
     if (state_ == State::Skipped) return true;
-    if (state_ == State::InMetadata) return go(State::MetadataValue);
+    if (state_ == State::InMetadata) return start_metadata(key);
     if (state_ == State::InHeader) return start_entry(key);
     if (key == "dtype") return start_field(seen_dtype_, key, State::DTypeValue);
     if (key == "shape") return start_field(seen_shape_, key, State::ShapeValue);
@@ -165,6 +167,16 @@ class HeaderEvents {
     entry_ = TensorEntry{};
     entry_.name = name;
     return go(State::TensorValue);
+  }
+
+  bool start_metadata(std::string_view key) {
+    metadata_key_ = key;
+    return go(State::MetadataValue);
+  }
+
+  bool add_metadata(std::string_view value) {
+    if (metadata_ != nullptr) metadata_->insert_or_assign(metadata_key_, value);
+    return go(State::InMetadata);
   }
 
   bool start_field(bool& seen, std::string_view key, State state) {
@@ -259,6 +271,8 @@ class HeaderEvents {
   }
 
   const std::string& path_;
+  std::map<std::string, std::string>* const metadata_;
+  std::string metadata_key_;
   State state_ = State::Start;
   std::vector<TensorEntry> entries_;
   std::unordered_set<std::string> names_;
@@ -270,8 +284,9 @@ class HeaderEvents {
 
 }  // namespace
 
-std::vector<TensorEntry> parse_safetensors_header(std::string_view json, const std::string& path) {
-  HeaderEvents events(path);
+std::vector<TensorEntry> parse_safetensors_header(std::string_view json, const std::string& path,
+                                                  std::map<std::string, std::string>* metadata) {
+  HeaderEvents events(path, metadata);
   parse_json_events(json, text("header of ", path), events);
   return events.take();
 }

@@ -46,11 +46,11 @@ std::vector<std::string> names_of(const std::vector<Tensor>& variables) {
 
 /// Returns work(); its errors name the user's call and line.
 template <class Work>
-auto with_file(const char* function, Where where, Work work) {
+auto with_file(Where where, Work work) {
   try {
     return work();
   } catch (const IoError& error) {
-    throw IoError(function, "path", error.message(), where);
+    throw IoError(Call::function(), "path", error.message(), Call::where());
   } catch (Error& error) {
     error.set_where(where);
     throw;
@@ -94,6 +94,11 @@ Array cast_tensor(const NamedArray& tensor, DType dtype, const std::string& path
 }  // namespace
 
 void save_weights(const StringArgument& path, const std::vector<Tensor>& variables, Where where) {
+  save_weights(path, variables, {}, where);
+}
+
+void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
+                  const SaveWeightsOptions& options, Where where) {
   api_call("save_weights", where, [&] {
     const std::vector<std::string> names = names_of(variables);
     std::vector<Array> values = batch_get_value(variables, where);
@@ -101,7 +106,7 @@ void save_weights(const StringArgument& path, const std::vector<Tensor>& variabl
     for (std::size_t i = 0; i < names.size(); ++i) {
       tensors.push_back({names[i], std::move(values[i])});
     }
-    with_file("save_weights", where, [&] { runtime::write_safetensors(path, tensors); });
+    with_file(where, [&] { runtime::write_safetensors(path, tensors, options.metadata); });
   });
 }
 
@@ -109,10 +114,13 @@ LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>
                            const LoadWeightsOptions& options, Where where) {
   return api_call("load_weights", where, [&] {
     const std::vector<WeightSlot> slots = slots_of(variables, where);
-    return with_file("load_weights", where, [&] {
-      const SafetensorsFile file(path);
+    return with_file(where, [&] {
+      WeightsMetadata metadata;
+      const SafetensorsFile file(path, options.check ? &metadata : nullptr);
+      if (options.check) options.check(metadata);
       const std::vector<WeightSlot> tensors = slots_of(file.tensors());
-      const WeightMatch match = runtime::match_weights(tensors, slots, options.strict, path, where);
+      const WeightMatch match = runtime::match_weights(
+          tensors, slots, {options.strict, options.skip_mismatch}, path, where);
       std::vector<std::pair<Tensor, Array>> values;
       LoadedWeights result{.loaded = {},
                            .missing = names_at(slots, match.missing_variables),
@@ -125,6 +133,16 @@ LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>
       }
       batch_set_value(values, where);
       return result;
+    });
+  });
+}
+
+WeightsMetadata weights_metadata(const StringArgument& path, Where where) {
+  return api_call("weights_metadata", where, [&] {
+    return with_file(where, [&] {
+      WeightsMetadata metadata;
+      const SafetensorsFile file(path, &metadata);
+      return metadata;
     });
   });
 }

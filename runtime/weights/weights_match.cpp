@@ -1,6 +1,7 @@
 // Pairs by name, then compares shapes and dtypes and lists the rest. near_name.cpp suggests names.
 #include "runtime/weights/weights_match.h"
 
+#include "core/k/base/call.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
@@ -74,11 +75,13 @@ class Table {
 
 class Matcher {
  public:
-  Matcher(std::span<const WeightSlot> tensors, std::span<const WeightSlot> variables, bool strict)
-      : tensors_(tensors), variables_(variables), strict_(strict) {
+  Matcher(std::span<const WeightSlot> tensors, std::span<const WeightSlot> variables,
+          WeightMatchRules rules)
+      : tensors_(tensors), variables_(variables), rules_(rules) {
     for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.emplace(tensors[i].name, i);
   }
 
+  /// Finds the pairs of equal names.
   WeightMatch match() const {
     WeightMatch result;
     std::vector<bool> matched(tensors_.size());
@@ -97,11 +100,29 @@ class Matcher {
     return result;
   }
 
+  /// Returns `match` without the pairs that skip_mismatch leaves out.
+  WeightMatch without_skipped(const WeightMatch& match) const {
+    WeightMatch kept = match;
+    std::erase_if(kept.pairs, [&](const WeightPair& pair) {
+      if (!is_skipped(pair)) return false;
+      kept.missing_variables.push_back(pair.variable);
+      kept.unused_tensors.push_back(pair.tensor);
+      return true;
+    });
+    std::sort(kept.missing_variables.begin(), kept.missing_variables.end());
+    std::sort(kept.unused_tensors.begin(), kept.unused_tensors.end());
+    return kept;
+  }
+
   Table mismatches(const WeightMatch& match) const {
     Table table;
-    for (const WeightPair& pair : match.pairs) compare(pair, table);
-    const bool matches_none = match.pairs.empty() && !variables_.empty();
-    if (!strict_ && !matches_none) return table;
+    const bool loads_none = std::all_of(match.pairs.begin(), match.pairs.end(),
+                                        [&](const WeightPair& pair) { return is_skipped(pair); });
+    const bool matches_none = loads_none && !variables_.empty();
+    for (const WeightPair& pair : match.pairs) {
+      if (matches_none || !is_skipped(pair)) compare(pair, table);
+    }
+    if (!rules_.strict && !matches_none) return table;
     std::vector<std::string> left, absent;
     for (const std::size_t i : match.unused_tensors) left.push_back(tensors_[i].name);
     for (const std::size_t i : match.missing_variables) {
@@ -119,6 +140,10 @@ class Matcher {
   }
 
  private:
+  bool is_skipped(const WeightPair& pair) const {
+    return rules_.skip_mismatch && tensors_[pair.tensor].dims != variables_[pair.variable].dims;
+  }
+
   static std::string hint_for(const std::string& name, std::span<const std::string> names,
                               const Table& table) {
     if (table.size() >= kMaxRows) return "";  // the row will not be shown
@@ -134,28 +159,33 @@ class Matcher {
     };
     if (tensor.dims != variable.dims) {
       const std::vector<std::int64_t> axes = permutation(tensor.dims, variable.dims);
-      if (axes.empty()) return mismatch("other shape");
+      if (axes.empty()) {
+        if (rules_.skip_mismatch) return mismatch("other shape");
+        return mismatch("other shape; load_weights with skip_mismatch = true skips it");
+      }
       return mismatch(text("other shape; fits if transposed by [", join_text(axes, ","), "]"));
     }
     if (!tensor.other_dtype.empty()) return mismatch("a dtype that Kiln does not have");
-    if (strict_ && tensor.dtype != variable.dtype) mismatch("other dtype; strict = false casts");
+    if (rules_.strict && tensor.dtype != variable.dtype)
+      mismatch("other dtype; strict = false casts");
   }
 
   std::span<const WeightSlot> tensors_, variables_;
-  bool strict_;
+  WeightMatchRules rules_;
   std::unordered_map<std::string_view, std::size_t> by_name_;
 };
 
 }  // namespace
 
 WeightMatch match_weights(std::span<const WeightSlot> tensors,
-                          std::span<const WeightSlot> variables, bool strict,
+                          std::span<const WeightSlot> variables, WeightMatchRules rules,
                           const std::string& path, Where where) {
-  const Matcher matcher(tensors, variables, strict);
-  WeightMatch match = matcher.match();
+  const Matcher matcher(tensors, variables, rules);
+  const WeightMatch match = matcher.match();
   const Table mismatches = matcher.mismatches(match);
-  if (mismatches.size() == 0) return match;
-  throw ValueError("load_weights", "path",
+  if (mismatches.size() == 0) return matcher.without_skipped(match);
+  const std::string running = Call::function();
+  throw ValueError(running.empty() ? "load_weights" : running, "path",
                    text("the ", counted(tensors.size(), "tensor"), " of ", path, " and the ",
                         counted(variables.size(), "variable"), " differ in ",
                         counted(mismatches.size(), "name"), mismatches.show()),

@@ -23,6 +23,12 @@ struct WeightPair {
   std::size_t tensor = 0, variable = 0;  // indices
 };
 
+/// The properties that must agree, as in LoadWeightsOptions.
+struct WeightMatchRules {
+  bool strict = true;
+  bool skip_mismatch = false;
+};
+
 struct WeightMatch {
   std::vector<WeightPair> pairs;                           // in the variables' order
   std::vector<std::size_t> missing_variables, unused_tensors;  // indices, ascending
@@ -30,11 +36,12 @@ struct WeightMatch {
 
 /// Pairs tensors and variables of equal names. Dims must be equal; if `strict`, dtypes as well, and
 /// every tensor and variable must have a partner. Otherwise one variable must have, if there are
-/// any, and the caller casts. ValueError "load_weights: ..." with a table of name, file
-/// shape, variable shape and problem, with near-miss names and the permutation of axes that would
-/// fit. REQUIRES: names are distinct among the tensors, and among the variables.
+/// any, and the caller casts. `skip_mismatch` leaves pairs with other dims out. ValueError of the
+/// running call, else of load_weights, with a table of name, file shape, variable shape and
+/// problem, with near-miss names and the permutation of axes that would fit. REQUIRES: names are
+/// distinct among the tensors, and among the variables.
 WeightMatch match_weights(std::span<const WeightSlot> tensors,
-                          std::span<const WeightSlot> variables, bool strict,
+                          std::span<const WeightSlot> variables, WeightMatchRules rules,
                           const std::string& path, Where where = {});
 
 /// Returns the near miss among `names`: the one with the fewest edits, at most 2 or a third of the

@@ -100,9 +100,9 @@ TEST_CASE("dumps: stages are numbered files in their order") {
   f.dump(scratch.path("now"));
   f({training.feed()});
   f.dump(scratch.path("now"));
-  std::vector<std::string> expected = {"00-user.dot", "00-user.kir"};
+  std::vector<std::string> expected = {"00-user.kir"};
   for (const auto& pass : K::passes::pipeline()) {
-    expected.push_back(std::to_string(expected.size() + 8) + "-" + std::string(pass.name) + ".kir");
+    expected.push_back(std::to_string(expected.size() + 9) + "-" + std::string(pass.name) + ".kir");
   }
   expected.insert(expected.end(), {"40-module.kir", "40-module.kirb"});
   if (compiled(f)) {
@@ -143,7 +143,10 @@ TEST_CASE("dumps: stages are numbered files in their order") {
   CHECK(calls.find("\n         2 ") != std::string::npos);
   CHECK(calls.find("\n         8 ") != std::string::npos);
   for (const std::string& line : lines_of(plan)) {
-    if (has(line, "tanh at") || has(line, "= dot(")) CHECK(has(calls, line));
+    const std::size_t sources = line.find("  # ");  // a long list of operands is cut before it
+    if (sources == line.npos || !(has(line, "tanh") || has(line, "dot"))) continue;
+    INFO(line);
+    CHECK(has(calls, line.substr(sources)));
   }
 }
 
@@ -213,7 +216,7 @@ TEST_CASE("dumps: only requested stages are written") {
   const K::Function f = training.function();
   f.dump(scratch.path("module"), K::Stage::Module | K::Stage::Graph);
   CHECK(names_in(scratch.path("module")) ==
-        std::vector<std::string>{"00-user.dot", "00-user.kir", "40-module.kir", "40-module.kirb"});
+        std::vector<std::string>{"00-user.kir", "40-module.kir", "40-module.kirb"});
   f.dump(scratch.path("plan"), K::Stage::Plan);
   CHECK(names_in(scratch.path("plan")) == std::vector<std::string>{"52-plan.txt"});
 }
@@ -298,8 +301,7 @@ TEST_CASE("dumps: a function that is not optimized sends its graph to the backen
   CHECK(written == contents_of(scratch.path("optimized/00-user.kir")));
   CHECK(disabled == written);
   CHECK(optimized != written);
-  const std::vector<std::string> names{"00-user.dot", "00-user.kir", "40-module.kir",
-                                       "40-module.kirb"};
+  const std::vector<std::string> names{"00-user.kir", "40-module.kir", "40-module.kirb"};
   for (const char* folder : {"written", "disabled"}) {
     std::vector<std::string> found = names_in(scratch.path(folder));
     std::erase_if(found, [](const std::string& name) { return name.starts_with("45-lowering"); });

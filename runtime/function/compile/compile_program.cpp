@@ -3,13 +3,16 @@
 
 #include "core/ir/input_names.h"
 #include "core/ir/traverse.h"
+#include "core/ir/unique_guards.h"
 #include "core/module/module.h"
 #include "core/module/write.h"
 #include "core/ops/make.h"
 #include "core/types/fp_environment.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
+#include "runtime/function/compile/compile_log.h"
 #include "runtime/function/compile/guard_names.h"
+#include "runtime/host/trace.h"
 #include "runtime/plugin/instance_table.h"
 
 #include <kiln/error.h>
@@ -131,19 +134,30 @@ DisabledPasses disabled_passes(const Instance& instance) {
   return disabled;
 }
 
+/// Adds the pass to the trace; its event began at `begin` and includes the verification.
+void trace_pass(const passes::PassReport& report, std::int64_t begin) {
+  if (running_trace() == 0) return;
+  const TraceArguments arguments{{"pass", std::string(report.pass.description)},
+                                 {"changed", report.changed ? "yes" : "no"}};
+  trace({"compile", report.pass.name, begin, trace_clock(), &arguments});
+}
+
 /// Returns the graph after the pipeline; records each pass in `program`.
 ir::Graph run_passes(CompiledProgram& program, const std::vector<std::string>& disabled,
                      CompileObserver* observer) {
   if (!program.optimize) return program.user_graph;
   passes::PipelineOptions options;
   options.disabled = disabled;
+  std::int64_t lap = trace_clock();
   options.report = [&](const passes::PassReport& report) {
+    trace_pass(report, lap);
     program.passes.push_back({.pass = &report.pass,
                               .position = report.position,
                               .graph = report.graph,
                               .changed = report.changed,
                               .seconds = report.seconds});
     if (observer) observer->on_pass(program, program.passes.back());
+    lap = trace_clock();
   };
   return passes::run_pipeline(program.user_graph, options);
 }
@@ -151,6 +165,7 @@ ir::Graph run_passes(CompiledProgram& program, const std::vector<std::string>& d
 /// Prepares the checks of each call. REQUIRES: a SymbolNames scope for their messages.
 void bind_inputs(CompiledProgram& program) {
   program.guards = ir::collect_guards(program.user_graph.roots());
+  ir::add_guards(program.guards, program.given_guards);
   program.binding =
       InputBinding(program.name, program.user_graph.inputs, program.guards, program.sparse);
 }
@@ -173,6 +188,7 @@ void compile_module(CompiledProgram& program, const module::Module& compiled,
                     const DisabledPasses& disabled, CompileObserver* observer) {
   Clock::time_point start = Clock::now();
   const module::Encoded encoded = [&] {
+    const TraceSpan span("compile", "write module");
     const ir::SymbolNames names = ir::input_names(program.user_graph.inputs);
     return module::write_module(compiled, {.origins = program.has_lines});
   }();
@@ -189,18 +205,26 @@ void compile_module(CompiledProgram& program, const module::Module& compiled,
   request.location_of = [&](std::uint64_t node) { return location_of(compiled, node); };
   program.module_seconds = seconds_since(start);
   start = Clock::now();
-  const auto compile = [&] { return program.instance->compile(request); };
-  const auto compile_alone = [&] {
+  const auto compile = [&] {
+    const std::string title = text("backend ", program.instance->name());
+    const TraceSpan span("compile", title);
+    return program.instance->compile(request);
+  };
+  const auto compile_alone = [&](std::string_view reason) {
     program.executable = std::make_shared<const Executable>(compile());
+    program.code_reason = reason;
   };
   if (observer) {
-    observer->during_backend(compile_alone);
-  } else if (program.calls_host || disabled.cache) {
-    compile_alone();
+    observer->during_backend([&] { compile_alone("new code, as its compilation is dumped"); });
+  } else if (program.calls_host) {
+    compile_alone("new code, as it calls the host");
+  } else if (disabled.cache) {
+    compile_alone("new code, as KILN_DISABLE has executable_cache");
   } else {
     SharedExecutable shared = shared_executable(*program.instance, request, compile);
     program.executable = std::move(shared.executable);
     program.is_cache_hit = shared.is_hit;
+    program.code_reason = shared.reason;
   }
   program.backend_seconds = seconds_since(start);
 }
@@ -209,6 +233,8 @@ void compile_module(CompiledProgram& program, const module::Module& compiled,
 
 module::Module compile_graph(CompiledProgram& program, CompileObserver* observer) {
   const ScopedFpEnvironment usual;
+  const std::string title = text("compile ", program.name);
+  TraceSpan span("compile", title);
   const Clock::time_point start = Clock::now();
   if (observer) observer->on_user_graph(program);
   {
@@ -223,6 +249,7 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
   program.calls_host = ir::reaches(program.graph.roots(), ir::Op::HostCall);
   compile_module(program, compiled, disabled, observer);
   program.compile_seconds = seconds_since(start);
+  log_compilation(program, span);
   if (observer) observer->on_executable(program);
   return compiled;
 }

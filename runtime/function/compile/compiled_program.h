@@ -11,6 +11,7 @@
 #include "runtime/variable/variable_state.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kiln::runtime {
@@ -39,6 +40,7 @@ struct CompiledProgram {
   std::string name;
   ir::Graph user_graph;  // before the passes
   std::vector<bool> sparse;  // as for InputBinding
+  std::vector<ir::Guard> given_guards = {};  // of a module read from a file, besides the graph's
   bool optimize = true;  // false: no pass runs, `graph` is `user_graph`
   bool has_lines = true;  // false: the module has no source lines
   std::uint64_t seed = 0;  // of every call, xored with the seed of each draw
@@ -57,6 +59,7 @@ struct CompiledProgram {
   InstancePtr instance;
   ExecutablePtr executable;
   bool is_cache_hit = false;  // the executable was compiled for another program
+  std::string_view code_reason;  // why the executable was compiled for this program or not
   // Kept for dumps, which show the program that runs.
   std::vector<PassRun> passes;
   std::vector<ir::Guard> guards;

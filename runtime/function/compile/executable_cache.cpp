@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace kiln::runtime {
@@ -30,6 +31,8 @@ class ExecutableCache {
   /// Returns the live executable with that key, else adds and returns `compiled`.
   ExecutablePtr add(const std::string& key, const ExecutablePtr& compiled) {
     const std::lock_guard lock(cache_mutex);
+    if (compiled_.size() == kMaxCompiled) compiled_.clear();
+    compiled_.insert(std::hash<std::string>()(key));
     std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
     const auto [entry, is_new] = entries_.emplace(key, compiled);
     if (is_new) return compiled;
@@ -37,6 +40,12 @@ class ExecutableCache {
     if (first) return first;
     entry->second = compiled;
     return compiled;
+  }
+
+  /// Whether an executable with that key was compiled before.
+  bool was_compiled(const std::string& key) const {
+    const std::lock_guard lock(cache_mutex);
+    return compiled_.contains(std::hash<std::string>()(key));
   }
 
   void keep(ExecutablePtr executable) {
@@ -56,7 +65,10 @@ class ExecutableCache {
   std::atomic<std::int64_t> misses{0}, hits{0};
 
  private:
+  static constexpr std::size_t kMaxCompiled = 4096;
+
   std::unordered_map<std::string, std::weak_ptr<const Executable>> entries_;
+  std::unordered_set<std::size_t> compiled_;  // hashes of keys, also of executables that were freed
   std::vector<ExecutablePtr> kept_;  // most recently used first
 };
 
@@ -93,13 +105,19 @@ SharedExecutable shared_executable(const Instance& instance, const CompileReques
     shared.misses.fetch_add(1, std::memory_order_relaxed);
     return executable;
   };
-  if (!request.constants.empty()) return {.executable = compile_new(), .is_hit = false};
+  if (!request.constants.empty()) {
+    return {compile_new(), false, "new code, as it has large constants beside its module"};
+  }
   const std::string key = key_of(instance, request);
   if (ExecutablePtr found = shared.find(key)) {
     shared.hits.fetch_add(1, std::memory_order_relaxed);
-    return {.executable = std::move(found), .is_hit = true};
+    return {std::move(found), true, "the code of an equal, earlier function"};
   }
-  return {.executable = shared.add(key, compile_new()), .is_hit = false};
+  const std::string_view reason =
+      shared.was_compiled(key)
+          ? "new code, as that of an equal, earlier function was freed with the function"
+          : "new code, as no earlier function is equal";
+  return {shared.add(key, compile_new()), false, reason};
 }
 
 void keep_recent(const ExecutablePtr& executable) {

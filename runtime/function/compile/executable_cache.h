@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 namespace kiln::runtime {
 
@@ -14,6 +15,7 @@ using ExecutablePtr = std::shared_ptr<const Executable>;
 struct SharedExecutable {
   ExecutablePtr executable;
   bool is_hit = false;  // whether it was compiled for an earlier program
+  std::string_view reason;  // why it was compiled or not, for logs
 };
 
 /// Returns the live executable of the same instance and an equal request, else `compile()`. Equal

@@ -252,6 +252,11 @@ TEST_CASE("block pool: threads acquire and recycle concurrently", "[concurrency]
 }
 
 TEST_CASE("block pool: a child forked while another thread allocates can make large Arrays") {
+  if (runtime::has_address_sanitizer()) {
+    // Its allocator takes no locks at fork(), so that the child of GCC 12's may deadlock in it.
+    WARN("left out: AddressSanitizer's allocator is not fork-safe");
+    return;
+  }
   std::atomic<bool> over{false};
   std::thread other([&] {
     while (!over) static_cast<void>(Array::zeros({1 << 15}));

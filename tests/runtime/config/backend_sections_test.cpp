@@ -14,12 +14,23 @@ using kiln::testing::KerasHome;
 
 namespace {
 
+/// All options, which must be usable.
+std::map<std::string, NamedOptions> options_of(const KerasJson& json) {
+  std::map<std::string, NamedOptions> sections;
+  for (const auto& [section, options] : json.backends.get().value_or(BackendSettings())) {
+    NamedOptions& values = sections[section];
+    for (const auto& [name, setting] : *options.get()) values[name] = *setting.get();
+  }
+  return sections;
+}
+
 NamedOptions cuda_options(const std::string& options) {
   const KerasHome home(R"({"kiln": {"backends": {"cuda": )" + options + "}}}");
   const KerasJson json = read_keras_json();
   CHECK(json.unknown_keys.empty());
-  REQUIRE(json.backends.size() == 1);
-  return json.backends.at("cuda");
+  const auto sections = options_of(json);
+  REQUIRE(sections.size() == 1);
+  return sections.at("cuda");
 }
 
 }  // namespace
@@ -47,12 +58,12 @@ TEST_CASE("backend options: strings, numbers and booleans become text") {
 TEST_CASE("backend options: sections without any") {
   const KerasHome home(R"({"kiln": {"backends": {"cpu": {}}}, "floatx": "float64"})");
   const KerasJson json = read_keras_json();
-  CHECK(json.backends == std::map<std::string, NamedOptions>{{"cpu", {}}});
-  CHECK(json.floatx == "float64");
+  CHECK(options_of(json) == std::map<std::string, NamedOptions>{{"cpu", {}}});
+  CHECK(json.floatx.get() == "float64");
   for (const char* contents : {"{}", R"({"kiln": {}})", R"({"kiln": {"backends": {}}})"}) {
     INFO(contents);
     const KerasHome none(contents);
-    CHECK(read_keras_json().backends.empty());
+    CHECK(options_of(read_keras_json()).empty());
   }
 }
 
@@ -61,14 +72,16 @@ TEST_CASE("backend options: the last of equal keys counts, as in Python") {
                            "kiln": {"backends": {"cpu": {"isa": "avx2"}},
                                     "backends": {"cuda": {"tf32": true},
                                                  "cuda": {"device": 1, "device": 2}}}})");
-  CHECK(read_keras_json().backends ==
+  CHECK(options_of(read_keras_json()) ==
         std::map<std::string, NamedOptions>{{"cuda", {{"device", "2"}}}});
 }
 
 TEST_CASE("backend options: values of the wrong type name their key") {
   CHECK(keras_json_error(R"({"kiln": 3})") == "PATH has kiln as a number, not an object");
-  CHECK(keras_json_error(R"({"kiln": {"backend": "cuda"}})") ==
-        "PATH has kiln.backend, but kiln may only have backends");
+  CHECK(keras_json_error(R"({"kiln": {"backned": "cuda"}})") ==
+        "PATH has kiln.backned, but kiln may only have backend, backends");
+  CHECK(keras_json_error(R"({"kiln": {"backend": 1}})") ==
+        "PATH has kiln.backend as a number, not a string");
   CHECK(keras_json_error(R"({"kiln": {"backends": ["cuda"]}})") ==
         "PATH has kiln.backends as an array, not an object");
   CHECK(keras_json_error(R"({"kiln": {"backends": {"cuda": "fast"}}})") ==
@@ -82,6 +95,18 @@ TEST_CASE("backend options: values of the wrong type name their key") {
   CHECK(option("{}") == text + "an object, not a string, a number or a boolean");
   CHECK(keras_json_error(R"({"kiln": {"backends": {"cu\nda": {"de\u0001vice": []}}}})") ==
         "PATH has kiln.backends.cu?da.de?vice as an array, not a string, a number or a boolean");
+}
+
+TEST_CASE("backend options: one that cannot be used rejects no other, and no other section") {
+  const KerasHome home(R"({"kiln": {"backends": {"cpu": "fast", "cuda": {"device": [], "arch": 1}},
+                                    "backend": "cuda"}})");
+  const KerasJson json = read_keras_json();
+  CHECK(json.kiln_backend.get() == "cuda");
+  const BackendSettings sections = *json.backends.get();
+  CHECK_FALSE(sections.at("cpu").rejection.empty());
+  const OptionSettings cuda = *sections.at("cuda").get();
+  CHECK(cuda.at("arch").get() == "1");
+  CHECK_FALSE(cuda.at("device").rejection.empty());
 }
 
 TEST_CASE("backend options: they do not affect the file's other values") {

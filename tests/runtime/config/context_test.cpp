@@ -3,6 +3,7 @@
 #include "tests/support/error_text.h"
 
 #include "core/k/base/context_impl.h"
+#include "core/k/base/random_state_impl.h"
 #include "tests/runtime/config/home.h"
 
 #include <kiln/k.h>
@@ -59,6 +60,18 @@ TEST_CASE("configuration: a bad keras.json is reported at each read until it is 
   home.write(R"({"epsilon": 0.5, "floatx": "float16"})");
   CHECK(epsilon() == 0.5);
   CHECK(floatx() == "float64");
+}
+
+TEST_CASE("configuration: a bad value of keras.json is an error of its own reads alone") {
+  const KerasHome home(R"({"floatx": "bfloat16", "epsilon": 0.5})");
+  CHECK(image_data_format() == "channels_last");
+  CHECK(epsilon() == 0.5);
+  CHECK(error_text<ConfigError>([] { floatx(); }) ==
+        "floatx: " + home.path() +
+            " has floatx 'bfloat16', which is not one of 'float16', 'float32', 'float64'");
+  home.write(R"({"floatx": "float64", "epsilon": 0.25})");
+  CHECK(floatx() == "float64");
+  CHECK(epsilon() == 0.5);
 }
 
 TEST_CASE("configuration: errors of a bad keras.json name the line of the call that reads it") {

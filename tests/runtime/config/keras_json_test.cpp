@@ -21,6 +21,7 @@ using namespace kiln::runtime;
 using kiln::testing::error_text;
 using kiln::testing::keras_json_error;
 using kiln::testing::KerasHome;
+using kiln::testing::read_all_settings;
 
 TEST_CASE("keras.json: a complete file") {
   const KerasHome home(R"({
@@ -30,10 +31,10 @@ TEST_CASE("keras.json: a complete file") {
   const KerasJson json = read_keras_json();
   CHECK(json.found);
   CHECK(json.path == home.path());
-  CHECK(json.floatx == "float64");
-  CHECK(json.epsilon == 1e-5);
-  CHECK(json.backend == "reference");
-  CHECK(json.image_data_format == "channels_first");
+  CHECK(json.floatx.value == "float64");
+  CHECK(json.epsilon.value == 1e-5);
+  CHECK(json.backend.value == "reference");
+  CHECK(json.image_data_format.value == "channels_first");
   CHECK(json.unknown_keys == std::vector<std::string>{"learning", "z"});
 }
 
@@ -41,29 +42,29 @@ TEST_CASE("keras.json: missing keys stay unset") {
   const KerasHome home("{}");
   const KerasJson json = read_keras_json();
   CHECK(json.found);
-  CHECK_FALSE(json.floatx);
-  CHECK_FALSE(json.epsilon);
-  CHECK_FALSE(json.backend);
-  CHECK_FALSE(json.image_data_format);
+  CHECK_FALSE(json.floatx.get());
+  CHECK_FALSE(json.epsilon.get());
+  CHECK_FALSE(json.backend.get());
+  CHECK_FALSE(json.image_data_format.get());
 }
 
 TEST_CASE("keras.json: the old name of the data format yields to the new one") {
   {
     const KerasHome home(R"({"image_dim_ordering": "th"})");
-    CHECK(read_keras_json().image_data_format == "channels_first");
+    CHECK(read_keras_json().image_data_format.value == "channels_first");
     CHECK(read_keras_json().unknown_keys.empty());
   }
   {
     const KerasHome home(R"({"image_dim_ordering": "tf"})");
-    CHECK(read_keras_json().image_data_format == "channels_last");
+    CHECK(read_keras_json().image_data_format.value == "channels_last");
   }
   const KerasHome home(R"({"image_dim_ordering": "th", "image_data_format": "channels_last"})");
-  CHECK(read_keras_json().image_data_format == "channels_last");
+  CHECK(read_keras_json().image_data_format.value == "channels_last");
 }
 
 TEST_CASE("keras.json: the last of equal keys counts, as in Python") {
   const KerasHome home(R"({"floatx": "float16", "floatx": "float64"})");
-  CHECK(read_keras_json().floatx == "float64");
+  CHECK(read_keras_json().floatx.value == "float64");
 }
 
 TEST_CASE("keras.json: malformed files are rejected with line and column") {
@@ -101,7 +102,7 @@ TEST_CASE("keras.json: numbers of any spelling") {
   // In strings, and after escapes, digits are no numbers.
   const KerasHome home(
       R"({"a": "\"0e400\\", "b": ["-", {"c": "\"0e1"}], "epsilon": 25e-1, "0e1": 0e1})");
-  CHECK(read_keras_json().epsilon == 2.5);
+  CHECK(read_keras_json().epsilon.value == 2.5);
   CHECK(read_keras_json().unknown_keys == std::vector<std::string>{"a", "b", "0e1"});
 }
 
@@ -133,6 +134,40 @@ TEST_CASE("keras.json: numbers are the nearest doubles, however long") {
   }
   CHECK(large > 100);
   CHECK(small > 100);
+}
+
+TEST_CASE("keras.json: a value that cannot be used rejects no other") {
+  const KerasHome home(R"({"floatx": "bfloat16", "epsilon": "1e-7", "backend": 3,
+                           "image_data_format": "channels_first", "kiln": {"backend": "cuda"}})");
+  const KerasJson json = read_keras_json();
+  CHECK(json.damage.empty());
+  CHECK(json.image_data_format.get() == "channels_first");
+  CHECK(json.kiln_backend.get() == "cuda");
+  CHECK_FALSE(json.backends.get());
+  for (const std::string& rejection :
+       {json.floatx.rejection, json.epsilon.rejection, json.backend.rejection}) {
+    CHECK(rejection.starts_with(home.path() + " has "));
+  }
+  CHECK_THROWS_AS(json.floatx.get(), ConfigError);
+}
+
+TEST_CASE("keras.json: damage rejects Kiln's own section only if it may be in the file") {
+  for (const char* contents : {"", "[1]", R"({"backend": "tensorflow", "floatx")"}) {
+    INFO(contents);
+    const KerasHome home(contents);
+    const KerasJson json = read_keras_json();
+    CHECK(json.damage.starts_with(home.path() + " "));
+    CHECK(json.backend.rejection == json.damage);
+    CHECK(json.floatx.rejection == json.damage);
+    CHECK_FALSE(json.kiln_backend.get());
+    CHECK_FALSE(json.backends.get());
+  }
+  const KerasHome home(R"({"kiln": {"backends": )");
+  CHECK(read_keras_json().kiln_backend.rejection == read_keras_json().damage);
+  CHECK(read_keras_json().backends.rejection == read_keras_json().damage);
+  ::unlink(home.path().c_str());
+  ::mkdir(home.path().c_str(), 0700);
+  CHECK(read_keras_json().backends.rejection == home.path() + " is a directory");
 }
 
 TEST_CASE("keras.json: empty files have a text of their own") {
@@ -210,7 +245,7 @@ TEST_CASE("keras.json: a directory, a pipe and an unreadable file") {
   KerasHome home;
   ::mkdir(home.path().c_str(), 0700);
   const auto message = [&] {
-    return home.without_path(error_text<ConfigError>([] { read_keras_json(); }));
+    return home.without_path(error_text<ConfigError>([] { read_all_settings(); }));
   };
   CHECK(message() == "PATH is a directory");
   ::rmdir(home.path().c_str());
@@ -242,7 +277,7 @@ TEST_CASE("keras.json: an empty KERAS_HOME counts as unset, then HOME decides") 
   CHECK_FALSE(read_keras_json().found);
   ::mkdir((home.folder() + "/.keras").c_str(), 0700);
   CHECK(::rename(home.path().c_str(), read_keras_json().path.c_str()) == 0);
-  CHECK(read_keras_json().floatx == "float16");
+  CHECK(read_keras_json().floatx.value == "float16");
   ::setenv("HOME", "", 1);
   CHECK_FALSE(read_keras_json().found);
   CHECK(read_keras_json().path.empty());
@@ -255,9 +290,11 @@ TEST_CASE("keras.json: every truncation and every flipped bit is an error or a v
   const auto is_sound = [&] {
     try {
       const KerasJson json = read_keras_json();
-      const bool floatx = !json.floatx || *json.floatx == "float16" || *json.floatx == "float32" ||
-                          *json.floatx == "float64";
-      return floatx && (!json.epsilon || *json.epsilon > 0);
+      const std::optional<std::string>& floatx = json.floatx.get();
+      const bool is_floatx =
+          !floatx || *floatx == "float16" || *floatx == "float32" || *floatx == "float64";
+      read_all_settings();
+      return is_floatx && json.epsilon.get().value_or(1) > 0;
     } catch (const ConfigError& error) {
       return error.message().starts_with(home.path() + " ");
     }
@@ -265,7 +302,7 @@ TEST_CASE("keras.json: every truncation and every flipped bit is an error or a v
   for (std::size_t length = 0; length < good.size(); ++length) {
     home.write(good.substr(0, length));
     INFO("length " << length);
-    REQUIRE_THROWS_AS(read_keras_json(), ConfigError);
+    REQUIRE_THROWS_AS(read_all_settings(), ConfigError);
     REQUIRE(is_sound());
   }
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {

@@ -160,7 +160,7 @@ TEST_CASE("error texts: temporary tensors on the host, with inputs and outputs")
   const auto has = [&](const std::string& part) { return text.find(part) != text.npos; };
   CHECK(has(" bytes of temporary tensors; the largest: 1048576 bytes of float32[512,512] (dot at " +
             line(made_at + 1) + "), "));
-  CHECK(has(", 131072 bytes of float32[512,64] (placeholder at " + line(made_at) + ")"));
+  CHECK(has(", 131072 bytes of float32[512,64] (input x at " + line(made_at) + ")"));
   CHECK(has(", 131072 bytes of float32[512,64] (operator+ at " + line(made_at + 1) + ")"));
   CHECK_NOTHROW(f({Array::full({2, 64}, 1)}));
   CHECK_NOTHROW(f({Array::full({512, 64}, 1)}));

@@ -25,6 +25,7 @@ class Steady {
     }
   }
   void call() { f_.call_into(inputs_, outputs_); }
+  Profiler profile() const { return f_.profile(); }
   const Array& result(std::size_t i) const { return results_[i]; }
 
  private:
@@ -258,6 +259,23 @@ TEST_CASE("steady calls: no allocations") {
       CHECK(of_twenty_calls(row.make()) == 0);
     }
   }
+}
+
+TEST_CASE("steady calls: no allocations while a profile is measured and after it") {
+  set_threads(2);
+  Steady step = mlp_step(8, 20, 30, 10);
+  for (int i = 0; i < 3; ++i) step.call();
+  Profiler profiler = step.profile();
+  step.call();
+  const auto of_calls = [&] {
+    return allocations_of([&] {
+      for (int i = 0; i < 20; ++i) step.call();
+    });
+  };
+  CHECK(of_calls() == 0);
+  profiler.stop();
+  CHECK(of_calls() == 0);
+  CHECK(profiler.result().calls == 21);
 }
 
 TEST_CASE("steady calls: no allocations for bools of bytes other than 0 and 1") {

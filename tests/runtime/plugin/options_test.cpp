@@ -134,6 +134,39 @@ TEST_CASE("options: a keras.json that cannot be read is an error of the first us
   CHECK(tuned.settings() == Settings{"gain=5"});
 }
 
+TEST_CASE("options: a keras.json matters only for what is not set otherwise", "[plugin]") {
+  const EnvironmentVariable mode("KILN_TUNED_MODE", "slow");
+  {
+    const Tuned tuned;
+    const KerasHome home(tuned.file(R"("gain": 3, "mode": [])"));
+    CHECK(tuned.settings() == Settings{"gain=3", "mode=slow"});
+  }
+  for (const char* contents : {R"({"kiln": )", R"({"kiln": 3})", R"({"kiln": {"backends": []}})"}) {
+    INFO(contents);
+    const Tuned tuned;
+    const KerasHome home(contents);
+    CHECK_THAT(home.without_path(first_use<ConfigError>(tuned)),
+               Catch::Matchers::StartsWith("PATH "));
+    tuned.set({{"gain", "5"}});  // both options are set now
+    CHECK(tuned.settings() == Settings{"gain=5", "mode=slow"});
+  }
+}
+
+TEST_CASE("options: none are in a damaged file without Kiln's section; it is warned of",
+          "[plugin]") {
+  static std::vector<std::string> lines;
+  lines.clear();
+  const Tuned tuned;
+  const KerasHome home(R"({"backend": "tensorflow", "floatx": )");
+  set_log_sink([](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  CHECK(tuned.settings().empty());
+  CHECK(tuned.settings().empty());
+  set_log_sink(nullptr);
+  CHECK(lines == Settings{text("kiln: warning: backend: ", home.path(),
+                               " is malformed at line 1, column 37: invalid value; no options are "
+                               "read from it")});
+}
+
 TEST_CASE("options: after the first use they stay as they are", "[plugin]") {
   const Tuned tuned;
   tuned.set({{"gain", "1"}});

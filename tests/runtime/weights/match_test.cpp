@@ -15,9 +15,11 @@ namespace {
 
 using Slots = std::vector<WeightSlot>;
 
-std::string error_of(const Slots& tensors, const Slots& variables, bool strict = true) {
+constexpr WeightMatchRules kLoose{.strict = false};
+
+std::string error_of(const Slots& tensors, const Slots& variables, WeightMatchRules rules = {}) {
   return kiln::testing::error_text<ValueError>(
-      [&] { match_weights(tensors, variables, strict, "w.st"); });
+      [&] { match_weights(tensors, variables, rules, "w.st"); });
 }
 
 WeightSlot slot(const std::string& name, std::vector<std::int64_t> dims,
@@ -34,13 +36,13 @@ std::string nearest(const std::string& name, std::vector<std::string> names) {
 TEST_CASE("weight matching: equal names are paired in the variables' order") {
   const Slots tensors{slot("a", {2}), slot("b", {}), slot("c", {3, 0})};
   const Slots variables{slot("c", {3, 0}), slot("a", {2}), slot("b", {})};
-  const std::vector<WeightPair> pairs = match_weights(tensors, variables, true, "w.st").pairs;
+  const std::vector<WeightPair> pairs = match_weights(tensors, variables, {}, "w.st").pairs;
   REQUIRE(pairs.size() == 3);
   CHECK(pairs[0].tensor == 2);
   CHECK(pairs[0].variable == 0);
   CHECK(pairs[1].tensor == 0);
   CHECK(pairs[2].tensor == 1);
-  CHECK(match_weights({}, {}, true, "w.st").pairs.empty());
+  CHECK(match_weights({}, {}, {}, "w.st").pairs.empty());
 }
 
 TEST_CASE("weight matching: the table of differences") {
@@ -69,32 +71,56 @@ TEST_CASE("weight matching: the table of differences") {
 TEST_CASE("weight matching: without strict only shapes of equal names must agree") {
   const Slots tensors{slot("a", {2}, DType::Float64), slot("x", {1}), slot("s", {2, 3})};
   const Slots variables{slot("y", {1}), slot("a", {2})};
-  const WeightMatch match = match_weights(tensors, variables, false, "w.st");
+  const WeightMatch match = match_weights(tensors, variables, kLoose, "w.st");
   REQUIRE(match.pairs.size() == 1);
   CHECK(match.pairs[0].tensor == 0);
   CHECK(match.pairs[0].variable == 1);
   CHECK(match.missing_variables == std::vector<std::size_t>{0});
   CHECK(match.unused_tensors == std::vector<std::size_t>{1, 2});
-  CHECK(error_of(tensors, {slot("s", {6})}, false) ==
+  CHECK(error_of(tensors, {slot("s", {6})}, kLoose) ==
         "load_weights: the 3 tensors of w.st and the 1 variable differ in 1 name\n"
         "  name      file           variable     problem\n"
-        "  's'       float32 [2,3]  float32 [6]  other shape");
+        "  's'       float32 [2,3]  float32 [6]  other shape; load_weights with "
+        "skip_mismatch = true skips it");
+}
+
+TEST_CASE("weight matching: skip_mismatch leaves other shapes out, but not all variables") {
+  const Slots tensors{slot("head", {8, 3}), slot("b", {2}), slot("a", {1}, DType::Float16)};
+  const Slots variables{slot("a", {1}), slot("head", {8, 5}), slot("b", {2})};
+  const WeightMatchRules skipping{.strict = false, .skip_mismatch = true};
+  const WeightMatch match = match_weights(tensors, variables, skipping, "w.st");
+  REQUIRE(match.pairs.size() == 2);
+  CHECK(match.pairs[0].tensor == 2);
+  CHECK(match.pairs[1].variable == 2);
+  CHECK(match.missing_variables == std::vector<std::size_t>{1});
+  CHECK(match.unused_tensors == std::vector<std::size_t>{0});
+  const WeightMatchRules strict{.skip_mismatch = true};
+  CHECK(error_of(tensors, variables, strict).ends_with("other dtype; strict = false casts"));
+  CHECK(match_weights(Slots{tensors[0], tensors[1]}, Slots{variables[1], variables[2]}, strict,
+                      "w.st")
+            .pairs.size() == 1);
+  for (const WeightMatchRules& rules : {skipping, strict}) {
+    CHECK(error_of({slot("s", {2, 3})}, {slot("s", {6})}, rules) ==
+          "load_weights: the 1 tensor of w.st and the 1 variable differ in 1 name\n"
+          "  name      file           variable     problem\n"
+          "  's'       float32 [2,3]  float32 [6]  other shape");
+  }
 }
 
 TEST_CASE("weight matching: without strict one variable must be in the file") {
-  CHECK(error_of({slot("model/a", {2})}, {slot("a", {2})}, false) ==
+  CHECK(error_of({slot("model/a", {2})}, {slot("a", {2})}, kLoose) ==
         "load_weights: the 1 tensor of w.st and the 1 variable differ in 2 names\n"
         "  name       file         variable     problem\n"
         "  'a'        -            float32 [2]  not in the file; did you mean 'model/a'?\n"
         "  'model/a'  float32 [2]  -            no variable; did you mean 'a'?");
-  CHECK(error_of({}, {slot("a", {2})}, false).ends_with("not in the file"));
-  CHECK(match_weights(Slots{slot("a", {2})}, {}, false, "w.st").unused_tensors.size() == 1);
+  CHECK(error_of({}, {slot("a", {2})}, kLoose).ends_with("not in the file"));
+  CHECK(match_weights(Slots{slot("a", {2})}, {}, kLoose, "w.st").unused_tensors.size() == 1);
 }
 
 TEST_CASE("weight matching: a dtype that Kiln does not have") {
   const Slots tensors{{"a", DType::Float32, {2}, "F8_E4M3"}, slot("b", {1})};
-  CHECK(match_weights(tensors, Slots{slot("b", {1})}, false, "w.st").pairs.size() == 1);
-  CHECK(error_of(tensors, {slot("a", {2})}, false) ==
+  CHECK(match_weights(tensors, Slots{slot("b", {1})}, kLoose, "w.st").pairs.size() == 1);
+  CHECK(error_of(tensors, {slot("a", {2})}, kLoose) ==
         "load_weights: the 2 tensors of w.st and the 1 variable differ in 1 name\n"
         "  name      file         variable     problem\n"
         "  'a'       F8_E4M3 [2]  float32 [2]  a dtype that Kiln does not have");

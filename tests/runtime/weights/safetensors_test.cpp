@@ -151,7 +151,8 @@ TEST_CASE("safetensors: lengths that do not fit the file") {
   CHECK(error_of(std::string("\3\0\0\0\0\0\0\0{}", 10)) ==
         "PATH is truncated: its header has 3 bytes but 2 are left");
   CHECK(error_of(std::string(8, '\xff') + "{}") ==
-        "PATH has a header of 18446744073709551615 bytes; at most 104857600 are read");
+        "PATH is not a safetensors file: by its first 8 bytes its header would have "
+        "18446744073709551615 bytes; at most 104857600 are read");
   CHECK(error_of(file_of("{}", "xyz")) == "PATH is damaged: 3 more bytes follow the last tensor");
 }
 

@@ -50,12 +50,20 @@ TEST_CASE("weights: a mismatch changes nothing") {
         "load_weights: the 2 tensors of " + path +
             " and the 2 variables differ in 1 name\n"
             "  name      file         variable     problem\n"
-            "  'b'       float32 [1]  float32 [2]  other shape");
+            "  'b'       float32 [1]  float32 [2]  other shape; load_weights with "
+            "skip_mismatch = true skips it");
   CHECK(get_value(a) == Array{5.f});
   CHECK(error_text<ValueError>([&] { load_weights(path, {a}); }).ends_with("no variable"));
   CHECK(get_value(a) == Array{5.f});
   load_weights(path, {a}, {.strict = false});
   CHECK(get_value(a) == Array{1.f});
+  set_value(a, Array{5.f});
+  const LoadedWeights some = load_weights(path, {a, wide}, {.skip_mismatch = true});
+  CHECK(some.loaded == std::vector<std::string>{"a"});
+  CHECK(some.missing == std::vector<std::string>{"b"});
+  CHECK(some.unused == std::vector<std::string>{"b"});
+  CHECK(get_value(a) == Array{1.f});
+  CHECK(get_value(wide) == Array{7.f, 7.f});
 }
 
 TEST_CASE("weights: loading reports the names") {
