@@ -51,8 +51,9 @@ kiln_require_packages() {
 kiln_build() {
   local preset=$1 directory=build
   shift
-  # One cache serves checkouts in several places. It caches what includes precompiled headers only
-  # with this sloppiness, as it cannot see whether they use __TIME__ or macros of the source.
+  # One cache serves checkouts in several places, since sources and groups of them are named
+  # relative to the project. It caches what includes precompiled headers only with this sloppiness,
+  # as it cannot see whether they use __TIME__ or macros of the source.
   export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
   export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   export CCACHE_DEPEND=1  # reads the compiler's list of headers instead of preprocessing first

@@ -1,77 +1,50 @@
-// Trains an LSTM that continues text, character by character. All computation is K functions: the
-// model is CharRnn below, its optimiser is in adam.h. text.h reads text, curve.h draws the loss.
-#include "adam.h"
+// Trains an LSTM that continues text, character by character: the model is CharRnn below. text.h
+// reads text, curve.h draws the loss.
 #include "curve.h"
 #include "program.h"
 #include "text.h"
 
-#include <kiln/k.h>
+#include <kiln/train.h>
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdio>
 #include <random>
 #include <string>
 
 namespace K = kiln;
-using K::Array, K::Tensor, K::Variable;
+namespace L = kiln::layers;
+using K::Array, K::Tensor;
 
 struct Options {
-  std::string backend, text, save, load;
+  std::string backend, text, save, load, checkpoint;
   int steps = 1000, hidden = 256, batch = 32, time = 64, seed = 1;
 };
 
 struct CharRnn {
   std::vector<Tensor> weights;
+  K::optimizers::Optimizer adam = K::optimizers::Adam({.learning_rate = 0.005, .epsilon = 1e-8});
   K::Function train, evaluate, next;
 
-  Tensor weight(const std::string& name, std::vector<std::int64_t> shape) {
-    const double scale = 1 / std::sqrt(static_cast<double>(shape.front()));
-    weights.push_back(K::random_uniform_variable(shape, -scale, scale, {.name = name}));
-    return weights.back();
-  }
-
   explicit CharRnn(std::int64_t characters, std::int64_t hidden) {
-    const Tensor embedding = weight("embedding", {characters, hidden});
-    struct Gate {
-      Tensor w, u, b;
-    };
-    std::array<Gate, 4> gates;  // input, forget, output, candidate
-    for (int i = 0; i < 4; ++i) {
-      const std::string name = std::string("gate_") + "ifoc"[i];
-      gates[i] = {weight(name + "_w", {hidden, hidden}), weight(name + "_u", {hidden, hidden}),
-                  K::zeros({hidden}, {.name = name + "_b"})};
-      weights.push_back(gates[i].b);
-    }
-    const Tensor out_w = weight("out_w", {hidden, characters});
-    const Tensor out_b = K::zeros({characters}, {.name = "out_b"});
-    weights.push_back(out_b);
-
     const auto x = K::placeholder({.shape = {K::None, K::None}, .dtype = "int32", .name = "x"});
     const auto y = K::placeholder({.shape = {K::None, K::None}, .dtype = "int32", .name = "y"});
-    const auto h0 = K::placeholder({.shape = {K::None, hidden}, .name = "h"});
-    const auto c0 = K::placeholder({.shape = {K::None, hidden}, .name = "c"});
-    const auto step = [&](const Tensor& in, const std::vector<Tensor>& state) -> K::StepResult {
-      const auto gate = [&](const Gate& g) {
-        return K::dot(in, g.w) + K::dot(state[0], g.u) + g.b;
-      };
-      const Tensor c = K::sigmoid(gate(gates[1]) + 1.0) * state[1] +
-                       K::sigmoid(gate(gates[0])) * K::tanh(gate(gates[3]));
-      const Tensor h = K::sigmoid(gate(gates[2])) * K::tanh(c);
-      return {h, {h, c}};
-    };
-    const K::RnnResult run = K::rnn(step, K::gather(embedding, x), {h0, c0});
-    const Tensor logits = K::dot(run.outputs, out_w) + out_b;
+    const auto h = K::placeholder({.shape = {K::None, hidden}, .name = "h"});
+    const auto c = K::placeholder({.shape = {K::None, hidden}, .name = "c"});
+    const L::Embedding embedding(characters, hidden);
+    const L::LSTM lstm(hidden, {.return_sequences = true});
+    const L::Dense out(characters);
+    const L::RecurrentOutput run = lstm(embedding(x), {.initial_state = {h, c}});
+    const Tensor logits = out(run);
     const Tensor loss =
         K::mean(K::sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
 
-    const std::vector<K::UpdateOp> updates = adam(loss, weights, 0.005);
-    train = K::function({x, y, h0, c0}, {loss}, {.updates = updates, .name = "train"});
-    evaluate = K::function({x, y, h0, c0}, {loss}, {.name = "evaluate"});
-    next = K::function({x, h0, c0}, {K::softmax(logits), run.new_states[0], run.new_states[1]},
+    weights = L::weights({embedding, lstm, out});
+    train = K::function({x, y, h, c}, {loss},
+                        {.updates = adam.minimize(loss, weights), .name = "train"});
+    evaluate = K::function({x, y, h, c}, {loss}, {.name = "evaluate"});
+    next = K::function({x, h, c}, {K::softmax(logits), run.states[0], run.states[1]},
                        {.name = "next"});
   }
 };
@@ -96,7 +69,7 @@ double held_out_loss(const CharRnn& model, const Text& text, const Options& o) {
   return sum / rows;
 }
 
-std::string sample(const CharRnn& model, const Text& text, const Options& o, std::mt19937& random) {
+std::string sample(const CharRnn& model, const Text& text, const Options& o, std::mt19937 random) {
   std::string out = "The ";
   if (out.find_first_not_of(text.alphabet) != std::string::npos) out = text.train.substr(0, 4);
   const std::size_t given = out.size();
@@ -129,11 +102,15 @@ void run(const Options& o) {
   CharRnn model(static_cast<std::int64_t>(text.alphabet.size()), o.hidden);
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
   try_saving(o.save, model.weights);
-  std::mt19937 random(static_cast<unsigned>(o.seed));
+  int step = 0, seed = o.seed;  // steps done; batches draw from the seed of the checkpoint
+  const auto checkpoint =
+      resume(o.checkpoint, {.variables = {model.weights, model.adam.variables()},
+                            .numbers = {{"step", &step}, {"seed", &seed}}});
   Curve train{"training batch", "steelblue", {}}, held_out{"held out", "darkorange", {}, true};
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
-  for (int step = 1; step <= o.steps; ++step) {
+  while (step < o.steps) {
+    std::mt19937 random = random_of_step(seed, ++step);
     std::vector<std::size_t> starts(static_cast<std::size_t>(o.batch));
     for (auto& start : starts)
       start = random() % (text.train.size() - static_cast<std::size_t>(o.time));
@@ -152,6 +129,7 @@ void run(const Options& o) {
     if (step % every == 0 && step < o.steps && o.steps > 20) {
       held_out.points.push_back({static_cast<double>(step), held_out_loss(model, text, o)});
     }
+    if (checkpoint && (step % every == 0 || step == o.steps)) checkpoint->save();
     if (step % (every * 5) == 0 && o.steps > 20) {
       std::printf("  | %s\n", sample(model, text, o, random).c_str());
     }
@@ -159,13 +137,13 @@ void run(const Options& o) {
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
   const double final_loss = held_out_loss(model, text, o);
-  if (o.steps > 0) {
+  if (!train.points.empty()) {
     held_out.points.push_back({static_cast<double>(o.steps), final_loss});
     const std::string title = "Character model: loss in nats per character";
     const std::string path = draw_curves({train, held_out}, title, "char_rnn_loss.svg");
     std::printf("loss curve: %s\n", path.c_str());
   }
-  std::printf("sample: %s\n", sample(model, text, o, random).c_str());
+  std::printf("sample: %s\n", sample(model, text, o, random_of_step(seed, 0)).c_str());
   std::printf("held-out loss %.4f nats/char\n", final_loss);
 }
 
@@ -186,7 +164,11 @@ int main(int argc, char** argv) {
       ->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights, batches and samples")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
-  app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");
+  app.add_option("--load", o.load, "start from the weights in FILE, with a new optimiser")
+      ->type_name("FILE");
+  app.add_option("--checkpoint", o.checkpoint,
+                 "resume the training in FILE, with the same other options; saved as it goes on")
+      ->type_name("FILE");
   app.footer("Example:\n  char_rnn --hidden 32 --batch 8 --time 20");
   return run_program(app, argc, argv, [&] { run(o); });
 }

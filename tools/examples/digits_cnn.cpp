@@ -1,71 +1,43 @@
 // Trains a convolutional network to read handwritten digits. All computation is K functions: the
-// model is DigitsCnn below, its optimiser is in adam.h. digits.h reads the images, picture.h draws
-// some with their predicted classes.
-#include "adam.h"
+// model is DigitsCnn below. digits.h reads the images, picture.h draws some with their predicted
+// classes.
 #include "digits.h"
 #include "picture.h"
 #include "program.h"
 
-#include <kiln/k.h>
-
-#include <unistd.h>
+#include <kiln/train.h>
 
 #include <algorithm>
 #include <cfloat>
 #include <climits>
-#include <cmath>
 #include <cstdio>
-#include <numeric>
-#include <random>
 #include <string>
 
 namespace K = kiln;
+namespace L = kiln::layers;
 using K::Array, K::Tensor;
 
 struct Options {
-  std::string backend, data, data_format, save, load;
+  std::string backend, data, data_format, save, load, checkpoint;
   int epochs = 20, batch = 32, seed = 1;
   double rate = 0.003;
 };
 
 struct DigitsCnn {
   bool channels_first = K::image_data_format() == "channels_first";
-  std::vector<Tensor> weights, averages;  // learned; of batch normalisations
-  std::vector<K::UpdateOp> updates;       // of the averages
+  std::vector<L::Layer> layers;  // in their order; those without weights are left out
+  K::optimizers::Optimizer adam;
   K::Function train, classify;
-
   /// He et al., "Delving deep into rectifiers", 2015.
-  Tensor weight(const std::string& name, const std::vector<std::int64_t>& shape) {
-    const auto inputs = std::accumulate(shape.begin(), shape.end() - 1, 1.0, std::multiplies<>());
-    weights.push_back(K::random_normal_variable(shape, 0, std::sqrt(2 / inputs), {.name = name}));
-    return weights.back();
-  }
+  K::Initializer he =
+      K::initializers::VarianceScaling({.scale = 2, .distribution = "untruncated_normal"});
 
-  /// S. Ioffe and C. Szegedy, "Batch normalization", 2015: with the batch's mean and variance while
-  /// training, else with their moving averages.
-  Tensor normalize(const std::string& name, const Tensor& x, std::int64_t channels) {
-    const Tensor gamma = K::ones({channels}, {.name = name + "_gamma"});
-    const Tensor beta = K::zeros({channels}, {.name = name + "_beta"});
-    const Tensor mean = K::zeros({channels}, {.name = name + "_mean"});
-    const Tensor var = K::ones({channels}, {.name = name + "_var"});
-    weights.insert(weights.end(), {gamma, beta});
-    averages.insert(averages.end(), {mean, var});
-    const int axis = channels_first ? 1 : -1;
-    const K::Axes others = channels_first ? K::Axes{0, 2, 3} : K::Axes{0, 1, 2};
-    const auto batch = K::normalize_batch_in_training(x, gamma, beta, others);
-    updates.push_back(K::moving_average_update(mean, batch.mean, 0.9));
-    updates.push_back(K::moving_average_update(var, batch.var, 0.9));
-    return K::in_train_phase(batch.normed,
-                             K::batch_normalization(x, mean, var, beta, gamma, {.axis = axis}));
-  }
-
-  Tensor convolve(const std::string& name, const Tensor& x, std::int64_t from, std::int64_t to) {
-    const Tensor y = K::conv2d(x, weight(name + "_kernel", {3, 3, from, to}), {.padding = "same"});
-    return K::relu(normalize(name, y, to));
-  }
-
-  static Tensor drop(const Tensor& x, double level) {
-    return K::in_train_phase(K::dropout(x, level), x);
+  Tensor convolve(const Tensor& x, std::int64_t filters) {
+    const L::Conv2D conv(filters, 3,
+                         {.padding = "same", .use_bias = false, .kernel_initializer = he});
+    const L::BatchNormalization norm({.axis = channels_first ? 1 : -1, .momentum = 0.9});
+    layers.insert(layers.end(), {conv, norm});
+    return K::relu(norm(conv(x)));
   }
 
   explicit DigitsCnn(double rate) {
@@ -73,32 +45,27 @@ struct DigitsCnn {
                                           : K::Shape{K::None, Digits::kSide, Digits::kSide, 1};
     const auto images = K::placeholder({.shape = shape, .name = "images"});
     const auto labels = K::placeholder({.shape = {K::None}, .dtype = "int32", .name = "labels"});
-    Tensor x = convolve("conv1", images, 1, 32);
-    x = convolve("conv2", x, 32, 32);
-    x = drop(K::pool2d(x, 2, {.strides = 2}), 0.25);
-    x = convolve("conv3", x, 32, 64);
-    x = K::pool2d(x, 2, {.strides = 2});
-    // One order of elements for both formats: weights learned in one serve the other.
-    if (channels_first) x = K::permute_dimensions(x, {0, 2, 3, 1});
-    x = drop(K::batch_flatten(x), 0.5);
-    const Tensor bias = K::zeros({10}, {.name = "out_bias"});
-    const Tensor logits = K::bias_add(K::dot(x, weight("out_kernel", {256, 10})), bias);
-    weights.push_back(bias);
+    Tensor x = convolve(convolve(images, 32), 32);
+    x = L::Dropout(0.25)(L::MaxPooling2D()(x));
+    x = L::MaxPooling2D()(convolve(x, 64));
+    // Flatten has one order of elements for both formats: weights learned in one serve the other.
+    x = L::Dropout(0.5)(L::Flatten()(x));
+    const L::Dense out(10, {.kernel_initializer = he});
+    const Tensor logits = out(x);
+    layers.push_back(out);
     const Tensor loss =
         K::mean(K::sparse_categorical_crossentropy(labels, logits, {.from_logits = true}));
 
-    const std::vector<K::UpdateOp> learn = adam(loss, weights, rate);
+    std::vector<K::UpdateOp> updates = L::updates(layers);
+    adam = K::optimizers::Adam({.learning_rate = rate, .epsilon = 1e-8});
+    const std::vector<K::UpdateOp> learn = adam.minimize(loss, L::trainable_weights(layers));
     updates.insert(updates.end(), learn.begin(), learn.end());
     train = K::function({images, labels, K::learning_phase()}, {loss},
                         {.updates = updates, .name = "train"});
     classify = K::function({images}, {K::argmax(logits)}, {.name = "classify"});
   }
 
-  std::vector<Tensor> all() const {
-    std::vector<Tensor> all = weights;
-    all.insert(all.end(), averages.begin(), averages.end());
-    return all;
-  }
+  std::vector<Tensor> all() const { return L::weights(layers); }
   Array images(const Digits& digits) const {
     const auto count = static_cast<std::int64_t>(digits.size());
     const std::vector<std::int64_t> last{count, Digits::kSide, Digits::kSide, 1};
@@ -151,27 +118,23 @@ void run(const Options& o) {
   const DigitsCnn model(o.rate);
   if (!o.load.empty()) K::load_weights(o.load, model.all());
   try_saving(o.save, model.all());
-  std::mt19937 random(static_cast<unsigned>(o.seed));
-  std::vector<std::size_t> order(train.size());
-  std::iota(order.begin(), order.end(), 0);
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
-  for (int epoch = 1; epoch <= o.epochs; ++epoch) {
-    std::shuffle(order.begin(), order.end(), random);
-    double loss = 0;
-    for (std::size_t at = 0; at < order.size();) {
-      Digits batch;
-      const std::size_t end = std::min(at + static_cast<std::size_t>(o.batch), order.size());
-      for (; at < end; ++at) batch.add(train, order[at]);
-      const Array one = model.train({model.images(batch), Array(batch.labels), Array(1)})[0];
-      loss += one.item<float>() * static_cast<double>(batch.size());
-      if (!terminal) continue;
-      const std::string bar(40 * at / order.size(), '#');
-      std::printf("\repoch %d/%d [%-40s] loss %.4f ", epoch, o.epochs, bar.c_str(),
-                  loss / static_cast<double>(at));
-      flush_output();
+  int epoch = 0;  // epochs done
+  const auto checkpoint = resume(o.checkpoint, {.variables = {model.all(), model.adam.variables()},
+                                                .numbers = {{"epoch", &epoch}}});
+  const K::Batches batches({model.images(train), Array(train.labels)},
+                           {.size = o.batch, .shuffle = true, .seed = o.seed});
+  while (epoch < o.epochs) {
+    const std::string title = std::to_string(epoch + 1) + "/" + std::to_string(o.epochs);
+    const K::Epoch pass = batches.epoch(epoch, {.progress = "epoch " + title});
+    double loss = 0, digits = 0;
+    for (const std::vector<Array>& batch : pass) {
+      const auto size = static_cast<double>(batch[1].size());
+      loss += size * model.train({batch[0], batch[1], true})[0].item<float>();
+      pass.show("loss", loss / (digits += size));
     }
-    std::printf("%sepoch %d loss %.9g\n", terminal ? "\r\033[K" : "", epoch,
-                loss / static_cast<double>(order.size()));
+    ++epoch;
+    if (checkpoint) checkpoint->save();
+    std::printf("epoch %d loss %.9g\n", epoch, loss / digits);
     flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.all());
@@ -202,7 +165,11 @@ int main(int argc, char** argv) {
       ->type_name("X");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
-  app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");
+  app.add_option("--load", o.load, "start from the weights in FILE, with a new optimiser")
+      ->type_name("FILE");
+  app.add_option("--checkpoint", o.checkpoint,
+                 "resume the training in FILE, with the same other options; saved each epoch")
+      ->type_name("FILE");
   app.footer("Example:\n  digits_cnn --epochs 3 --data-format channels_first");
   return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -1,27 +1,26 @@
 // Trains a network to read images of numbers: convolutions, a bidirectional LSTM and connectionist
-// temporal classification. All computation is K functions; the model is Reader below. numbers.h
-// makes the images from digits side by side; picture.h draws a few.
-#include "adam.h"
+// temporal classification. The model is Reader below. numbers.h makes the images from digits side
+// by side; picture.h draws a few.
 #include "numbers.h"
 #include "picture.h"
 #include "program.h"
 
-#include <kiln/k.h>
+#include <kiln/train.h>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <cstdio>
 #include <random>
 #include <string>
 
 namespace K = kiln;
+namespace L = kiln::layers;
 using K::Array, K::Tensor;
 
 struct Options {
-  std::string backend, data, save, load;
+  std::string backend, data, save, load, checkpoint;
   int steps = 1000, batch = 32, units = 64, numbers = 1000, seed = 1;
 };
 
@@ -29,41 +28,17 @@ constexpr std::int64_t kClasses = 11;  // ten digits and, the last one, the blan
 
 struct Reader {
   std::vector<Tensor> weights;
+  /// The rate depends on the step, not on --steps: a training that goes on later has the same one.
+  K::optimizers::Optimizer adam = K::optimizers::Adam(
+      {.learning_rate = K::schedules::CosineDecay(0.004, 1000, {.alpha = 0.02}), .epsilon = 1e-8});
   K::Function train, read;
 
-  Tensor weight(const std::string& name, std::vector<std::int64_t> shape) {
-    double inputs = 1;
-    for (std::size_t i = 0; i + 1 < shape.size(); ++i) inputs *= static_cast<double>(shape[i]);
-    const double scale = std::sqrt(3 / inputs);
-    weights.push_back(K::random_uniform_variable(shape, -scale, scale, {.name = name}));
-    return weights.back();
-  }
-  Tensor bias(const std::string& name, std::int64_t size) {
-    weights.push_back(K::zeros({size}, {.name = name}));
-    return weights.back();
-  }
-  Tensor convolution(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t out) {
-    const Tensor w = weight(name + "_w", {3, 3, in, out}), b = bias(name + "_b", out);
-    return K::relu(K::conv2d(x, w, {.padding = "same", .data_format = "channels_last"}) + b);
-  }
-  /// An LSTM in one direction; its outputs are in the order of x, and masked steps keep its state.
-  Tensor lstm(const std::string& name, const Tensor& x, std::int64_t in, std::int64_t units,
-              const Tensor& mask, bool backwards) {
-    const Tensor w = weight(name + "_w", {in, 4 * units}), b = bias(name + "_b", 4 * units);
-    const Tensor u = weight(name + "_u", {units, 4 * units});
-    const auto step = [&](const Tensor& now, const std::vector<Tensor>& state) -> K::StepResult {
-      const Tensor gates = K::dot(now, w) + K::dot(state[0], u) + b;
-      const auto gate = [&](int i) { return K::slice(gates, {0, i * units}, {-1, units}); };
-      const Tensor kept = K::sigmoid(gate(1) + 1.0) * state[1];
-      const Tensor c = kept + K::sigmoid(gate(0)) * K::tanh(gate(3));
-      const Tensor h = K::sigmoid(gate(2)) * K::tanh(c);
-      return {h, {h, c}};
-    };
-    const Tensor zero = K::sum(K::zeros_like(x), {.axis = {1, 2}});  // of each sample
-    const Tensor zeros = K::tile(K::expand_dims(zero), {1, units});
-    const Tensor outputs =
-        K::rnn(step, x, {zeros, zeros}, {.go_backwards = backwards, .mask = mask}).outputs;
-    return backwards ? K::reverse(outputs, 1) : outputs;
+  static L::Conv2D convolution(std::int64_t filters) {
+    return L::Conv2D(filters, 3,
+                     {.padding = "same",
+                      .data_format = "channels_last",
+                      .activation = "relu",
+                      .kernel_initializer = "lecun_uniform"});
   }
 
   explicit Reader(std::int64_t units) {
@@ -75,22 +50,23 @@ struct Reader {
     };
     const auto labels = integers("labels", {K::None, Numbers::kMax});
     const auto steps = integers("steps", {K::None}), lengths = integers("lengths", {K::None});
-    const auto rate = K::placeholder({.shape = {}, .name = "rate"});
 
-    Tensor x = convolution("second", convolution("first", images, 1, 16), 16, 32);
-    x = K::pool2d(x, kStep, {.strides = kStep, .data_format = "channels_last"});
-    constexpr std::int64_t features = Numbers::kHeight / kStep * 32;
-    x = K::reshape(x, {-1, Numbers::kWidth / kStep, features});
-    x = K::in_train_phase(K::dropout(x, 0.25), x);
+    const L::Conv2D first = convolution(16), second = convolution(32);
+    Tensor x = second(first(images));
+    x = L::MaxPooling2D(kStep, {.data_format = "channels_last"})(x);
+    x = K::reshape(x, {-1, Numbers::kWidth / kStep, Numbers::kHeight / kStep * 32});
+    x = L::Dropout(0.25)(x);
+    const L::Bidirectional lstm(L::LSTM(units, {.kernel_initializer = "lecun_uniform",
+                                                .recurrent_initializer = "lecun_uniform",
+                                                .return_sequences = true}));
+    const L::Dense out(kClasses, {.activation = "softmax", .kernel_initializer = "lecun_uniform"});
     const Tensor mask = K::less(K::arange(Numbers::kWidth / kStep), K::expand_dims(steps));
-    const Tensor both = K::concatenate({lstm("forwards", x, features, units, mask, false),
-                                        lstm("backwards", x, features, units, mask, true)});
-    const Tensor w = weight("out_w", {2 * units, kClasses}), b = bias("out_b", kClasses);
-    const Tensor y = K::softmax(K::dot(both, w) + b);
+    const Tensor y = out(lstm(x, {.mask = mask}));
+    weights = L::weights({first, second, lstm, out});
     const Tensor loss = K::mean(K::ctc_batch_cost(labels, y, steps, lengths));
 
-    train = K::function({images, labels, steps, lengths, rate, K::learning_phase()}, {loss},
-                        {.updates = adam(loss, weights, rate), .name = "train"});
+    train = K::function({images, labels, steps, lengths, K::learning_phase()}, {loss},
+                        {.updates = adam.minimize(loss, weights), .name = "train"});
     read = K::function(
         {images, steps},
         {K::ctc_decode(y, steps).decoded[0], K::ctc_decode(y, steps, {.greedy = false}).decoded[0]},
@@ -144,13 +120,16 @@ void run(const Options& o) {
   Reader model(o.units);
   if (!o.load.empty()) K::load_weights(o.load, model.weights);
   try_saving(o.save, model.weights);
-  std::mt19937 random(static_cast<unsigned>(o.seed));
+  int step = 0;  // steps done
+  const auto checkpoint =
+      resume(o.checkpoint,
+             {.variables = {model.weights, model.adam.variables()}, .numbers = {{"step", &step}}});
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const int every = o.steps <= 20 ? 1 : o.steps / 20;
-  for (int step = 1; step <= o.steps; ++step) {
+  while (step < o.steps) {
+    std::mt19937 random = random_of_step(o.seed, ++step);
     const Numbers n(o.batch, train, random, true);
-    const double rate = 0.002 * (1 + std::cos(M_PI * (step - 1) / o.steps));  // down to 0
-    const Array loss = model.train({n.images, n.labels, n.steps, n.lengths, rate, true})[0];
+    const Array loss = model.train({n.images, n.labels, n.steps, n.lengths, true})[0];
     if (terminal) {
       const std::string bar(static_cast<std::size_t>(40 * step / o.steps), '#');
       std::printf("\r[%-40s] %d/%d  loss %.3f ", bar.c_str(), step, o.steps, loss.item<float>());
@@ -158,6 +137,7 @@ void run(const Options& o) {
     if (step % every == 0) {
       std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, loss.item<float>());
     }
+    if (checkpoint && (step % every == 0 || step == o.steps)) checkpoint->save();
     flush_output();
   }
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
@@ -182,7 +162,11 @@ int main(int argc, char** argv) {
       ->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights and batches")->type_name("N");
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
-  app.add_option("--load", o.load, "start from the weights in FILE")->type_name("FILE");
+  app.add_option("--load", o.load, "start from the weights in FILE, with a new optimiser")
+      ->type_name("FILE");
+  app.add_option("--checkpoint", o.checkpoint,
+                 "resume the training in FILE, with the same other options; saved as it goes on")
+      ->type_name("FILE");
   app.footer("Example:\n  digits_ctc --steps 200 --units 32");
   return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -1,16 +1,19 @@
-// The main function of every example: options, errors as one line, checked standard output, and a
-// check before training that the weights can be saved.
+// The main function of every example: options, errors as one line, checked standard output, and
+// before training a check that the weights can be saved, and the return to a checkpoint.
 #pragma once
 
 #include "help_format.h"
 #include "output.h"
 
+#include <kiln/checkpoint.h>
 #include <kiln/k.h>
 
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,25 @@ inline void try_saving(const std::string& path, const std::vector<kiln::Tensor>&
     throw kiln::IoError("--save", "", message);
   }
   fs::remove(beside);
+}
+
+/// Restores the training from the checkpoint `path` if it exists. Returns the checkpoint to save
+/// to; none for an empty path. Saves it once, so that a path that cannot be written fails before
+/// training. Errors: those of Checkpoint.
+inline std::optional<kiln::Checkpoint> resume(const std::string& path,
+                                              const kiln::CheckpointOptions& options) {
+  if (path.empty()) return std::nullopt;
+  const kiln::Checkpoint checkpoint(path, options);
+  checkpoint.restore_if_exists();
+  checkpoint.save();
+  return checkpoint;
+}
+
+/// Returns the generator of one step's draws, which depend on no other step: a resumed training
+/// needs no state of it.
+inline std::mt19937 random_of_step(int seed, int step) {
+  std::seed_seq both{seed, step};
+  return std::mt19937(both);
 }
 
 /// Parses the options of `app` and calls `run`; returns the exit status.

@@ -3,6 +3,7 @@
 #include "tools/functions/docs.h"
 
 #include <algorithm>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -27,7 +28,19 @@ std::string without_attributes(const std::string& line) {
   return std::regex_replace(line, attributes, "$1 ");
 }
 
-bool is_doc(const std::string& line) { return starts_with(line, "///"); }
+/// Whether the line is one of a docstring after `indent` blanks.
+bool is_doc(const std::string& line, std::size_t indent = 0) {
+  return starts_with(line, std::string(indent, ' ') + "///");
+}
+
+/// The namespace below kiln that a line opens: "optimizers" for kiln::optimizers, empty for kiln.
+/// No value for other lines.
+std::optional<std::string> opened_namespace(const std::string& line) {
+  static const std::regex opening("^namespace kiln(::(.*))? \\{$");
+  std::smatch match;
+  if (!std::regex_match(line, match, opening)) return std::nullopt;
+  return match[2].str();
+}
 
 /// Removes the mark from a declaration, and as many blanks from its other lines.
 std::string unmarked(const std::string& declaration) {
@@ -38,6 +51,40 @@ std::string unmarked(const std::string& declaration) {
     text.erase(++at, size);
   }
   return text;
+}
+
+/// Whether the line begins a constructor of the class or a call operator; these are members of a
+/// ClassDoc without a docstring, too.
+bool begins_call(const std::string& line, const std::string& class_name) {
+  return starts_with(line, "  " + class_name + "(") ||
+         starts_with(line, "  explicit " + class_name + "(") ||
+         (starts_with(line, "  ") && line.find(" operator()(") != std::string::npos);
+}
+
+/// The name of a declared function: what follows "operator", too.
+std::string name_in(const std::string& declaration) {
+  const std::size_t operation = declaration.find("operator");
+  const std::string head = declaration.substr(0, declaration.find('('));
+  if (operation < head.size()) {
+    const bool is_call = declaration.compare(operation, 10, "operator()") == 0;
+    return is_call ? "operator()" : head.substr(operation);
+  }
+  return head.substr(head.find_last_of(" &*") + 1);
+}
+
+/// The declaration of a member function without attributes, body and initializers; empty for what
+/// is no function, for templates, and for a constructor that only copies.
+std::string member_declaration(const std::string& text, const std::string& class_name) {
+  static const std::regex prefix("^(\\[\\[nodiscard\\]\\] |explicit )"),
+      body("\\)( const&?&?)?(\\s+:\\s[^]*|\\s\\{[^]*)"), ending("\\)[^)]* = default;$");
+  std::string result = std::regex_replace(text, prefix, "");
+  result = std::regex_replace(std::regex_replace(result, body, ")$1;"), ending, ");");
+  const bool is_function = result.find('(') != std::string::npos && result.back() == ';' &&
+                           result.find("= delete") == std::string::npos &&
+                           !starts_with(result, "template") && result[0] != ' ' && result[0] != '~';
+  const bool copies = starts_with(result, class_name + "(const " + class_name + "&") ||
+                      starts_with(result, class_name + "(" + class_name + "&");
+  return is_function && !copies ? result : "";
 }
 
 /// Reads the lines of one header from the first to the last.
@@ -71,9 +118,11 @@ class Reader {
     const std::size_t first = at_;
     while (more() && is_doc(line())) ++at_;
     if (!more()) return;
+    if (const auto space = opened_namespace(line())) space_ = *space;
     if (!mark_of(line()).empty()) {
       read_functions(first);
-    } else if (starts_with(line(), "struct ") || starts_with(line(), "using ")) {
+    } else if (starts_with(line(), "struct ") || starts_with(line(), "using ") ||
+               starts_with(line(), "enum class ")) {
       read_type(first);
     } else if (starts_with(line(), "class ")) {
       read_class(first);
@@ -82,10 +131,12 @@ class Reader {
     }
   }
 
-  void read_functions(std::size_t first) {
+  /// Reads the docstring lines from `first` to at_, which begin after `indent` blanks.
+  FunctionDoc read_text(std::size_t first, std::size_t indent) const {
     FunctionDoc doc;
+    doc.space = space_;
     for (std::size_t i = first; i < at_; ++i) {
-      const std::string text = lines_[i].substr(std::min<std::size_t>(lines_[i].size(), 4));
+      const std::string text = lines_[i].substr(std::min(lines_[i].size(), indent + 4));
       if (!starts_with(text, "    ")) {
         doc.text += (doc.text.empty() ? "" : "\n") + text;
         continue;
@@ -93,17 +144,24 @@ class Reader {
       if (doc.example.empty()) doc.example_line = static_cast<unsigned>(i + 1);
       doc.example.push_back(text.substr(4));
     }
-    while (more() && !mark_of(line()).empty()) read_declaration(doc);
-    if (!doc.names.empty()) doc_.functions.push_back(std::move(doc));
+    return doc;
   }
 
-  void read_declaration(FunctionDoc& doc) {
-    const std::string text = unmarked(read_until(";"));
-    const std::string head = text.substr(0, text.find('('));
-    const std::string name = head.substr(head.find_last_of(" &*") + 1);
-    if (head.find("operator") != std::string::npos) return;
+  void read_functions(std::size_t first) {
+    FunctionDoc functions = read_text(first, 0), operators = functions;
+    while (more() && !mark_of(line()).empty()) {
+      const std::string declaration = unmarked(read_until(";"));
+      const bool is_operator = starts_with(name_in(declaration), "operator");
+      add_declaration(is_operator ? operators : functions, declaration);
+    }
+    if (!functions.names.empty()) doc_.functions.push_back(std::move(functions));
+    if (!operators.names.empty()) doc_.operators.push_back(std::move(operators));
+  }
+
+  static void add_declaration(FunctionDoc& doc, const std::string& text) {
     const std::regex where(",?\\s*Where where = Where::here\\(\\)");
     doc.declarations += std::regex_replace(text, where, "") + "\n";
+    const std::string name = name_in(text);
     const bool known = std::find(doc.names.begin(), doc.names.end(), name) != doc.names.end();
     if (!known) doc.names.push_back(name);
   }
@@ -114,22 +172,60 @@ class Reader {
     return text;
   }
 
-  /// Keeps the docstring of a class without its members.
+  /// Keeps the docstring of a class and its public member functions that have one, constructors and
+  /// call operators always.
   void read_class(std::size_t first) {
     const std::string head = line().substr(0, line().find_first_of("{:;"));
     const std::string name = head.substr(head.rfind(' ', head.size() - 2) + 1);
     const std::string trimmed = name.substr(0, name.find(' '));
-    if (line().back() != ';') doc_.types[trimmed] = docstring(first) + "class " + trimmed + ";";
+    const bool is_forward = line().back() == ';';
+    if (!is_forward) doc_.types[trimmed] = docstring(first) + "class " + trimmed + ";";
+    ClassDoc read{read_text(first, 0), {}};
+    read.doc.names = {trimmed};
+    read.doc.declarations = "class " + trimmed + ";\n";
     ++at_;
+    if (is_forward) return;
+    read_members(read);
+    if (!read.doc.text.empty()) doc_.classes.push_back(std::move(read));
+  }
+
+  void read_members(ClassDoc& owner) {
+    bool is_public = false;
+    while (more() && !starts_with(line(), "};")) {
+      const bool is_access = starts_with(line(), " public:") || starts_with(line(), " private:") ||
+                             starts_with(line(), " protected:");
+      if (is_access) is_public = starts_with(line(), " public:");
+      const bool is_member =
+          is_public && (is_doc(line(), 2) || begins_call(line(), owner.doc.names[0]));
+      is_member ? read_member(owner) : static_cast<void>(++at_);
+    }
+  }
+
+  /// Reads a docstring, if there is one, and the declaration of the function below it.
+  void read_member(ClassDoc& owner) {
+    const std::size_t first = at_;
+    while (more() && is_doc(line(), 2)) ++at_;
+    FunctionDoc doc = read_text(first, 2);
+    std::string text;
+    while (more() && !starts_with(line(), "};")) {
+      const std::string read = lines_[at_++];
+      text += (text.empty() ? "" : "\n") + read.substr(std::min<std::size_t>(read.size(), 2));
+      const char last = read.empty() ? ';' : read.back();
+      if (last == ';' || last == '}' || last == '{') break;
+    }
+    const std::string declaration = member_declaration(text, owner.doc.names[0]);
+    if (!declaration.empty()) add_declaration(doc, declaration);
+    if (!doc.names.empty()) owner.members.push_back(std::move(doc));
   }
 
   void read_type(std::size_t first) {
     const bool is_alias = starts_with(line(), "using ");
-    const std::size_t begin = line().find(' ') + 1;
+    const std::size_t begin = line().find(' ', starts_with(line(), "enum ") ? 5 : 0) + 1;
     const std::string name = line().substr(begin, line().find_first_of(" ;:", begin) - begin);
     std::string text = docstring(first);
-    const bool is_forward = !is_alias && line().back() == ';';
-    text += read_until(is_alias || is_forward ? ";" : "};");
+    const bool is_one_line = is_alias || line().back() == ';';
+    const bool is_forward = !is_alias && is_one_line && line().find('{') == std::string::npos;
+    text += read_until(is_one_line ? ";" : "};");
     if (!is_forward) doc_.types[name] = text;
   }
 
@@ -147,6 +243,7 @@ class Reader {
 
   std::vector<std::string> lines_;
   std::size_t at_ = 0;
+  std::string space_;  // of the lines at at_
   HeaderDoc doc_;
 };
 

@@ -18,18 +18,31 @@ std::vector<HeaderText> header_texts();
 
 /// A docstring with the declarations below it, up to a blank line or the next docstring.
 struct FunctionDoc {
-  std::vector<std::string> names;  // of the functions; overloads once
+  std::string space;               // "optimizers" in namespace kiln::optimizers; empty in kiln
+  std::vector<std::string> names;  // of the functions; overloads once; operators as "operator+"
   std::string declarations;        // without KILN_API and the Where argument
   std::string text;
   std::vector<std::string> example;
   unsigned example_line = 0;  // of the header; 0 without an example
 };
 
+/// A class with a docstring.
+struct ClassDoc {
+  FunctionDoc doc;  // its name and docstring
+  /// Public functions with docstrings, and all constructors, named as the class, and call
+  /// operators, named operator(); without inline bodies.
+  std::vector<FunctionDoc> members;
+};
+
 struct HeaderDoc {
   std::string name;
   std::string intro;  // the comment at the top
   std::vector<FunctionDoc> functions;
-  /// Structs and aliases by name, with their docstrings; of classes the docstring alone.
+  std::vector<FunctionDoc>
+      operators;  // with the texts of the functions that they are declared with
+  std::vector<ClassDoc> classes;
+  /// Structs, enumerations and aliases by name, with their docstrings; of classes the docstring
+  /// alone.
   std::map<std::string, std::string> types;
 };
 

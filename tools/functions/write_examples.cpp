@@ -7,6 +7,7 @@
 
 namespace {
 
+using kiln::tool::ClassDoc;
 using kiln::tool::FunctionDoc;
 using kiln::tool::HeaderDoc;
 
@@ -52,6 +53,9 @@ int main(int argc, char** argv) {
   for (const HeaderDoc& header : kiln::tool::read_headers()) {
     for (const FunctionDoc& doc : header.functions) {
       if (!doc.example.empty()) write_example(out, header, doc);
+    }
+    for (const ClassDoc& of_class : header.classes) {
+      if (!of_class.doc.example.empty()) write_example(out, header, of_class.doc);
     }
   }
   out.close();

@@ -7,10 +7,7 @@
 #include <ostream>
 
 namespace kiln::tool {
-namespace {
 
-/// The largest difference relative to the larger of 1 and the element; infinite where shapes
-/// differ or one element alone is NaN.
 double difference(const Array& a, const Array& b) {
   const Array wide_a = a.astype(DType::Float64), wide_b = b.astype(DType::Float64);
   const auto x = wide_a.as<double>(), y = wide_b.as<double>();
@@ -24,6 +21,8 @@ double difference(const Array& a, const Array& b) {
   return worst;
 }
 
+namespace {
+
 /// Prints the difference of each result; whether all are within the tolerance.
 bool print_differences(const std::vector<Array>& actual, const std::vector<Array>& expected,
                        double tolerance, std::ostream& out) {
@@ -36,25 +35,31 @@ bool print_differences(const std::vector<Array>& actual, const std::vector<Array
   return equal;
 }
 
-bool compare_backends(const module::Module& module, const std::vector<Array>& arguments,
+bool compare_backends(const module::Module& module, const Arguments& arguments,
                       const CompareOptions& options, std::ostream& out) {
   if (options.backends.size() != 2) {
     throw ValueError("kiln compare", "--backends",
                      "name two backends, A,B; or compare a graph with its form after the passes "
                      "by --as-written");
   }
-  const auto a = run_module(module, arguments, options.backends[0]).outputs;
-  const auto b = run_module(module, arguments, options.backends[1]).outputs;
+  const auto results = [&](const std::string& backend) {
+    return run_module(module, arguments.values, settings_of(arguments, backend, false)).outputs;
+  };
+  const auto a = results(options.backends[0]);
+  const auto b = results(options.backends[1]);
   return print_differences(a, b, options.tolerance, out);
 }
 
-bool compare_with_oracle(const module::Module& module, const std::vector<Array>& arguments,
+bool compare_with_oracle(const module::Module& module, const Arguments& arguments,
                          const CompareOptions& options, std::ostream& out) {
   const std::vector<std::string> both{"reference", "cpu"};
-  const auto expected = run_module(module, arguments, "reference").outputs;
+  const auto results = [&](const std::string& backend, bool passes) {
+    return run_module(module, arguments.values, settings_of(arguments, backend, passes)).outputs;
+  };
+  const auto expected = results("reference", false);
   bool equal = true;
   for (const std::string& backend : options.backends.empty() ? both : options.backends) {
-    const auto actual = run_after_passes(module, arguments, backend).outputs;
+    const auto actual = results(backend, true);
     out << backend << " after the passes, reference as written\n";
     equal = print_differences(actual, expected, options.tolerance, out) && equal;
   }
@@ -65,7 +70,7 @@ bool compare_with_oracle(const module::Module& module, const std::vector<Array>&
 
 bool compare(const module::Module& module, const RunOptions& run, const CompareOptions& options,
              std::ostream& out) {
-  const auto arguments = random_arguments(module, run);
+  const Arguments arguments = arguments_of(module, run);
   const bool equal = options.as_written ? compare_with_oracle(module, arguments, options, out)
                                         : compare_backends(module, arguments, options, out);
   out << (equal ? "equal" : "different") << "\n";

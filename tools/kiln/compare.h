@@ -15,7 +15,11 @@ struct CompareOptions {
   bool as_written = false;
 };
 
-/// Runs the module with random arguments, prints the largest difference of each result and
+/// The largest difference relative to the larger of 1 and the element of b; infinite where shapes
+/// differ or one element alone is NaN.
+double difference(const Array& a, const Array& b);
+
+/// Runs the module with the arguments of `run`, prints the largest difference of each result and
 /// "equal" or "different"; returns whether all are within the tolerance. as_written: compares each
 /// backend after the passes (reference and cpu unless given) with `reference` without passes;
 /// otherwise compares two backends without passes. Errors: ValueError for another number of

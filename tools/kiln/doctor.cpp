@@ -1,49 +1,28 @@
 // Has every plugin file of the search folders probed by a process of its own.
 #include "tools/kiln/doctor.h"
 
-#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/config/keras_json.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/plugin/plugin.h"
 #include "tools/kiln/doctor_process.h"
 
-#include <kiln/error.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
-#include <map>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 namespace kiln::tool {
 namespace {
 
+using BackendObserver = std::function<void(const BackendReport&)>;
+
 /// Prints what a process printed. An empty text is not written: each write to std::cerr flushes
 /// std::cout, and a failure of that flush must be reported at the end of the program.
 void print_errors(const std::string& output) {
   if (!output.empty()) std::cerr << output;
-}
-
-/// "its process crashes with SIGSEGV (signal 11); the last library that it opened is /x/liby.so".
-std::string failure_text(const ProbeOutcome& outcome) {
-  const std::string& library = outcome.last_library;
-  return text("its process ", outcome.failure,
-              library.empty() ? "" : "; the last library that it opened is " + library);
-}
-
-/// Adds the last lines that a process printed before it ended.
-void add_output(const std::string& output, std::vector<std::string>& lines) {
-  constexpr std::size_t kMaxLines = 5, kMaxBytes = 200;
-  std::vector<std::string> printed;
-  std::istringstream in(output);
-  for (std::string line; std::getline(in, line);) printed.push_back(line.substr(0, kMaxBytes));
-  for (std::size_t i = printed.size() - std::min(printed.size(), kMaxLines); i < printed.size();
-       ++i) {
-    lines.push_back("printed: " + escaped_text(printed[i]));
-  }
 }
 
 /// The answer about a backend; its verdict is "not usable" where the process ended without one.
@@ -57,73 +36,119 @@ ProbeAnswer diagnose(const runtime::PluginFile& file, std::chrono::milliseconds 
     return outcome.answer;
   }
   ProbeAnswer answer{text("not usable: ", failure_text(outcome)), "path: " + file.path};
-  add_output(outcome.output, answer);
+  for (const std::string& line : printed_lines(outcome)) answer.push_back("printed: " + line);
   return answer;
 }
 
-/// Prints the sections of keras.json that are for none of the files, and for no plugin by its path.
-/// A keras.json that cannot be read is the reason of each backend already.
-void print_unused_sections(const std::vector<runtime::PluginFile>& files, std::ostream& out) try {
+BackendReport examine_backend(const runtime::PluginFile& file, std::chrono::milliseconds limit) {
+  ProbeAnswer answer = diagnose(file, limit);
+  BackendReport report{.name = file.name, .verdict = std::move(answer[0]), .lines = {}};
+  report.lines.assign(answer.begin() + 1, answer.end());
+  return report;
+}
+
+/// Returns the sections of keras.json that are for none of the files, and for no plugin by its
+/// path. A keras.json that cannot be read is the reason of each backend already.
+std::vector<std::string> unused_sections(const std::vector<runtime::PluginFile>& files) {
   const runtime::KerasJson json = runtime::read_keras_json();
-  for (const auto& [section, options] : json.backends) {
+  std::vector<std::string> lines;
+  if (!json.backends.value) return lines;
+  for (const auto& [section, options] : *json.backends.value) {
     const bool is_used =
         std::any_of(files.begin(), files.end(),
                     [&](const runtime::PluginFile& file) { return file.name == section; });
     std::error_code error;
     const bool is_path = section.starts_with('/') && std::filesystem::exists(section, error);
     if (is_used || is_path) continue;
-    out << json.path << ": options of " << runtime::quoted_name(section)
-        << " are ignored: unknown backend\n";
+    lines.push_back(text(json.path, ": options of ", runtime::quoted_name(section),
+                         " are ignored: unknown backend"));
   }
-} catch (const Error&) {
-  return;
+  return lines;
 }
 
-/// Prints what the process answers about the backend; returns the verdict.
-std::string print_backend(const runtime::PluginFile& file, std::chrono::milliseconds limit,
-                          std::ostream& out) {
-  const ProbeAnswer answer = diagnose(file, limit);
-  out << file.name << ": " << answer[0] << "\n";
-  for (std::size_t i = 1; i < answer.size(); ++i) out << "  " << answer[i] << "\n";
-  return answer[0];
+/// Returns the report on the backend of that name, if there is one.
+const BackendReport* find_backend(const DoctorReport& report, const std::string& name) {
+  const auto found =
+      std::find_if(report.backends.begin(), report.backends.end(),
+                   [&](const BackendReport& backend) { return backend.name == name; });
+  return found == report.backends.end() ? nullptr : &*found;
 }
 
-bool print_no_selection(const std::string& reason, std::ostream& out) {
-  out << "selected backend cannot be used: " << reason << "\n";
-  return false;
-}
-
-/// Prints the selected backend and why it is selected, or why it cannot be used. `verdicts`: of the
-/// backends that were printed; a backend selected by its path is printed first.
-bool print_selection(std::map<std::string, std::string> verdicts, std::chrono::milliseconds limit,
-                     std::ostream& out) {
+/// Finds the selected backend and why it is selected, or why it cannot be used. A backend selected
+/// by its path is examined first.
+void examine_selection(std::chrono::milliseconds limit, const BackendObserver& observe,
+                       DoctorReport& report) {
   const ProbeOutcome outcome = run_selection_probe(limit);
   const ProbeAnswer& answer = outcome.answer;
-  if (answer.empty()) return print_no_selection(failure_text(outcome), out);
+  if (answer.empty()) {
+    report.failure = failure_text(outcome);
+    return;
+  }
   print_errors(outcome.output);
-  if (answer.at(0) != "selected") return print_no_selection(answer.at(1), out);
-  const std::string &name = answer.at(1), &reason = answer.at(2);
-  if (name.starts_with('/') && verdicts.count(name) == 0) {
-    verdicts[name] = print_backend({.name = name, .path = name, .rejection = ""}, limit, out);
+  if (answer.at(0) != "selected") {
+    report.failure = answer.at(1);
+    return;
   }
-  if (verdicts[name].starts_with("not usable")) {
-    return print_no_selection(text(name, " (", reason, ")"), out);
+  report.selected = answer.at(1);
+  report.reason = answer.at(2);
+  if (report.selected.starts_with('/') && find_backend(report, report.selected) == nullptr) {
+    report.backends.push_back(examine_backend(
+        {.name = report.selected, .path = report.selected, .rejection = ""}, limit));
+    observe(report.backends.back());
   }
-  out << "selected: " << name << " (" << reason << ")\n";
-  return true;
+  const BackendReport* backend = find_backend(report, report.selected);
+  if (backend != nullptr && backend->verdict.starts_with("not usable")) {
+    report.failure = text(report.selected, " (", report.reason, ")");
+  }
+}
+
+void print_backend(const BackendReport& backend, std::ostream& out) {
+  out << backend.name << ": " << backend.verdict << "\n";
+  for (const std::string& line : backend.lines) out << "  " << line << "\n";
+}
+
+std::vector<std::string> names_of(const std::vector<runtime::PluginFile>& files) {
+  std::vector<std::string> names;
+  for (const runtime::PluginFile& file : files) names.push_back(file.name);
+  return names;
+}
+
+/// Examines the backends and the selection; calls `observe` with each backend at once, since a
+/// backend that hangs takes `limit`.
+void examine_backends(const std::vector<runtime::PluginFile>& files,
+                      std::chrono::milliseconds limit, const BackendObserver& observe,
+                      DoctorReport& report) {
+  for (const runtime::PluginFile& file : files) {
+    report.backends.push_back(examine_backend(file, limit));
+    observe(report.backends.back());
+  }
+  report.notes = unused_sections(files);
+  examine_selection(limit, observe, report);
 }
 
 }  // namespace
 
-bool print_backends(std::ostream& out, std::chrono::milliseconds limit) {
+DoctorReport examine_all(std::chrono::milliseconds limit) {
   const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
+  DoctorReport report{.process = describe_process(names_of(files))};
+  examine_backends(files, limit, [](const BackendReport&) {}, report);
+  return report;
+}
+
+bool print_all(std::ostream& out, std::chrono::milliseconds limit) {
+  const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
+  DoctorReport report{.process = describe_process(names_of(files))};
+  print_process(report.process, out);
   if (files.empty()) out << "no backend in " << join_text(runtime::plugin_directories()) << "\n";
-  std::map<std::string, std::string> verdicts;
-  for (const runtime::PluginFile& file : files) {
-    verdicts[file.name] = print_backend(file, limit, out);
+  examine_backends(
+      files, limit, [&](const BackendReport& backend) { print_backend(backend, out); }, report);
+  for (const std::string& note : report.notes) out << note << "\n";
+  if (report.failure.empty()) {
+    out << "selected: " << report.selected << " (" << report.reason << ")\n";
+  } else {
+    out << "selected backend cannot be used: " << report.failure << "\n";
   }
-  print_unused_sections(files, out);
-  return print_selection(std::move(verdicts), limit, out);
+  return report.failure.empty();
 }
 
 }  // namespace kiln::tool

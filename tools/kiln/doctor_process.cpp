@@ -2,8 +2,11 @@
 // loader of glibc prints by LD_DEBUG=files which library's constructors it calls.
 #include "tools/kiln/doctor_process.h"
 
+#include "core/types/escaped_text.h"
 #include "core/types/memory_file.h"
 #include "core/types/text.h"
+#include "tools/kiln/child_process.h"
+#include "tools/kiln/plugin_checks.h"
 
 #include <kiln/error.h>
 
@@ -11,14 +14,14 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <string_view>
-#include <thread>
+#include <utility>
 
 extern char** environ;
 
@@ -26,7 +29,7 @@ namespace kiln::tool {
 namespace {
 
 constexpr int kAnswerDescriptor = 3;
-constexpr std::string_view kSelection = "selection", kBackend = "backend=";
+constexpr std::string_view kSelection = "selection", kBackend = "backend=", kPlugin = "plugin=";
 constexpr std::string_view kEnd = "end of the answer";
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -62,33 +65,8 @@ pid_t start(const std::vector<std::string>& probe, const MemoryFile& answer,
   return child;
 }
 
-std::string seconds_of(std::chrono::milliseconds limit) {
-  return text(std::chrono::duration<double>(limit).count(), " s");
-}
-
-/// Waits for the process. Returns how it ended; empty: it exited with status 0.
-std::string wait_for(pid_t child, std::chrono::milliseconds limit) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  int status = 0;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() >= end) {
-      ::kill(child, SIGKILL);
-      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-      return "hangs: it has not ended after " + seconds_of(limit);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    const char* const name = ::sigabbrev_np(signal);
-    return text("crashes with ", name == nullptr ? "" : text("SIG", name, " "), "(signal ", signal,
-                ")");
-  }
-  return WEXITSTATUS(status) == 0 ? "" : text("exits with status ", WEXITSTATUS(status));
-}
-
-/// The fields; none where the end is missing.
-ProbeAnswer fields_of(std::string_view bytes) {
+/// Sets the fields of the answer, or the unfinished ones where the end is missing.
+void split_answer(std::string_view bytes, ProbeOutcome& outcome) {
   ProbeAnswer fields;
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\0');
@@ -96,9 +74,17 @@ ProbeAnswer fields_of(std::string_view bytes) {
     fields.emplace_back(bytes.substr(0, end));
     bytes.remove_prefix(end + 1);
   }
-  if (fields.empty() || fields.back() != kEnd) return {};
-  fields.pop_back();
-  return fields;
+  const bool is_finished = !fields.empty() && fields.back() == kEnd;
+  if (is_finished) fields.pop_back();
+  (is_finished ? outcome.answer : outcome.unfinished) = std::move(fields);
+}
+
+/// Writes a field of the answer to the parent.
+void write_field(std::string_view field) {
+  std::string bytes(field.substr(0, field.find('\0')));
+  bytes += '\0';
+  const ssize_t written = ::write(kAnswerDescriptor, bytes.data(), bytes.size());
+  if (written != static_cast<ssize_t>(bytes.size())) fail("the answer cannot be written", errno);
 }
 
 /// Whether the dynamic loader printed the line: "    123:\tcalling init: /lib/libx.so".
@@ -138,7 +124,7 @@ ProbeOutcome run(const std::vector<std::string>& probe, std::chrono::millisecond
   const pid_t child = start(probe, answer, output);
   ProbeOutcome outcome;
   outcome.failure = wait_for(child, limit);
-  outcome.answer = fields_of(answer.contents());
+  split_answer(answer.contents(), outcome);
   split_output(output.contents(), outcome);
   if (outcome.answer.empty() && outcome.failure.empty()) outcome.failure = "exits with status 0";
   return outcome;
@@ -146,9 +132,30 @@ ProbeOutcome run(const std::vector<std::string>& probe, std::chrono::millisecond
 
 }  // namespace
 
+std::string failure_text(const ProbeOutcome& outcome) {
+  const std::string& library = outcome.last_library;
+  return text("its process ", outcome.failure,
+              library.empty() ? "" : "; the last library that it opened is " + library);
+}
+
+std::vector<std::string> printed_lines(const ProbeOutcome& outcome) {
+  constexpr std::size_t kMaxLines = 5, kMaxBytes = 200;
+  std::vector<std::string> lines;
+  std::istringstream in(outcome.output);
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(escaped_text(line.substr(0, kMaxBytes)));
+    if (lines.size() > kMaxLines) lines.erase(lines.begin());
+  }
+  return lines;
+}
+
 ProbeOutcome run_backend_probe(const std::string& name_or_path, const std::string& path,
                                std::chrono::milliseconds limit) {
   return run({std::string(kBackend) + name_or_path, path}, limit);
+}
+
+ProbeOutcome run_plugin_probe(const std::string& path, std::chrono::milliseconds limit) {
+  return run({std::string(kPlugin) + path}, limit);
 }
 
 ProbeOutcome run_selection_probe(std::chrono::milliseconds limit) {
@@ -160,16 +167,15 @@ void answer_probe(const std::vector<std::string>& probe) {
   ProbeAnswer answer;
   if (probe.size() == 1 && probe[0] == kSelection) {
     answer = probe_selection();
+  } else if (probe.size() == 1 && probe[0].starts_with(kPlugin)) {
+    check_plugin(probe[0].substr(kPlugin.size()), write_field);
   } else if (probe.size() == 2 && probe[0].starts_with(kBackend)) {
     answer = probe_backend(probe[0].substr(kBackend.size()), probe[1]);
   } else {
     throw ValueError("kiln doctor", "--probe", "--probe is for this program itself");
   }
-  answer.emplace_back(kEnd);
-  std::string bytes;
-  for (const std::string& field : answer) bytes.append(field.c_str(), field.size() + 1);
-  const ssize_t written = ::write(kAnswerDescriptor, bytes.data(), bytes.size());
-  if (written != static_cast<ssize_t>(bytes.size())) fail("the answer cannot be written", errno);
+  for (const std::string& field : answer) write_field(field);
+  write_field(kEnd);
 }
 
 }  // namespace kiln::tool

@@ -46,6 +46,26 @@ bool declared(const std::vector<HeaderDoc>& headers, const std::string& name) {
   });
 }
 
+/// The name as it is written after K::, for instance "optimizers::Adam".
+std::string qualified(const FunctionDoc& doc, const std::string& name) {
+  return doc.space.empty() ? name : doc.space + "::" + name;
+}
+
+/// The names that print_function() knows.
+std::vector<std::string> all_names(const std::vector<HeaderDoc>& headers) {
+  std::vector<std::string> names;
+  for (const HeaderDoc& header : headers) {
+    for (const auto* docs : {&header.functions, &header.operators}) {
+      for (const FunctionDoc& doc : *docs) {
+        names.insert(names.end(), doc.names.begin(), doc.names.end());
+      }
+    }
+    for (const ClassDoc& of_class : header.classes) names.push_back(of_class.doc.names[0]);
+    for (const auto& [name, text] : header.types) names.push_back(name);
+  }
+  return names;
+}
+
 /// The words of C++ text, as names are.
 std::set<std::string> words_of(const std::string& text) {
   std::set<std::string> words;
@@ -86,38 +106,104 @@ void print_doc(std::ostream& out, const FunctionDoc& doc) {
   for (const std::string& line : doc.example) out << "    " << line << "\n";
 }
 
-}  // namespace
+void print_intro(std::ostream& out, const HeaderDoc& header) {
+  out << "\nOf everything in <" << header.name << ">:\n\n";
+  print_indented(out, header.intro);
+}
 
-void print_function(std::ostream& out, const std::string& asked) {
-  const std::vector<HeaderDoc> headers = read_headers();
-  // A C++ keyword has an underscore appended: switch_.
-  const bool is_keyword = !declared(headers, asked) && declared(headers, asked + "_");
-  const std::string name = is_keyword ? asked + "_" : asked;
+/// Prints the class of that name with its members, and the members of that name of other classes.
+/// Returns their declarations, empty if there are none.
+std::string print_classes(std::ostream& out, const std::vector<HeaderDoc>& headers,
+                          const std::string& name) {
+  std::string declarations;
+  for (const HeaderDoc& header : headers) {
+    for (const ClassDoc& of_class : header.classes) {
+      const FunctionDoc& doc = of_class.doc;
+      const bool is_class = doc.names[0] == name;
+      if (is_class) {
+        out << qualified(doc, name) << ", a class in <" << header.name << ">\n";
+        print_doc(out, doc);
+        declarations += doc.declarations;
+      }
+      for (const FunctionDoc& member : of_class.members) {
+        if (!is_class && !declares(member, name)) continue;
+        if (!is_class) {
+          out << qualified(doc, doc.names[0]) << "::" << name << ", in <" << header.name << ">\n";
+        }
+        print_doc(out, member);
+        declarations += member.declarations;
+      }
+      if (is_class) print_intro(out, header);
+    }
+  }
+  return declarations;
+}
+
+/// Prints the functions or operators of that name. Returns their declarations.
+std::string print_functions_of(std::ostream& out, const std::vector<HeaderDoc>& headers,
+                               std::vector<FunctionDoc> HeaderDoc::* docs,
+                               const std::string& name) {
   std::string declarations;
   for (const HeaderDoc& header : headers) {
     bool found = false;
-    for (const FunctionDoc& doc : header.functions) {
+    for (const FunctionDoc& doc : header.*docs) {
       if (!declares(doc, name)) continue;
-      if (!found) out << name << ", in <" << header.name << ">\n";
+      if (!found) out << qualified(doc, name) << ", in <" << header.name << ">\n";
       found = true;
       print_doc(out, doc);
       declarations += doc.declarations;
     }
-    if (!found) continue;
-    out << "\nOf everything in <" << header.name << ">:\n\n";
-    print_indented(out, header.intro);
+    if (found) print_intro(out, header);
   }
+  return declarations;
+}
+
+/// Prints the struct, enumeration, alias or class without a docstring of that name. Returns its
+/// declaration.
+std::string print_type(std::ostream& out, const std::vector<HeaderDoc>& headers,
+                       const std::string& name) {
+  for (const HeaderDoc& header : headers) {
+    const auto type = header.types.find(name);
+    if (type == header.types.end()) continue;
+    out << name << ", a type in <" << header.name << ">\n\n" << type->second << "\n";
+    print_intro(out, header);
+    return type->second;
+  }
+  return "";
+}
+
+/// The name without namespaces and class. Names of operators have no such parts.
+std::string last_part(const std::string& name) {
+  const std::size_t colon = name.rfind(':');
+  return colon == std::string::npos ? name : name.substr(colon + 1);
+}
+
+/// The name by which the headers declare what is asked for: "operator+" for "+", "switch_" for the
+/// keyword "switch".
+std::string declared_name(const std::vector<HeaderDoc>& headers, const std::string& given) {
+  const std::string asked = last_part(given);
+  const bool is_symbol = !asked.empty() && asked.find_first_not_of("+-*/<>=!&|[]()") == asked.npos;
+  if (is_symbol) return "operator" + asked;
+  if (!declared(headers, asked) && declared(headers, asked + "_")) return asked + "_";
+  return asked;
+}
+
+}  // namespace
+
+void print_function(std::ostream& out, const std::string& asked) {
+  const std::vector<HeaderDoc> headers = read_headers();
+  const std::string name = declared_name(headers, asked);
+  std::string declarations = print_functions_of(out, headers, &HeaderDoc::functions, name);
+  declarations += print_functions_of(out, headers, &HeaderDoc::operators, name);
+  const bool is_operator = name.rfind("operator", 0) == 0;  // classes may have the same one
+  if (declarations.empty() || is_operator) declarations += print_classes(out, headers, name);
+  if (declarations.empty()) declarations = print_type(out, headers, name);
   if (declarations.empty()) {
-    std::vector<std::string> names;
-    for (const HeaderDoc& header : headers) {
-      for (const FunctionDoc& doc : header.functions) {
-        names.insert(names.end(), doc.names.begin(), doc.names.end());
-      }
-    }
     throw ValueError("kiln functions", "NAME",
-                     text("unknown function '", name, "'", did_you_mean(name, names)));
+                     text("unknown function, type or operator '", name, "'",
+                          did_you_mean(name, all_names(headers))));
   }
-  std::set<std::string> printed{"Tensor", "Operand"};  // nearly every function takes them
+  std::set<std::string> printed{"Tensor", "Operand", name};  // most functions take the first two
   print_types(out, headers, declarations, printed);
 }
 
@@ -142,11 +228,17 @@ void print_function_table(std::ostream& out) {
 
 void print_functions(std::ostream& out) {
   for (const HeaderDoc& header : read_headers()) {
-    if (header.functions.empty()) continue;
+    if (header.functions.empty() && header.classes.empty()) continue;
     out << "<" << header.name << ">\n";
-    for (const FunctionDoc& doc : header.functions) {
-      out << "  " << std::left << std::setw(kNameWidth) << join_text(doc.names) << " "
-          << first_sentence(doc.text) << "\n";
+    for (const ClassDoc& of_class : header.classes) {
+      out << "  " << std::left << std::setw(kNameWidth) << "class " + of_class.doc.names[0] << " "
+          << first_sentence(of_class.doc.text) << "\n";
+    }
+    for (const auto* docs : {&header.functions, &header.operators}) {
+      for (const FunctionDoc& doc : *docs) {
+        out << "  " << std::left << std::setw(kNameWidth) << join_text(doc.names) << " "
+            << first_sentence(doc.text) << "\n";
+      }
     }
   }
 }

@@ -1,41 +1,38 @@
-// Runs module files on a backend with random inputs.
+// Runs module files on a backend.
 #pragma once
 
 #include "core/module/module.h"
 #include "runtime/dump/dump_folder.h"
+#include "tools/kiln/module_arguments.h"
 
 #include <kiln/array.h>
+#include <kiln/profile.h>
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace kiln::tool {
 
-/// Reads a module as text or bytes; the first bytes tell which. Throws IoError.
-module::Module load_module(const std::string& path);
-
-struct RunOptions {
-  unsigned seed = 0;
-  /// Sizes of symbols by name; others are 3.
-  std::map<std::string, std::int64_t> sizes;
+struct RunSettings {
+  std::string backend;
+  bool passes = false;  // whether those of K::function run first
+  std::int64_t random_call = 0;  // the number from which random draws follow
 };
 
-/// Draws the inputs, then the state: floats from [-1, 1), integers from 0 to 2, bools. Errors:
-/// ValueError where they do not fit into this machine's memory.
-std::vector<Array> random_arguments(const module::Module& module, const RunOptions& options);
+/// Settings for arguments of a recorded call, which has its random number in their metadata.
+/// ValueError if that is not a number.
+RunSettings settings_of(const Arguments& arguments, const std::string& backend, bool passes);
 
 struct Outcome {
   std::vector<Array> outputs;  // outputs, then the new values of updates
-  double seconds = 0;          // of the call
+  std::vector<std::string> names;  // of `outputs`, distinct
+  double seconds = 0;  // of the call
 };
-/// Runs the module without the passes of K::function.
+/// Compiles and calls the module once.
 Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
-                   const std::string& backend);
-/// Runs the module after the passes of K::function. `arguments` are those of `module`.
-Outcome run_after_passes(const module::Module& module, const std::vector<Array>& arguments,
-                         const std::string& backend);
+                   const RunSettings& settings);
 
 /// Compiles the module as K::function compiles a graph, calls the program `calls` times and writes
 /// every stage to `folder`. Without `calls`: three times, or not at all where the backend's option
@@ -43,5 +40,9 @@ Outcome run_after_passes(const module::Module& module, const std::vector<Array>&
 void dump_module(const module::Module& module, const RunOptions& options,
                  const std::string& backend, std::unique_ptr<runtime::DumpFolder> folder,
                  std::optional<int> calls);
+
+/// Compiles the module as K::function compiles a graph, and measures that many calls.
+Profile profile_module(const module::Module& module, const RunOptions& options,
+                       const std::string& backend, int calls);
 
 }  // namespace kiln::tool

@@ -4,13 +4,13 @@
 #include "core/ops/op.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
+#include "tools/kiln/op_fields.h"
 
 #include <kiln/error.h>
 
 #include <iomanip>
 #include <ostream>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace kiln::tool {
@@ -41,20 +41,6 @@ std::string operand_names(const ir::OpDef& d) {
   return d.arity == ir::kVariadic ? names + " ..." : names;
 }
 
-template <std::size_t I = 0>
-std::string attribute_names(std::size_t kind) {
-  if constexpr (I < std::variant_size_v<ir::Attrs>) {
-    if (kind != I) return attribute_names<I + 1>(kind);
-    std::string names;
-    const ir::Attrs held{std::in_place_index<I>};
-    ir::for_each_field(held, [&](const char* name, const auto&) {
-      names += text(names.empty() ? "" : ", ", name);
-    });
-    return names;
-  }
-  return "";
-}
-
 std::string dtype_names(ir::DTypeSet set) {
   std::string names;
   for (int i = 0; i < kDTypeCount; ++i) {
@@ -75,11 +61,12 @@ void print_op(std::ostream& out, const std::string& name) {
                      text("unknown op '", name, "'", did_you_mean(name, names)));
   }
   out << d->name << "(" << operand_names(*d) << ")\n  " << d->doc << "\n";
-  const std::string attributes = attribute_names(d->attrs);
-  if (!attributes.empty()) out << "  attributes: " << attributes << "\n";
-  out << "  class: " << lowering_name(*d) << (d->commutative ? ", commutative" : "")
-      << (d->reads_state ? ", reads state" : "") << "\n  dtypes"
-      << (d->operands[0].empty() ? "" : text(" of ", d->operands[0])) << ": "
+  const std::vector<OpField> fields = fields_of(*d);
+  if (!fields.empty()) out << "  attributes, in the order of the module format:\n";
+  for (const OpField& field : fields) out << "    " << description_of(field) << "\n";
+  out << "  code in the module format: " << d->code << "\n  class: " << lowering_name(*d)
+      << (d->commutative ? ", commutative" : "") << (d->reads_state ? ", reads state" : "")
+      << "\n  dtypes" << (d->operands[0].empty() ? "" : text(" of ", d->operands[0])) << ": "
       << dtype_names(d->dtypes) << "\n  gradient: " << d->gradient << "\n";
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("locale: files are read alike under the host's") {
   const Variable w = variable(Array{0.5f, 1234.75f}, {.name = "w"});
   save_weights(scratch.path("w"), {w});
   const CommaLocale comma;
-  CHECK(runtime::read_keras_json(json).epsilon == 1.5e-3);
+  CHECK(runtime::read_keras_json(json).epsilon.get() == 1.5e-3);
   set_value(w, Array{0.f, 0.f});
   load_weights(scratch.path("w"), {w});
   CHECK(get_value(w) == Array{0.5f, 1234.75f});

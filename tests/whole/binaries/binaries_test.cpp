@@ -73,6 +73,8 @@ TEST_CASE("libraries: exported symbols") {
     for (const char* inner : {"ir", "ops", "module", "rewrite", "passes", "autodiff", "runtime"}) {
       CHECK_FALSE(symbol.starts_with(std::string("kiln::") + inner + "::"));
     }
+    // A std::function of a function pointer has the typeinfo of that type, as in a user's program.
+    if (symbol.starts_with("typeinfo") && symbol.ends_with(")")) continue;
     CHECK(has_word(declared, last_name(symbol)));
   }
   CHECK(count > 100);

@@ -31,9 +31,10 @@ bool has_line(const Outcome& outcome, const std::string& line) {
 
 TEST_CASE("test programs have an environment of their own") {
   for (const char* name :
-       {"KERAS_HOME", "KERAS_BACKEND", "KILN_THREADS", "KILN_DUMP", "KILN_DISABLE", "KILN_LOG",
-        "KILN_CPU_ISA", "OMP_NUM_THREADS", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "ONEDNN_VERBOSE",
-        "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "LANG", "LC_ALL", "LC_NUMERIC", "HOME", "PWD"}) {
+       {"KERAS_HOME", "KERAS_BACKEND", "KILN_BACKEND", "KILN_THREADS", "KILN_DUMP", "KILN_DISABLE",
+        "KILN_LOG", "KILN_CPU_ISA", "OMP_NUM_THREADS", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY",
+        "ONEDNN_VERBOSE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "LANG", "LC_ALL", "LC_NUMERIC",
+        "HOME", "PWD"}) {
     const std::string variable = std::string(name) + "=users";
     const Outcome outcome = environment_with(variable);
     INFO(variable << "\n" << outcome.text);

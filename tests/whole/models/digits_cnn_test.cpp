@@ -71,7 +71,7 @@ TEST_CASE("digits_cnn: a seed gives the same training, on any number of threads"
   CHECK(losses(digits_cnn(scratch, options + "6").text) != losses(one.text));
 }
 
-TEST_CASE("digits_cnn: training after the passes is that of the oracle") {
+TEST_CASE("digits_cnn: training after the passes is that of the oracle", "[slow]") {
   const Scratch scratch;
   for (const std::string format : {"channels_last", "channels_first"}) {
     const std::string options = small(scratch) + "--epochs 2 --data-format " + format;

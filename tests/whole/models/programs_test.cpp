@@ -74,6 +74,8 @@ TEST_CASE("examples try to save their weights before the training") {
                                                 "file or directory");
     CHECK(error_with("--save .") ==
           std::string(example.name) + ": --save: . is not a regular file");
+    CHECK(error_with("--checkpoint nowhere/c").find("nowhere/c cannot be written") !=
+          std::string::npos);
     const std::string old = scratch.write("w", "old");
     CHECK(error_with("--save w --load small.csv").find("small.csv") != std::string::npos);
     CHECK(kiln::testing::contents_of(old) == "old");

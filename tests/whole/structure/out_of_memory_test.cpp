@@ -33,7 +33,7 @@ std::set<std::string> matches(const std::vector<std::string>& folders, const std
 
 TEST_CASE("out of memory: public functions turn std::bad_alloc into OutOfMemory") {
   const std::vector<std::string> folders{"core/k/", "runtime/"};
-  std::string wrappers = "api_call|translate_exceptions|Call::out_of_memory";
+  std::string wrappers = "api_call|named_call|translate_exceptions|Call::out_of_memory";
   // Private functions that pass the name on.
   for (const std::string& name : matches(folders, R"(^Tensor (\w+)\(const char\* function,)")) {
     wrappers += "|" + name;

@@ -55,7 +55,7 @@ std::string scripted_peer(const Scratch& scratch, const std::string& first_line,
 
 }  // namespace
 
-TEST_CASE("kiln bench: every row runs with one and two threads and is in the JSON") {
+TEST_CASE("kiln bench: every row runs with one and two threads and is in the JSON", "[slow]") {
   const Scratch scratch;
   const Outcome outcome = bench("--json " + scratch.path("out.json"));
   INFO(outcome.text);

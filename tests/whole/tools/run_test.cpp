@@ -80,7 +80,7 @@ TEST_CASE("kiln run: sizes beyond 64 bits or beyond memory are rejected") {
         kiln_with(text("run --backend ", backend, " ", scratch.path("sizes.kir")));
     INFO(outcome.text);
     CHECK(outcome.text.find("no memory for " + uncountable_result +
-                            ", which is more than 2^63 bytes (") != std::string::npos);
+                            ", which is more than 2^63 bytes") != std::string::npos);
   }
   check_rejected(file(broadcast("-5")),
                  scratch.path("sizes.kir") + ":4:6: broadcast: size -5 is negative");
@@ -96,8 +96,8 @@ TEST_CASE("kiln run: a tensor without memory is named by its bytes") {
   for (const char* backend : {"reference", "cpu"}) {
     const Outcome outcome = kiln_with(text("run --backend ", backend, " '", file, "'"));
     INFO(outcome.text);
-    CHECK(outcome.text.find("211106232532992 bytes") != std::string::npos);
-    CHECK(outcome.text.find(text("(backend ", backend, ", ")) != std::string::npos);
+    CHECK(outcome.text.find("211106232532992 bytes of float32[17592186044416,3]; for outputs[0]") !=
+          std::string::npos);
   }
 }
 
@@ -172,6 +172,7 @@ TEST_CASE("kiln ops: prints the table, and everything about one op") {
   CHECK(kiln_with("ops select").text ==
         "select(condition, x, y)\n"
         "  x where the condition is true, else y.\n"
+        "  code in the module format: 36\n"
         "  class: elementwise\n"
         "  dtypes of condition: bool\n"
         "  gradient: of x: d where the condition is true, else 0; of y: d where it is false, else "

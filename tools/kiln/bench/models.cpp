@@ -1,5 +1,7 @@
-// The formulas: Hochreiter and Schmidhuber 1997 with a forget gate; Kingma and Ba 2015.
+// The formulas of the LSTM: Hochreiter and Schmidhuber 1997 with a forget gate.
 #include "tools/kiln/bench/models.h"
+
+#include <kiln/train.h>
 
 #include <cmath>
 
@@ -50,18 +52,7 @@ RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Te
 
 std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
                                    const std::vector<Tensor>& gradients) {
-  const Tensor count = zeros({}), t = count + 1.0;
-  const Tensor rate = 1e-3 * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t));
-  std::vector<UpdateOp> updates{update(count, t)};
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const Tensor m = zeros(int_shape(weights[i])), v = zeros(int_shape(weights[i]));
-    const Tensor new_m = 0.9 * m + 0.1 * gradients[i];
-    const Tensor new_v = 0.999 * v + 0.001 * square(gradients[i]);
-    updates.push_back(update(m, new_m));
-    updates.push_back(update(v, new_v));
-    updates.push_back(update_sub(weights[i], rate * new_m / (sqrt(new_v) + 1e-8)));
-  }
-  return updates;
+  return optimizers::Adam({.epsilon = 1e-8}).updates(gradients, weights);
 }
 
 Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes) {

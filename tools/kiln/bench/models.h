@@ -19,7 +19,7 @@ StepResult lstm_step(const LstmWeights& weights, const Tensor& in,
 RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Tensor>& states,
                const Tensor& mask);
 
-/// One Adam step with the usual constants.
+/// One step of Adam (kiln/train.h) with the usual constants.
 std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
                                    const std::vector<Tensor>& gradients);
 

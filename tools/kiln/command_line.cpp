@@ -1,0 +1,75 @@
+// Adds commands and their common options.
+#include "tools/kiln/command_line.h"
+
+#include <kiln/error.h>
+
+#include <climits>
+#include <filesystem>
+
+namespace kiln::tool {
+namespace {
+
+/// Why the value of a --dim is rejected; empty: it is NAME=SIZE.
+std::string reason_of_dim(const std::string& dim) {
+  const std::size_t equals = dim.find('=');
+  const std::string number = equals == std::string::npos ? "" : dim.substr(equals + 1);
+  const bool is_number =
+      !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number && number.size() <= 12) return "";
+  return text("'", dim, "' is not NAME=SIZE, where SIZE has at most 12 digits");
+}
+
+}  // namespace
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* description,
+                      const std::string& example) {
+  CLI::App* command = app.add_subcommand(name, description)->group("Commands");
+  command->footer("Example:\n  " + example);
+  return command;
+}
+
+void ModuleOptions::add_to(CLI::App* command) {
+  command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
+  add_inputs_to(command);
+}
+
+void ModuleOptions::add_inputs_to(CLI::App* command) {
+  command
+      ->add_option("--inputs", inputs,
+                   "safetensors file of the inputs and variables, by their names; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--random", seed,
+                   "seed of random inputs [default: 0; with --inputs, nothing is random]")
+      ->check(in_range(0u, UINT_MAX))
+      ->type_name("SEED");
+  command
+      ->add_option("--dim", dims,
+                   "size of an unknown dim, that of --inputs or 3 unless given; may be repeated")
+      ->check(CLI::Validator(reason_of_dim, ""))
+      ->type_name("NAME=SIZE");
+}
+
+void ModuleOptions::require_other_file(const std::string& output, const char* option) const {
+  std::vector<std::string> read = inputs;
+  read.push_back(file);
+  for (const std::string& path : read) {
+    std::error_code error;  // as for a file that does not exist
+    if (!std::filesystem::equivalent(path, output, error)) continue;
+    throw ValueError(
+        "kiln", option,
+        text(option, " ", output, " would replace ", path, ", which the command reads"));
+  }
+}
+
+RunOptions ModuleOptions::run_options() const {
+  RunOptions options{.seed = seed, .sizes = {}, .inputs = inputs};
+  for (const std::string& dim : dims) {
+    const std::size_t equals = dim.find('=');
+    options.sizes[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
+  }
+  return options;
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,94 @@
+// The file is checked here, before any of its code runs.
+#include "tools/kiln/doctor_plugin.h"
+
+#include "core/types/escaped_text.h"
+#include "runtime/plugin/elf_file.h"
+#include "runtime/plugin/plugin.h"
+#include "tools/kiln/doctor_process.h"
+
+#include <filesystem>
+#include <ostream>
+#include <system_error>
+#include <vector>
+
+namespace kiln::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The absolute path without symbolic links, as the runtime opens it.
+std::string resolve(const std::string& path_or_name) {
+  std::error_code error;
+  if (!fs::exists(path_or_name, error)) {
+    for (const runtime::PluginFile& file : runtime::list_plugin_files()) {
+      if (file.name == path_or_name) return fs::weakly_canonical(file.path, error).string();
+    }
+  }
+  const fs::path absolute = fs::absolute(path_or_name, error);
+  const fs::path real = fs::weakly_canonical(absolute, error);
+  return error ? absolute.string() : real.string();
+}
+
+bool is_beside_library(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  for (const std::string& searched : runtime::plugin_directories()) {
+    if (folder == searched) return true;
+  }
+  return false;
+}
+
+/// Checks owner and mode, and the format even if these are wrong.
+std::vector<std::string> check_file(const std::string& path) {
+  const std::string rejection = runtime::file_rejection(path, is_beside_library(path));
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {"wrong: it " + rejection};
+  const std::string of_format = runtime::elf_rejection(path);
+  std::vector<std::string> lines;
+  if (rejection.empty() || rejection == of_format) {
+    lines.push_back("ok: only trusted users can write the file and its folder");
+  } else {
+    lines.push_back("wrong: it " + rejection);
+  }
+  lines.push_back(of_format.empty() ? "ok: it is a shared library for this machine"
+                                    : "wrong: it " + of_format);
+  return lines;
+}
+
+bool has_wrong(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    if (line.starts_with("wrong: ")) return true;
+  }
+  return false;
+}
+
+void print(std::ostream& out, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) out << "  " << escaped_text(line) << "\n";
+}
+
+std::vector<std::string> check_code(const std::string& path, std::chrono::milliseconds limit) {
+  const ProbeOutcome outcome = run_plugin_probe(path, limit);
+  std::vector<std::string> lines = outcome.answer.empty() ? outcome.unfinished : outcome.answer;
+  if (!outcome.failure.empty()) lines.push_back("wrong: " + failure_text(outcome));
+  for (const std::string& line : printed_lines(outcome)) lines.push_back("note: printed: " + line);
+  return lines;
+}
+
+}  // namespace
+
+bool print_plugin(std::ostream& out, const std::string& path_or_name,
+                  std::chrono::milliseconds limit) {
+  const std::string path = resolve(path_or_name);
+  out << path << "\n";
+  const std::vector<std::string> of_file = check_file(path);
+  print(out, of_file);
+  if (has_wrong(of_file)) {
+    out << "not usable: it is not opened\n";
+    return false;
+  }
+  const std::vector<std::string> of_code = check_code(path, limit);
+  print(out, of_code);
+  out << (has_wrong(of_code) ? "not usable as it is\n" : "usable\n");
+  return !has_wrong(of_code);
+}
+
+}  // namespace kiln::tool

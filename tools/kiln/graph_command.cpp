@@ -1,0 +1,131 @@
+// Draws a module itself, or asks a backend that compiles it for a picture.
+#include "core/picture/draw_graph.h"
+#include "core/picture/print_dot.h"
+#include "core/types/text.h"
+#include "runtime/files/file_io.h"
+#include "runtime/function/compile/compile_program.h"
+#include "runtime/host/host_services.h"
+#include "runtime/plugin/backend_instance.h"
+#include "runtime/plugin/instance_table.h"
+#include "runtime/replay/module_file.h"
+#include "tools/kiln/command_line.h"
+#include "tools/kiln/commands.h"
+#include "tools/kiln/graphviz.h"
+
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <span>
+
+namespace kiln::tool {
+namespace {
+
+struct GraphOptions {
+  std::string file, output, what = "graph", backend = "cpu";
+  double seconds = 60;
+};
+
+/// The picture that a backend hands over, on any thread. The receiver of dumps is a pair of
+/// functions, which have no state of their own.
+struct ReceivedPicture {
+  std::mutex mutex;
+  std::string stage, dot;
+};
+ReceivedPicture& received_picture() {
+  static ReceivedPicture picture;
+  return picture;
+}
+
+std::string backends_picture(const module::Module& module, const GraphOptions& options) {
+  ReceivedPicture& received = received_picture();
+  received.stage = options.what + "_picture";
+  runtime::set_dump_receiver(
+      {.wanted = [](std::string_view stage) { return stage == received_picture().stage; },
+       .take =
+           [](const runtime::BackendDump& dump) {
+             const std::lock_guard lock(received_picture().mutex);
+             received_picture().dot.assign(reinterpret_cast<const char*>(dump.bytes.data()),
+                                           dump.bytes.size());
+           }});
+  runtime::CompiledProgram program;
+  program.name = module.name;
+  program.user_graph = module.graph;
+  program.given_guards = module.guards;
+  program.instance = runtime::backend_instance(options.backend, "kiln graph");
+  runtime::compile_graph(program);
+  if (!received.dot.empty()) return received.dot;
+  throw ValueError("kiln graph", "--what",
+                   text("the backend ", options.backend, " has no picture of its ", options.what,
+                        "; cpu and cuda have"));
+}
+
+std::string picture_of(const GraphOptions& options) {
+  const module::Module module = runtime::read_module_file(options.file);
+  if (options.what != "graph") return backends_picture(module, options);
+  return picture::print_dot(picture::draw_module(module));
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  runtime::OutputFile file(path);
+  file.write(std::as_bytes(std::span(bytes)));
+  file.commit();
+}
+
+/// The extension of the file's name: "svg".
+std::string format_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const std::string format = dot == std::string::npos ? "" : path.substr(dot + 1);
+  for (const char* known : {"svg", "pdf", "png", "dot"}) {
+    if (format == known) return format;
+  }
+  throw ValueError("kiln graph", "--output",
+                   text("'", path, "' ends in none of .svg, .pdf, .png and .dot"));
+}
+
+void draw(const GraphOptions& options) {
+  const std::string output = options.output.empty() ? options.what + ".svg" : options.output;
+  const std::string format = format_of(output);
+  const std::string picture = picture_of(options);
+  if (format == "dot") {
+    write_file(output, picture);
+  } else {
+    const auto limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.seconds * 1e3));
+    const Layout layout = lay_out(picture, format, limit);
+    if (!layout.failure.empty()) {
+      const std::string dot = output.substr(0, output.size() - format.size()) + "dot";
+      write_file(dot, picture);
+      throw IoError("kiln graph", "", text(layout.failure, "; the picture is in ", dot));
+    }
+    write_file(output, layout.bytes);
+  }
+  std::cout << "the picture of the " << options.what << " is in " << output << "\n";
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app) {
+  const auto options = std::make_shared<GraphOptions>();
+  CLI::App* command = add_command(app, "graph", "Draw a module, its kernels or its plan",
+                                  "kiln graph dump/00-user.kir -o model.svg\n"
+                                  "  kiln graph dump/40-module.kirb --what kernels --backend cpu");
+  command->add_option("FILE", options->file, "module, as text (.kir) or bytes (.kirb)")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "file to write: .svg, .pdf, .png, or .dot without Graphviz [default: WHAT.svg]")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--what", options->what,
+          "graph: the nodes of the module as it is; kernels: what the backend fuses; plan: "
+          "the steps of a call")
+      ->check(CLI::Validator(CLI::IsMember({"graph", "kernels", "plan"})).description(""))
+      ->type_name("WHAT");
+  command->add_option("--backend", options->backend, "name or absolute path of a backend")
+      ->type_name("NAME");
+  command->add_option("--seconds", options->seconds, "seconds until Graphviz is stopped")
+      ->check(in_range(0.01, 86400.0))
+      ->type_name("S");
+  command->callback([options] { draw(*options); });
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,101 @@
+// kiln run: calls a module once.
+#include "core/types/escaped_text.h"
+#include "core/types/text.h"
+#include "runtime/replay/call_recorder.h"
+#include "runtime/replay/module_file.h"
+#include "runtime/weights/safetensors.h"
+#include "tools/kiln/command_line.h"
+#include "tools/kiln/commands.h"
+#include "tools/kiln/module_runner.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+namespace kiln::tool {
+namespace {
+
+struct RunCommand {
+  ModuleOptions module;
+  std::string backend, outputs;
+  bool passes = false;
+};
+
+/// As the user chose, else as the recorded call was made.
+RunSettings settings_of(const RunCommand& options, const Arguments& arguments) {
+  const auto recorded = [&](const char* key, const char* otherwise) {
+    const auto found = arguments.metadata.find(key);
+    return found == arguments.metadata.end() ? std::string(otherwise) : found->second;
+  };
+  const std::string backend =
+      options.backend.empty() ? recorded(runtime::kRecordBackend, "reference") : options.backend;
+  // A file of values may come from anywhere: it must not choose code that this process opens.
+  if (options.backend.empty() && backend.find('/') != backend.npos) {
+    throw ValueError("kiln run", "--inputs",
+                     text("the call was recorded on the backend ", escaped_text(backend),
+                          "; --backend selects a backend by its path"));
+  }
+  const bool passes = options.passes || recorded(runtime::kRecordPasses, "false") == "true";
+  return settings_of(arguments, backend, passes);
+}
+
+void write_outputs(const Outcome& outcome, const std::string& path) {
+  std::vector<runtime::NamedArray> tensors;
+  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
+    tensors.push_back({outcome.names[i], outcome.outputs[i]});
+  }
+  runtime::write_safetensors(path, tensors);
+}
+
+void print_outputs(const module::Module& module, const Outcome& outcome) {
+  const std::size_t outputs = module.graph.outputs.size();
+  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
+    const Array& array = outcome.outputs[i];
+    std::cout << (i < outputs ? text("output ", i) : text("update ", i - outputs)) << " "
+              << array.dtype() << "[" << join_text(array.dims(), ",") << "]\n"
+              << array << "\n";
+  }
+}
+
+void run(const RunCommand& options) {
+  options.module.require_other_file(options.outputs, "--outputs");
+  const module::Module module = runtime::read_module_file(options.module.file);
+  const Arguments arguments = arguments_of(module, options.module.run_options());
+  const RunSettings settings = settings_of(options, arguments);
+  const Outcome outcome = run_module(module, arguments.values, settings);
+  if (options.outputs.empty()) {
+    print_outputs(module, outcome);
+  } else {
+    write_outputs(outcome, options.outputs);
+    std::cout << join_text(outcome.names) << " are in " << options.outputs << "\n";
+  }
+  std::cout << outcome.seconds * 1e3 << " ms on " << settings.backend << "\n";
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  const auto options = std::make_shared<RunCommand>();
+  CLI::App* command =
+      add_command(app, "run", "Run a module with inputs from files, or random ones",
+                  "kiln run dump/40-module.kir --backend cpu --dim x.0=32\n"
+                  "  KILN_RECORD=calls ./program       # writes the inputs of a call that throws\n"
+                  "  kiln run calls/step-4711-1.kirb --inputs calls/step-4711-1.safetensors");
+  options->module.add_to(command);
+  command
+      ->add_option("--outputs", options->outputs,
+                   "safetensors file for the results and the updated variables, which are then "
+                   "not printed")
+      ->type_name("FILE");
+  command
+      ->add_option("--backend", options->backend,
+                   "name or absolute path of a backend [default: that of the recorded call, if it "
+                   "was selected by name, else reference]")
+      ->type_name("NAME");
+  command->add_flag("--passes", options->passes,
+                    "run Kiln's passes first, as K::function does [default: as in the recorded "
+                    "call, else not]");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace kiln::tool
