@@ -1,7 +1,7 @@
 // Dumps the stages that every target has.
 #include "backends/codegen/dumps.h"
 
-#include "backends/codegen/inspect/trace_rows.h"
+#include "backends/abi/kiln_backend_trace.h"
 #include "core/module/source_paths.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
@@ -64,7 +64,13 @@ void Dumps::compile_times(const CompileTimes& times) const {
 }
 
 void Dumps::compilation(const Program& program, const CompileTimes& times) const {
-  hand_over("trace", "compile thread", [&] { return times.trace(); });
+  hand_over("trace", "compile thread", [&] {
+    std::string rows;
+    times.for_each_lap([&](const CompileTimes::Lap& lap) {
+      sdk::append_trace_row(rows, {"compile", lap.part, lap.thread, lap.begin, lap.end}, "");
+    });
+    return rows;
+  });
   if (!host_.log_enabled(KILN_LOG_INFO)) return;
   StepCounts counts;
   count_steps(program.plan, counts);
@@ -87,8 +93,10 @@ void Dumps::binding(std::span<const sdk::Dims> sizes, std::uint64_t number,
   };
   hand_over("trace", "", [&] {
     std::string rows;
-    append_row(rows, {"compile", "bind sizes", thread_number(), begin, end},
-               trace_arguments({{"inputs", list()}, {"binding", std::to_string(number)}}));
+    const std::string arguments =
+        sdk::trace_arguments({{"inputs", list()}, {"binding", std::to_string(number)}});
+    sdk::append_trace_row(rows, {"compile", "bind sizes", sdk::thread_number(), begin, end},
+                          arguments);
     return rows;
   });
   if (!host_.log_enabled(KILN_LOG_INFO)) return;

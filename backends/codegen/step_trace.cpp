@@ -1,7 +1,7 @@
 // Events become text when many were recorded or a call ends, not while steps run.
 #include "backends/codegen/step_trace.h"
 
-#include "backends/codegen/inspect/trace_rows.h"
+#include "backends/abi/kiln_backend_trace.h"
 #include "backends/codegen/plan/step_title.h"
 
 #include <new>
@@ -41,8 +41,9 @@ void StepTrace::hand_over_locked(std::vector<StepEvent>& events, std::string_vie
       std::string rows;
       for (const StepEvent& event : events) {
         const Label& label = label_of(event);
-        append_row(rows, {label.category, label.name, event.thread, event.begin, event.end},
-                   label.arguments);
+        sdk::append_trace_row(rows,
+                              {label.category, label.name, event.thread, event.begin, event.end},
+                              label.arguments);
       }
       return rows;
     });
@@ -68,7 +69,7 @@ const StepTrace::Label& StepTrace::label_of(const StepEvent& event) {
   const Step& step = steps[event.row];
   const StepTitle title = title_of(program_, step);
   const std::string arguments =
-      trace_arguments({{"source", title.source}, {"step", print(program_, step)}});
+      sdk::trace_arguments({{"source", title.source}, {"step", print(program_, step)}});
   return label = {"step", title.name, arguments};
 }
 

@@ -18,7 +18,7 @@ struct StepEvent {
 
   const Plan* plan = nullptr;  // of the step; null: a copy
   std::size_t row = 0;  // of Plan::steps; their number stands for the parallel region
-  std::int64_t thread = 0;  // that ran it (thread_number); 0: a device did
+  std::int64_t thread = 0;  // that ran it (sdk::thread_number); 0: a device did
   Clock::time_point begin, end;
 };
 

@@ -1,6 +1,6 @@
 // Executes a region step by step and frees tensors after their last use.
 #include "backends/reference/inspect.h"
-#include "backends/reference/step_trace.h"
+#include "backends/reference/node_trace.h"
 
 #include "core/ir/scope.h"
 #include "core/ops/op.h"

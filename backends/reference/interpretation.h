@@ -26,7 +26,7 @@ struct StepTime {
 struct Step;
 using StepTimes = std::unordered_map<const Step*, StepTime>;
 
-class StepTrace;
+class NodeTrace;
 
 /// The state of one run besides its tensors.
 struct Run {
@@ -37,7 +37,7 @@ struct Run {
   const sdk::Host* host = nullptr;
   void* host_call_context = nullptr;
   StepTimes* times = nullptr;  // null: not measured
-  StepTrace* trace = nullptr;  // null: not traced
+  NodeTrace* trace = nullptr;  // null: not traced
 
   std::int64_t evaluate(const ir::Dim& dim) const;
   Sizes evaluate(const ir::Dims& dims) const;

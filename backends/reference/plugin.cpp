@@ -1,6 +1,6 @@
 // The plugin entry: op support, compilation, and calls.
 #include "backends/reference/inspect.h"
-#include "backends/reference/step_trace.h"
+#include "backends/reference/node_trace.h"
 
 #include "core/ops/op.h"
 #include "core/types/fp_environment.h"
@@ -125,7 +125,7 @@ class Interpreter final : public sdk::Executable {
 
  private:
   std::vector<Tensor> run_program(const std::vector<Tensor>& arguments, Run& run) const {
-    std::optional<StepTrace> trace;
+    std::optional<NodeTrace> trace;
     if (inspection_.traces_steps() && host_.dump_wanted("trace")) {
       run.trace = &trace.emplace(program_.module, host_, label_);
     }

@@ -1,24 +1,46 @@
-// Laps of a steady clock, printed in milliseconds.
+// Laps of a steady clock, printed in milliseconds. Sums are exact, however many laps are kept.
 #include "backends/codegen/inspect/compile_times.h"
 
-#include "backends/codegen/inspect/trace_rows.h"
 #include "core/types/text.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <iomanip>
 
 namespace kiln::codegen {
+namespace {
+
+/// Of compile threads: some 300 KiB. A program of thousands of kernels has more.
+constexpr std::size_t kMaxLaps = 4096;
+
+double seconds_of(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+}  // namespace
 
 void CompileTimes::lap(std::string_view part) {
   const Clock::time_point now = Clock::now();
-  laps_.push_back({std::string(part), thread_number(), start_, now});
+  laps_.push_back({std::string(part), ::gettid(), start_, now});
   start_ = now;
 }
 
 void CompileTimes::add_parts(const CompileTimes& others) {
+  for (const Lap& lap : others.laps_) add_to_sum(lap.part, seconds_of(lap.begin, lap.end));
+  for (const auto& [part, seconds] : others.sums_of_threads_) add_to_sum(part, seconds);
   for (const std::vector<Lap>* laps : {&others.laps_of_threads_, &others.laps_}) {
-    laps_of_threads_.insert(laps_of_threads_.end(), laps->begin(), laps->end());
+    const std::size_t count = std::min(laps->size(), kMaxLaps - laps_of_threads_.size());
+    laps_of_threads_.insert(laps_of_threads_.end(), laps->begin(),
+                            laps->begin() + static_cast<std::ptrdiff_t>(count));
   }
+}
+
+void CompileTimes::add_to_sum(const std::string& part, double seconds) {
+  auto sum = std::find_if(sums_of_threads_.begin(), sums_of_threads_.end(),
+                          [&](const auto& one) { return one.first == part; });
+  if (sum == sums_of_threads_.end()) sum = sums_of_threads_.insert(sum, {part, 0});
+  sum->second += seconds;
 }
 
 void CompileTimes::count(std::string_view things, std::size_t number) {
@@ -32,32 +54,15 @@ std::string CompileTimes::print() const {
   };
   double whole = 0;
   for (const Lap& lap : laps_) {
-    const double seconds = std::chrono::duration<double>(lap.end - lap.begin).count();
+    const double seconds = seconds_of(lap.begin, lap.end);
     print(seconds, lap.part);
     whole += seconds;
   }
   print(whole, "in all");
-  if (!laps_of_threads_.empty()) out += "# of which by compile threads, added up\n";
-  std::vector<std::pair<std::string_view, double>> sums;  // by part, in the order of the first lap
-  for (const Lap& lap : laps_of_threads_) {
-    auto sum = std::find_if(sums.begin(), sums.end(),
-                            [&](const auto& one) { return one.first == lap.part; });
-    if (sum == sums.end()) sum = sums.insert(sums.end(), {lap.part, 0});
-    sum->second += std::chrono::duration<double>(lap.end - lap.begin).count();
-  }
-  for (const auto& [part, seconds] : sums) print(seconds, part);
+  if (!sums_of_threads_.empty()) out += "# of which by compile threads, added up\n";
+  for (const auto& [part, seconds] : sums_of_threads_) print(seconds, part);
   for (const auto& [things, number] : counts_) out += text("# ", number, " ", things, "\n");
   return out;
-}
-
-std::string CompileTimes::trace() const {
-  std::string rows;
-  for (const std::vector<Lap>* laps : {&laps_, &laps_of_threads_}) {
-    for (const Lap& lap : *laps) {
-      append_row(rows, {"compile", lap.part, lap.thread, lap.begin, lap.end}, "");
-    }
-  }
-  return rows;
 }
 
 std::string in_column(double value, int width, int digits) {

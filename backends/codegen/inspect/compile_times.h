@@ -23,18 +23,27 @@ class CompileTimes {
   void add_parts(const CompileTimes& others);
   void count(std::string_view things, std::size_t number);
   std::string print() const;
-  /// A row of the dump stage `trace` (trace_rows.h) for each lap, also of other threads.
-  std::string trace() const;
 
- private:
   struct Lap {
     std::string part;
-    std::int64_t thread;
+    std::int64_t thread;  // as Linux numbers it
     Clock::time_point begin, end;
   };
+  /// Calls visit(lap) for each lap, also of other threads, of which the first few thousand are
+  /// kept.
+  template <class Visit>
+  void for_each_lap(const Visit& visit) const {
+    for (const Lap& lap : laps_) visit(lap);
+    for (const Lap& lap : laps_of_threads_) visit(lap);
+  }
+
+ private:
+  void add_to_sum(const std::string& part, double seconds);
 
   Clock::time_point start_ = Clock::now();
   std::vector<Lap> laps_, laps_of_threads_;
+  /// Of all laps of threads by part, in the order of the first lap.
+  std::vector<std::pair<std::string, double>> sums_of_threads_;
   std::vector<std::pair<std::string, std::size_t>> counts_;
 };
 

@@ -1,5 +1,5 @@
-// The steps of one call as events of a trace: rows of the dump stage `trace`
-// (runtime/host/README.md).
+// The nodes that one call executes as events of a trace: rows of the dump stage `trace`
+// (backends/abi/kiln_backend_trace.h).
 #pragma once
 
 #include "backends/reference/interpretation.h"
@@ -10,14 +10,14 @@
 namespace kiln::reference {
 
 /// One thread at a time. REQUIRES: the arguments outlive the object.
-class StepTrace {
+class NodeTrace {
  public:
-  StepTrace(const module::Module& module, const sdk::Host& host, std::string_view label)
+  NodeTrace(const module::Module& module, const sdk::Host& host, std::string_view label)
       : module_(module), host_(host), label_(label) {}
   /// Hands the events to the host, also if the call throws.
-  ~StepTrace() { hand_over(); }
-  StepTrace(const StepTrace&) = delete;
-  StepTrace& operator=(const StepTrace&) = delete;
+  ~NodeTrace() { hand_over(); }
+  NodeTrace(const NodeTrace&) = delete;
+  NodeTrace& operator=(const NodeTrace&) = delete;
 
   using Time = std::chrono::steady_clock::time_point;
   /// Adds the event of a step that ended now.
