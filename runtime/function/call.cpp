@@ -5,136 +5,19 @@
 #include "core/k/base/random_state_impl.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
-#include "runtime/array/block_pool.h"
 #include "runtime/function/call_results.h"
-#include "runtime/function/prepared_call.h"
-#include "runtime/host/caller.h"
+#include "runtime/function/scoped_call.h"
+#include "runtime/function/state_lease.h"
 #include "runtime/host/error_subject.h"
-#include "runtime/host/log.h"
-#include "runtime/host/trace.h"
 
 #include <kiln/error.h>
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace kiln::runtime {
 namespace {
-
-/// Holds the variables of one call: the versions that it reads, and the destinations of the new
-/// values, which are recycled versions or, overwritten in place, the versions that it reads.
-class StateLease {
- public:
-  StateLease(const CompiledProgram& program, PreparedCall& prepared)
-      : program_(program), prepared_(prepared) {}
-  StateLease(const StateLease&) = delete;
-  StateLease& operator=(const StateLease&) = delete;
-
-  ~StateLease() {
-    if (overwrites_) {
-      const std::unique_lock lock(VariableStorage::publish_mutex());
-      end_overwrites();
-    }
-    for (VersionRef& version : prepared_.held) version = {};
-    // A replaced version becomes the destination of a later call. A failed call recycles nothing:
-    // it may have failed for want of that memory.
-    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
-      VersionRef version = std::move(prepared_.next[i]);
-      if (version && is_committed_) program_.updated[i].storage->recycle(std::move(version));
-    }
-  }
-
-  /// Locks the updated variables for writing, then reads a snapshot of all variables, or reads the
-  /// given one. ValueError within a call that updates one of them.
-  void acquire() {
-    if (prepared_.snapshot == nullptr) {
-      acquire_current();
-    } else {
-      for (std::size_t i = 0; i < prepared_.held.size(); ++i) {
-        prepared_.held[i] = prepared_.snapshot->value_of(*program_.state_storages[i]);
-      }
-    }
-    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
-      const UpdateTarget& target = program_.updated[i];
-      if (writes_in_place(i)) {
-        target.storage->recycle({});
-        target.storage->require_writable_copy(state_of(i), program_.instance);
-        continue;
-      }
-      prepared_.next[i] = target.storage->acquire(program_.instance, target.dtype, target.dims);
-    }
-  }
-
-  /// Whether update i overwrites the state that it reads.
-  bool writes_in_place(std::size_t i) const {
-    return overwrites_ && prepared_.overwrites[i].is_granted;
-  }
-
-  /// Returns the version that update i is written to.
-  Version& destination(std::size_t i) {
-    return writes_in_place(i) ? state_of(i) : *prepared_.next[i];
-  }
-
-  /// Reverts in-place updates of a run whose results are rejected.
-  void reject() {
-    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
-      if (writes_in_place(i)) state_of(i).discard_overwrite(program_.instance);
-    }
-  }
-
-  /// Publishes all updates at once.
-  void commit() {
-    if (prepared_.next.empty()) return;
-    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
-      if (writes_in_place(i)) {
-        state_of(i).commit_overwrite(program_.instance);
-      } else {
-        prepared_.next[i]->renumber();
-      }
-    }
-    const std::unique_lock lock(VariableStorage::publish_mutex());
-    for (std::size_t i = 0; i < prepared_.next.size(); ++i) {
-      if (!writes_in_place(i)) program_.updated[i].storage->publish(prepared_.next[i]);
-    }
-    if (overwrites_) end_overwrites();
-    is_committed_ = true;
-  }
-
- private:
-  void acquire_current() {
-    if (!program_.writers.empty()) locks_.emplace(program_.writers, program_.name);
-    if (program_.overwrites && prepared_.is_direct()) {
-      VariableStorage::snapshot(program_.state_storages, prepared_.held, prepared_.overwrites);
-      overwrites_ = true;
-    } else if (!prepared_.held.empty()) {
-      VariableStorage::snapshot(program_.state_storages, prepared_.held);
-    }
-  }
-
-  /// REQUIRES: publish_mutex() exclusively.
-  void end_overwrites() {
-    for (Overwrite& request : prepared_.overwrites) {
-      if (std::exchange(request.is_granted, false)) {
-        program_.state_storages[static_cast<std::size_t>(request.variable)]->end_overwrite();
-      }
-    }
-    overwrites_ = false;
-    VariableStorage::notify_overwrites_ended();
-  }
-
-  Version& state_of(std::size_t update) {
-    return *prepared_.held[static_cast<std::size_t>(prepared_.overwrites[update].variable)];
-  }
-
-  const CompiledProgram& program_;
-  PreparedCall& prepared_;
-  std::optional<WriterLocks> locks_;  // released after the destructor's body
-  bool overwrites_ = false;  // whether overwrites were requested and have not ended
-  bool is_committed_ = false;
-};
 
 void count_call(PreparedCall& prepared) {
   const std::int64_t calls = prepared.calls.load(std::memory_order_relaxed);
@@ -301,54 +184,11 @@ void call_through_copies(const CompiledProgram& program, PreparedCall& prepared,
   copy_out(call_frame(program, prepared), outputs);
 }
 
-/// Asks the executable for its steps, once for each trace: a dump then wants the stage `trace`.
-void trace_steps(const CallableProgram& callable) {
-  const std::int64_t number = running_trace();
-  if (callable.steps_trace.exchange(number, std::memory_order_relaxed) == number) return;
-  const ScopedDumpTarget no_other_stage(nullptr);
-  try {
-    callable.program.executable->dump();
-  } catch (const std::exception& error) {
-    log_line(LogLevel::Warning, "trace", error.what());
-  }
-}
-
-/// Receives the number of the call's random draws, for a recorder; null without one.
-using TakenNumber = std::uint64_t*;
-
-/// Surrounds every call: its event in a trace, the running function for messages, its dumps, its
-/// prepared call.
-class CallScope {
- public:
-  CallScope(const CallableProgram& callable, const VariableSnapshot* snapshot, TakenNumber number)
-      : span_("call", callable.program.name),
-        running_(callable.program.name),
-        dumps_(callable.dumps.get()),
-        lease_(callable.calls, callable.program) {
-    if (span_.is_on()) trace_steps(callable);
-    release_old_blocks();
-    prepared().snapshot = snapshot;
-    prepared().random = random_of(callable);
-    prepared().taken_number = number;
-  }
-  PreparedCall& prepared() const { return *lease_; }
-
-  static const RandomState* random_of(const CallableProgram& callable) {
-    return callable.random ? &*callable.random : nullptr;
-  }
-
- private:
-  const TraceSpan span_;
-  const RunningCall running_;
-  const ScopedDumpFolder dumps_;
-  const PreparedCallLease lease_;
-};
-
 void run_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
               std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot,
               TakenNumber number) {
   const CompiledProgram& program = callable.program;
-  const CallScope scope(callable, snapshot, number);
+  const ScopedCall scope(callable, snapshot, number);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
@@ -370,7 +210,7 @@ void run_into(const CallableProgram& callable, std::span<const ArrayView> inputs
 std::vector<Array> run(const CallableProgram& callable, std::span<const ArrayView> inputs,
                        const VariableSnapshot* snapshot, TakenNumber number) {
   const CompiledProgram& program = callable.program;
-  const CallScope scope(callable, snapshot, number);
+  const ScopedCall scope(callable, snapshot, number);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
@@ -378,43 +218,12 @@ std::vector<Array> run(const CallableProgram& callable, std::span<const ArrayVie
                               : call_buffers(program, prepared, inputs);
 }
 
-/// Returns work(snapshot, number) and records the call. The variables stay readable as they were
-/// before it: it overwrites none in place.
-template <class Work>
-[[gnu::noinline]] auto recorded(const CallableProgram& callable, std::span<const ArrayView> inputs,
-                                const VariableSnapshot* snapshot, const Work& work) {
-  CallRecorder& recorder = *callable.recorder;
-  const CompiledProgram& program = callable.program;
-  std::optional<VariableSnapshot> own;
-  if (snapshot == nullptr) {
-    snapshot = &own.emplace(recorder.variables(), program.writers, program.name);
-  }
-  CallRecorder::Call call(recorder, inputs, *snapshot,
-                          peek_call_counter(CallScope::random_of(callable)));
-  try {
-    if constexpr (std::is_void_v<decltype(work(snapshot, call.number()))>) {
-      work(snapshot, call.number());
-      call.succeed();
-    } else {
-      auto results = work(snapshot, call.number());
-      call.succeed();
-      return results;
-    }
-  } catch (const std::exception& error) {
-    call.fail(error.what());
-    throw;
-  } catch (...) {
-    call.fail("an exception that is not a std::exception");
-    throw;
-  }
-}
-
 }  // namespace
 
 void call_into(const CallableProgram& callable, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs, const VariableSnapshot* snapshot) {
   if (!callable.recorder) return run_into(callable, inputs, outputs, snapshot, nullptr);
-  recorded(callable, inputs, snapshot, [&](const VariableSnapshot* read, TakenNumber number) {
+  record_call(callable, inputs, snapshot, [&](const VariableSnapshot* read, TakenNumber number) {
     run_into(callable, inputs, outputs, read, number);
   });
 }
@@ -422,10 +231,10 @@ void call_into(const CallableProgram& callable, std::span<const ArrayView> input
 std::vector<Array> call(const CallableProgram& callable, std::span<const ArrayView> inputs,
                         const VariableSnapshot* snapshot) {
   if (!callable.recorder) return run(callable, inputs, snapshot, nullptr);
-  return recorded(callable, inputs, snapshot,
-                  [&](const VariableSnapshot* read, TakenNumber number) {
-                    return run(callable, inputs, read, number);
-                  });
+  return record_call(callable, inputs, snapshot,
+                     [&](const VariableSnapshot* read, TakenNumber number) {
+                       return run(callable, inputs, read, number);
+                     });
 }
 
 std::vector<Array> call(const CallableProgram& callable, std::span<const Array> inputs) {
@@ -435,7 +244,7 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const Array> 
     for (const Array& input : inputs) views.push_back(input.as_view());
     return call(callable, views);
   }
-  const CallScope scope(callable, nullptr, nullptr);
+  const ScopedCall scope(callable, nullptr, nullptr);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   if (prepared.is_direct()) return call_frame(program, prepared);
