@@ -2,10 +2,11 @@
 // region are divided into parts of fixed sizes, which the host's threads take.
 #include "backends/codegen/host/run.h"
 
+#include "backends/abi/kiln_backend_trace.h"
 #include "backends/codegen/bind/step_failure.h"
+#include "backends/codegen/host/run_host_call.h"
 #include "backends/codegen/host/run_library_steps.h"
 #include "backends/codegen/host/run_row_updates.h"
-#include "backends/codegen/inspect/trace_rows.h"
 #include "backends/codegen/step_trace.h"
 #include "core/types/at.h"
 
@@ -55,7 +56,7 @@ class Runner {
     const std::vector<Step>& steps = list_.plan->plan->steps;
     const bool is_step = i < list_.instructions.size();
     const auto row = is_step ? list_.instructions[i].step - steps.data() : std::ssize(steps);
-    context_.trace->add({list_.plan->plan, at(row), thread_number(), begin, end});
+    context_.trace->add({list_.plan->plan, at(row), sdk::thread_number(), begin, end});
   }
 
   void run_one(Instruction& instruction) {
@@ -275,23 +276,7 @@ class Runner {
   }
 
   void run_step(const Instruction& instruction, const BoundHostCall&) {
-    const auto& step = std::get<HostCallStep>(*instruction.step);
-    const auto& attrs = step.node->as<ir::HostCallAttrs>();
-    const auto view = [&](int number) {
-      const Slot& slot = list_.plan->plan->slots[at(number)];
-      return sdk::view(static_cast<std::uint32_t>(slot.dtype), list_.plan->sizes.dims(number),
-                       list_.slot(number));
-    };
-    std::vector<kiln_view> inputs, outputs;
-    for (std::size_t i = 1; i < step.operands.size(); ++i) inputs.push_back(view(step.operands[i]));
-    for (const int result : step.results) outputs.push_back(view(result));
-    const auto* payload = reinterpret_cast<const std::byte*>(attrs.payload.data());
-    try {
-      context_.host->host_call(context_.host_call_context, attrs.function,
-                               {payload, attrs.payload.size()}, inputs, outputs);
-    } catch (const sdk::Failure& failure) {
-      throw step_failure(*context_.module, *step.node, failure.code(), failure.what());
-    }
+    run_host_call(std::get<HostCallStep>(*instruction.step), list_, context_);
   }
 
   void run_step(const Instruction& instruction, const BoundRowUpdates& bound) {
