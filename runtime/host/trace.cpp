@@ -1,5 +1,5 @@
-// One trace for the process, guarded by a mutex that fork() holds. A child begins without a trace
-// and drops the events that its parent has not written yet.
+// One trace for the process, guarded by a mutex that fork() does not wait for: a write to a slow
+// disk holds it. A child begins without a trace, with a new TraceFile in place of its parent's.
 #include "runtime/host/trace.h"
 
 #include "core/k/base/call.h"
@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 namespace kiln::runtime {
 namespace {
@@ -34,14 +35,17 @@ struct Trace {
 };
 KILN_AT_LOAD NoDestructor<Trace> process_trace;
 
+/// A thread of the parent may be changing the file: only its descriptor is read, and its memory is
+/// not freed. The descriptor is closed, as it holds the lock of the file, too.
 void end_in_child() {
-  const std::lock_guard lock(trace_mutex);
-  if (!process_trace->file.is_open()) return;
-  process_trace->file.abandon();
+  const int descriptor = process_trace->file.descriptor();
+  new (&process_trace->file) TraceFile();
+  if (descriptor < 0) return;
+  ::close(descriptor);
   detail::trace_number = kUnread;
 }
-[[maybe_unused]] const bool is_trace_held =
-    hold_at_fork<trace_mutex>() && ::pthread_atfork(nullptr, nullptr, end_in_child) == 0;
+[[maybe_unused]] const bool is_ended_in_child =
+    ::pthread_atfork(nullptr, nullptr, end_in_child) == 0;
 
 constexpr std::string_view kProcess = "%p";
 
@@ -50,8 +54,11 @@ std::string path_of(std::string path) {
   return at == path.npos ? path : path.replace(at, kProcess.size(), std::to_string(::getpid()));
 }
 
+std::string failure_text(const std::string& path, std::string_view reason) {
+  return text("cannot write the trace ", path, ": ", reason);
+}
 std::string failure_text(const std::string& path, int error) {
-  return text("cannot write the trace ", path, ": ", std::strerror(error));
+  return failure_text(path, std::strerror(error));
 }
 
 /// Completes the trace, if there is one. Sets `path`; returns 0 or the error number.
@@ -68,20 +75,39 @@ void stop_at_exit() {
     std::string path;
     const int error = stop(path);
     if (error != 0) log_line(LogLevel::Warning, "trace", failure_text(path, error));
-  } catch (const std::exception&) {  // no memory for the last events
+  } catch (const std::exception&) {  // no memory for the path
   }
 }
 
-/// Opens the file and begins a trace, unless one is running. Returns 0 or the error number, EBUSY
-/// for a running one.
-int start(const std::string& path) {
+struct Started {
+  TraceFile::Opened opened;
+  bool is_running = false;  // another trace is: none was started
+};
+
+/// Opens the file and begins a trace, unless one is running.
+Started start(const std::string& path) {
   const std::lock_guard lock(trace_mutex);
-  if (process_trace->file.is_open()) return EBUSY;
+  if (process_trace->file.is_open()) return {.opened = {}, .is_running = true};
   detail::trace_number = 0;
-  if (const int error = process_trace->file.open(path)) return error;
+  Started started{.opened = process_trace->file.open(path)};
+  if (!started.opened.failure.empty()) return started;
   if (process_trace->count == 0) static_cast<void>(std::atexit(stop_at_exit));
   detail::trace_number = ++process_trace->count;
-  return 0;
+  return started;
+}
+
+/// Starts the trace of KILN_TRACE. A program that inherits the variable from one that writes the
+/// file, such as a child, writes another one.
+void start_configured(const std::string& path) {
+  const TraceFile::Opened opened = start(path).opened;
+  if (opened.failure.empty()) return;
+  std::string message = failure_text(path, opened.failure);
+  if (opened.is_taken) {
+    const std::string own = text(path, ".", ::getpid());
+    const std::string failure = start(own).opened.failure;
+    message += failure.empty() ? "; this one writes " + own : text("; nor ", own, ": ", failure);
+  }
+  log_line(LogLevel::Warning, "trace", message + " (KILN_TRACE)");
 }
 
 /// Microseconds with three digits, exactly.
@@ -139,11 +165,7 @@ std::int64_t detail::start_configured_trace() noexcept {
       trace_number.compare_exchange_strong(before, 0);
       return trace_number;
     }
-    const std::string path = path_of(std::string(given));
-    const int error = start(path);
-    if (error != 0 && error != EBUSY) {
-      log_line(LogLevel::Warning, "trace", failure_text(path, error) + " (KILN_TRACE)");
-    }
+    start_configured(path_of(std::string(given)));
     return trace_number;
   } catch (const std::exception&) {  // no memory for the path
     trace_number = 0;
@@ -171,15 +193,20 @@ void trace_on(const TraceTrack& track, const TraceEvent& event) {
 }
 
 void start_trace(const std::string& given) {
+  if (given.empty()) {
+    throw ValueError("start_trace", "path", "path is '' but must name the file to write");
+  }
   const std::string path = path_of(given);
   static_cast<void>(running_trace());  // the one of KILN_TRACE is first
-  const int error = start(path);
-  if (error == 0) return;
-  if (error != EBUSY) throw IoError("start_trace", "path", failure_text(path, error));
-  throw ValueError("start_trace", "path",
-                   text("cannot start the trace ", path,
-                        " while another one is written; call stop_trace first, and unset "
-                        "KILN_TRACE if it is set"));
+  const Started started = start(path);
+  if (started.is_running) {
+    throw ValueError("start_trace", "path",
+                     text("cannot start the trace ", path,
+                          " while another one is written; call stop_trace first, and unset "
+                          "KILN_TRACE if it is set"));
+  }
+  const std::string& failure = started.opened.failure;
+  if (!failure.empty()) throw IoError("start_trace", "path", failure_text(path, failure));
 }
 
 void stop_trace() {

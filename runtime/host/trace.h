@@ -1,6 +1,6 @@
 // Records what the process does, and when, as a trace for Perfetto and chrome://tracing: a JSON
 // array in the Trace Event Format, streamed to one file. While no trace is written, a span costs
-// one relaxed load. Thread-safe; nothing here throws but start_trace.
+// one relaxed load. Thread-safe. Only start_trace, stop_trace, trace_on and trace_rows throw.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,8 @@ std::int64_t start_configured_trace() noexcept;
 }  // namespace detail
 
 /// Returns the number of the trace that is being written, from 1; 0 for none. The first call starts
-/// the one that KILN_TRACE names; if that fails, a warning is logged.
+/// the one that KILN_TRACE names, in a child of fork() only if the name has %p; if that fails, a
+/// warning is logged.
 inline std::int64_t running_trace() noexcept {
   const std::int64_t number = detail::trace_number.load(std::memory_order_relaxed);
   return number >= 0 ? number : detail::start_configured_trace();
@@ -86,8 +87,8 @@ class TraceSpan {
   TraceArguments arguments_;
 };
 
-/// Starts a trace. "%p" in the path stands for the number of the process. ValueError while another
-/// trace is written; IoError.
+/// Starts a trace. "%p" in the path stands for the number of the process. ValueError for an empty
+/// path, and while another trace is written; IoError.
 void start_trace(const std::string& path);
 /// Completes the file; does nothing without a trace. Also called when the process exits. IoError if
 /// events could not be written.

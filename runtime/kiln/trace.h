@@ -13,10 +13,14 @@ namespace kiln {
 /// the file at `path`, a JSON array in the Trace Event Format. "%p" in the path stands for the
 /// number of the process. The file is complete after stop_trace, or when the process exits; one of
 /// a process that was killed can be loaded, too. The environment variable KILN_TRACE=file.json
-/// starts a trace at the first compilation. Traced calls are slower: about a microsecond for each
-/// step, and `cuda` runs no CUDA graphs. A file that cannot grow ends the trace with a warning. A
-/// child of fork() begins without a trace. Thread-safe.
-/// Errors: ValueError while another trace is written; IoError if the file cannot be created.
+/// starts a trace at the first compilation; if another process writes that file, such as one that
+/// ran this program, the trace is file.json.PID, which a warning says. Traced calls are slower:
+/// about a microsecond for each step, and `cuda` runs no CUDA graphs. A file that cannot grow ends
+/// the trace with a warning. A child of fork() begins without a trace; it writes one of its own
+/// only if KILN_TRACE has "%p", or by start_trace. Thread-safe.
+/// Errors: ValueError for an empty path, and while another trace is written; IoError if the file
+/// cannot be created, is no regular file but a symbolic link, a FIFO or a device, or is written by
+/// another process.
 ///     K::start_trace("trace-%p.json");
 ///     const auto y = K::eval(K::constant({1., 2.}) + 1);
 ///     K::stop_trace();

@@ -15,7 +15,14 @@
 
 #include <kiln/k.h>
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -221,20 +228,107 @@ TEST_CASE("trace: errors of starting and stopping") {
   CHECK(scratch.files() == 1);
 }
 
-TEST_CASE("trace: a disk without room ends the trace, not the program") {
-  const KeptLog log;
+TEST_CASE("trace: a file that cannot grow ends the trace, not the program") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  // The limit is of the whole process, so of a child.
+  CHECK(kiln::testing::in_child([&] {
+          ::signal(SIGXFSZ, SIG_IGN);
+          const rlimit limit{.rlim_cur = 1000, .rlim_max = 1000};
+          if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+          const KeptLog log;
+          K::start_trace(path);
+          for (int i = 0; i < 2000; ++i) kiln::runtime::TraceSpan("call", "some event of a trace");
+          if (kiln::runtime::running_trace() != 0 || log_lines.size() != 1) return 2;
+          const std::string wanted = "kiln: warning: trace: cannot write the trace " + path +
+                                     ": File too large; the trace ends here";
+          if (log_lines[0] != wanted) return 3;
+          K::start_trace(path);
+          for (int i = 0; i < 20; ++i) kiln::runtime::TraceSpan("call", "some event of a trace");
+          const std::string error = error_text<K::IoError>([] { K::stop_trace(); });
+          return error == "stop_trace: cannot write the trace " + path + ": File too large" ? 0 : 4;
+        }) == 0);
+  CHECK(TraceText(path).events.size() == 1);
+}
+
+TEST_CASE("trace: a path that is no regular file is an error, and nothing waits") {
+  const Scratch scratch;
+  const std::string fifo = scratch.path("fifo"), link = scratch.path("link");
+  const std::string target = scratch.write("target", "kept");
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  REQUIRE(::symlink(target.c_str(), link.c_str()) == 0);
+  const auto error_of = [](const std::string& path) {
+    return error_text<K::IoError>([&] { K::start_trace(path); });
+  };
+  const std::string head = "start_trace: cannot write the trace ";
+  CHECK(error_of(fifo) == head + fifo + ": it is not a regular file");
+  const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  CHECK(error_of(fifo) == head + fifo + ": it is not a regular file");
+  ::close(reader);
+  CHECK(error_of("/dev/null") == head + "/dev/null: it is not a regular file");
+  CHECK(error_of(link) == head + link + ": it is a symbolic link");
+  CHECK(contents_of(target) == "kept");
+  CHECK(error_text<K::ValueError>([] { K::start_trace(""); }) ==
+        "start_trace: path is '' but must name the file to write");
+}
+
+TEST_CASE("trace: two processes do not write one file") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
   {
-    const ScopedTrace trace("/dev/full");
-    CHECK(error_text<K::IoError>([] { K::stop_trace(); }) ==
-          "stop_trace: cannot write the trace /dev/full: No space left on device");
+    const ScopedTrace trace(path);
+    {
+      const kiln::runtime::TraceSpan span("call", "of the parent");
+    }
+    CHECK(kiln::testing::in_child([&] {
+            const std::string error = error_text<K::IoError>([&] { K::start_trace(path); });
+            return has(error, "another process writes a trace to it") ? 0 : 1;
+          }) == 0);
+    CHECK(kiln::testing::in_new_process("[.traced]", "KILN_TRACE", path.c_str()) == 0);
   }
-  const ScopedTrace trace("/dev/full");
-  for (int i = 0; i < 2000; ++i) kiln::runtime::TraceSpan("call", "some event of a long trace");
-  REQUIRE(log_lines.size() == 1);
-  CHECK(log_lines[0] ==
-        "kiln: warning: trace: cannot write the trace /dev/full: No space left on device; the "
-        "trace ends here");
-  CHECK(kiln::runtime::running_trace() == 0);
+  CHECK(TraceText(path).of("call").size() == 1);
+  REQUIRE(scratch.files() == 2);
+  for (const auto& file : std::filesystem::directory_iterator(scratch.folder())) {
+    if (file.path() == path) continue;
+    CHECK(file.path().string().starts_with(path + "."));
+    CHECK(calls_of(TraceText(file.path().string()), "program").size() == 1);
+  }
+}
+
+TEST_CASE("trace: a fork does not wait for the file, and the child leaves it alone") {
+  const Scratch scratch;
+  const ScopedTrace trace(scratch.path("trace.json"));
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    while (!done) kiln::runtime::TraceSpan("call", "an event");
+  });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(kiln::testing::in_child([&] {
+            K::start_trace(scratch.path("child.json"));
+            K::stop_trace();
+            return 0;
+          }) == 0);
+  }
+  done = true;
+  writer.join();
+}
+
+TEST_CASE("trace: many threads and tracks cost the memory of few") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace.json");
+  constexpr int kTracks = 10000;
+  {
+    const ScopedTrace trace(path);
+    for (int i = 1; i <= kTracks; ++i) {
+      give_rows("step\t" + std::to_string(i) + "\t1000\t2000\tname\n", "worker");
+      give_rows("step\t0\t1000\t2000\tname\n", "stream " + std::to_string(i));
+    }
+    give_rows("step\t1\t3000\t4000\tname\n", "worker");
+  }
+  const TraceText trace(path);
+  CHECK(trace.fault() == "");
+  CHECK(trace.events.size() == 2 * kTracks + 1);
+  CHECK(trace.threads.size() == 2 * kTracks);
 }
 
 TEST_CASE("trace: a forked child has none and leaves the parent's file alone") {
