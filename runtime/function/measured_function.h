@@ -32,7 +32,8 @@ class MeasuredFunction {
 /// Appends a profile of the function to the file that KILN_PROFILE names, when the object is
 /// destroyed or the process exits. A failure is logged.
 class ProfileRecord;
-/// Null if KILN_PROFILE is not set.
+/// Null if KILN_PROFILE is not set, or the file cannot be written, which is logged. A relative path
+/// is that of the working folder of now.
 std::shared_ptr<ProfileRecord> record_profile(const PartitionedProgram& programs,
                                               const std::string& backend);
 

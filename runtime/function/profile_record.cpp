@@ -13,20 +13,31 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <set>
+#include <vector>
 
 namespace kiln::runtime {
 namespace {
 
 void warn(const std::string& message) { log_line(LogLevel::Warning, "profile", message); }
 
+/// Opens the file, or creates it. Of a FIFO neither the opening nor a write waits.
+int open_file(const std::string& path) {
+  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+}
+
+void warn_unwritable(const std::string& path, const char* reason) {
+  warn(text("cannot write the profile to ", path, " (KILN_PROFILE): ", reason));
+}
+
 /// Appends with one write, so that lines of several processes do not mix.
 void append_line(const std::string& path, const std::string& line) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  const int file = open_file(path);
   const ssize_t written = file < 0 ? -1 : ::write(file, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {
-    warn(text("cannot write the profile to ", path,
-              " (KILN_PROFILE): ", written < 0 ? std::strerror(errno) : "the disk is full"));
+    warn_unwritable(path, written < 0 ? std::strerror(errno) : "the disk is full");
   }
   if (file >= 0) ::close(file);
 }
@@ -49,7 +60,7 @@ class ProfileRecord {
       const Profile profile = measured_.result();
       if (profile.calls != 0) append_line(path_, profile_json(profile));
     } catch (const std::exception& error) {
-      warn(error.what());
+      log_line(LogLevel::Warning, "profile", error.what());
     }
   }
 
@@ -65,7 +76,14 @@ namespace {
 using Records = std::vector<std::weak_ptr<ProfileRecord>>;
 
 constinit ForkMutex records_mutex;
-KILN_AT_LOAD NoDestructor<Records> live_records;  // guarded by records_mutex
+// Guarded by records_mutex.
+KILN_AT_LOAD NoDestructor<Records> live_records;
+KILN_AT_LOAD NoDestructor<std::set<std::string>> exit_backends;
+struct TriedFile {
+  std::string path;
+  bool is_writable = false;
+};
+KILN_AT_LOAD NoDestructor<TriedFile> tried_file;
 [[maybe_unused]] const bool is_held = hold_at_fork<records_mutex>();
 
 void write_live_records() {
@@ -79,25 +97,54 @@ void write_live_records() {
   }
 }
 
-void add_live(const std::shared_ptr<ProfileRecord>& record) {
+/// Makes exit() write the records. The handler is registered once for each backend, so that it runs
+/// before those that the backend has registered.
+void write_at_exit(const std::string& backend) {
   {
     const std::lock_guard lock(records_mutex);
-    std::erase_if(*live_records, [](const auto& one) { return one.expired(); });
-    live_records->push_back(record);
+    if (!exit_backends->insert(backend).second) return;
   }
-  // Again for each record, so that the handler runs before those that the backend has registered.
   if (std::atexit(write_live_records) != 0) warn("no profile is written at the end of the process");
+}
+
+void add_live(const std::shared_ptr<ProfileRecord>& record) {
+  const std::lock_guard lock(records_mutex);
+  std::erase_if(*live_records, [](const auto& one) { return one.expired(); });
+  live_records->push_back(record);
+}
+
+/// Whether the file can be written, which is tried once for each path. Warns if not.
+bool is_writable(const std::string& path) {
+  {
+    const std::lock_guard lock(records_mutex);
+    if (tried_file->path == path) return tried_file->is_writable;
+  }
+  const int file = open_file(path);
+  if (file < 0) {
+    warn_unwritable(path, std::strerror(errno));
+  } else {
+    ::close(file);
+  }
+  const std::lock_guard lock(records_mutex);
+  *tried_file = {path, file >= 0};
+  return file >= 0;
 }
 
 }  // namespace
 
 std::shared_ptr<ProfileRecord> record_profile(const PartitionedProgram& programs,
-                                              const std::string& backend) {
-  const char* path = ::secure_getenv("KILN_PROFILE");
-  if (path == nullptr || *path == '\0') return nullptr;
+                                              const std::string& backend) try {
+  const char* given = ::secure_getenv("KILN_PROFILE");
+  if (given == nullptr || *given == '\0') return nullptr;
+  const std::string path = std::filesystem::absolute(given).string();
+  if (!is_writable(path)) return nullptr;
   auto record = std::make_shared<ProfileRecord>(path, programs, backend);
   add_live(record);
+  write_at_exit(backend);
   return record;
+} catch (const std::exception& error) {
+  log_line(LogLevel::Warning, "profile", error.what());
+  return nullptr;
 }
 
 }  // namespace kiln::runtime
