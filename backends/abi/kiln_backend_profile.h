@@ -10,6 +10,13 @@
 
 namespace kiln::sdk {
 
+/// Of the calls since measuring began, where no other measurement was running: the work of the
+/// first one, which also prepares, and the seconds of the shortest.
+struct ProfileExtremes {
+  bool has_calls = false;
+  double first_seconds = 0, first_bytes = 0, first_operations = 0, shortest = 0;
+};
+
 /// The host wants the stage "profile_on" when measuring begins, "profile_off" when it ends; several
 /// measurements may overlap. Wanted in between and at the end, the stage "profile" is one item:
 /// sums over all calls measured since the executable was compiled. The host subtracts two of them.
@@ -23,6 +30,10 @@ namespace kiln::sdk {
 ///       in the order of the program, the steps of a loop or branch behind it and one deeper; all
 ///       steps each time, since the host subtracts them one by one. Bytes and operations (of
 ///       floating point, a multiply-add is two) of all calls; 0: not known
+///   first    seconds bytes operations
+///       of the call or step before, in the first call since measuring began, part of its sums
+///   shortest seconds
+///       of the call or step before, in the call since measuring began that took it least
 ///   from     share scope function file line
 ///       a part of the user's program that the record before belongs to; shares add up to 1. Scope
 ///       as in "encoder/dense"; empty, 0: not known
@@ -40,6 +51,7 @@ class ProfileText {
     std::int64_t calls = 0;
     double seconds = 0, bytes = 0, operations = 0;
     std::string_view text;
+    ProfileExtremes extremes = {};
   };
   struct Source {
     double share = 1;
@@ -47,9 +59,13 @@ class ProfileText {
     std::uint64_t line = 0;
   };
 
-  void call(std::int64_t calls, double seconds) { record("call", calls, seconds); }
+  void call(std::int64_t calls, double seconds, const ProfileExtremes& extremes) {
+    record("call", calls, seconds);
+    add(extremes);
+  }
   void step(const Step& step) {
     record("step", step.depth, step.calls, step.seconds, step.bytes, step.operations, step.text);
+    add(step.extremes);
   }
   void from(const Source& source) {
     record("from", source.share, source.scope, source.function, source.file, source.line);
@@ -65,6 +81,11 @@ class ProfileText {
   const std::string& str() const { return out_; }
 
  private:
+  void add(const ProfileExtremes& one) {
+    if (!one.has_calls) return;
+    record("first", one.first_seconds, one.first_bytes, one.first_operations);
+    record("shortest", one.shortest);
+  }
   template <class... Fields>
   void record(std::string_view kind, const Fields&... fields) {
     out_ += kind;

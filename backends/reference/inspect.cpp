@@ -7,6 +7,7 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <mutex>
 
@@ -79,26 +80,6 @@ std::string print_compile_times(const CompileTimes& times) {
   return out;
 }
 
-void add_step(const Interpretation& program, const Step& step, std::size_t depth,
-              const StepTime& time, sdk::ProfileText& out) {
-  const ir::Node& node = *step.node;
-  const ir::Origin& origin = program.module.origin_of(node);
-  const std::string what = text(def(node).name, " : ", join_text(node.types, ", "));
-  out.step({.depth = depth,
-            .calls = time.calls,
-            .seconds = time.seconds,
-            .bytes = time.bytes,
-            .operations = 0,
-            .text = what});
-  const std::string scope = ir::scope_path(origin.scope);
-  const bool is_named = *origin.function != '\0';
-  out.from({.share = 1,
-            .scope = scope,
-            .function = is_named ? std::string_view(origin.function) : def(node).name,
-            .file = origin.where.file,
-            .line = origin.where.line});
-}
-
 std::string row(const StepTime& time, double whole) {
   const double mean = time.calls == 0 ? 0 : time.seconds / static_cast<double>(time.calls);
   return in_column(static_cast<double>(time.calls), 10, 0) + in_column(time.seconds * 1e6, 14, 1) +
@@ -107,6 +88,16 @@ std::string row(const StepTime& time, double whole) {
 }
 
 }  // namespace
+
+void Inspection::StepSum::add_call(const StepTime& one) {
+  if (one.calls == 0) return;
+  add(one);
+  if (extremes.has_calls) {
+    extremes.shortest = std::min(extremes.shortest, one.seconds);
+  } else {
+    extremes = {true, one.seconds, one.bytes, 0, one.seconds};
+  }
+}
 
 void Inspection::dump_program(const Interpretation& program, const CompileTimes& times,
                               const sdk::Host& host, std::string_view label) {
@@ -124,7 +115,14 @@ void Inspection::measure(const Interpretation& program) {
   const std::lock_guard lock(mutex_);
   for_each_step(program.region, 0,
                 [&](const Step& step, std::size_t) { times_.try_emplace(&step); });
-  requests_.fetch_add(1, std::memory_order_relaxed);
+  if (requests_.fetch_add(1, std::memory_order_relaxed) != 0) return;
+  whole_.extremes = {};
+  for (auto& [step, time] : times_) time.extremes = {};
+}
+
+Inspection::StepSum Inspection::time_of(const Step& step) const {
+  const auto found = times_.find(&step);
+  return found == times_.end() ? StepSum{} : found->second;
 }
 
 void Inspection::dump_calls(const Interpretation& program, const sdk::Host& host,
@@ -135,11 +133,31 @@ void Inspection::dump_calls(const Interpretation& program, const sdk::Host& host
                          "     calls  microseconds        mean   share\n");
   out += row(whole_, whole_.seconds) + "the whole call\n";
   for_each_step(program.region, 0, [&](const Step& step, std::size_t depth) {
-    const auto found = times_.find(&step);
-    const StepTime time = found == times_.end() ? StepTime{} : found->second;
-    out += row(time, whole_.seconds) + std::string(2 * depth, ' ') + line_of(program, step) + "\n";
+    out += row(time_of(step), whole_.seconds) + std::string(2 * depth, ' ') +
+           line_of(program, step) + "\n";
   });
   hand_over(host, label, "timings", "calls", module::SourcePaths(program.module).shorten(out));
+}
+
+void Inspection::add_step(const Interpretation& program, const Step& step, std::size_t depth,
+                          const StepSum& time, sdk::ProfileText& out) {
+  const ir::Node& node = *step.node;
+  const ir::Origin& origin = program.module.origin_of(node);
+  const std::string what = text(def(node).name, " : ", join_text(node.types, ", "));
+  out.step({.depth = depth,
+            .calls = time.calls,
+            .seconds = time.seconds,
+            .bytes = time.bytes,
+            .operations = 0,
+            .text = what,
+            .extremes = time.extremes});
+  const std::string scope = ir::scope_path(origin.scope);
+  const bool is_named = *origin.function != '\0';
+  out.from({.share = 1,
+            .scope = scope,
+            .function = is_named ? std::string_view(origin.function) : def(node).name,
+            .file = origin.where.file,
+            .line = origin.where.line});
 }
 
 void Inspection::dump_profile(const Interpretation& program, const sdk::Host& host,
@@ -148,10 +166,9 @@ void Inspection::dump_profile(const Interpretation& program, const sdk::Host& ho
   if (host.dump_wanted(sdk::ProfileText::kStage)) {
     const std::lock_guard lock(mutex_);
     sdk::ProfileText out;
-    out.call(whole_.calls, whole_.seconds);
+    out.call(whole_.calls, whole_.seconds, whole_.extremes);
     for_each_step(program.region, 0, [&](const Step& step, std::size_t depth) {
-      const auto found = times_.find(&step);
-      add_step(program, step, depth, found == times_.end() ? StepTime{} : found->second, out);
+      add_step(program, step, depth, time_of(step), out);
     });
     hand_over(host, label, sdk::ProfileText::kStage, "", out.str());
   }
@@ -160,8 +177,8 @@ void Inspection::dump_profile(const Interpretation& program, const sdk::Host& ho
 
 void Inspection::add(const StepTimes& times, double seconds) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [step, time] : times) times_[step].add(time);
-  whole_.add({1, seconds, 0});
+  for (const auto& [step, time] : times) times_[step].add_call(time);
+  whole_.add_call({1, seconds, 0});
 }
 
 }  // namespace kiln::reference

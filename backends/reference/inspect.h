@@ -3,12 +3,14 @@
 // when it ends. Thread-safe.
 #pragma once
 
+#include "backends/abi/kiln_backend_profile.h"
 #include "backends/reference/interpretation.h"
 #include "core/types/fork.h"
 
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,13 +39,23 @@ class Inspection {
   void add(const StepTimes& times, double seconds);
 
  private:
+  /// The sum of the times of calls.
+  struct StepSum : StepTime {
+    sdk::ProfileExtremes extremes;
+    void add_call(const StepTime& one);
+  };
+
   void measure(const Interpretation& program);
+  StepSum time_of(const Step& step) const;
+  static void add_step(const Interpretation& program, const Step& step, std::size_t depth,
+                       const StepSum& time, sdk::ProfileText& out);
 
   std::atomic<int> requests_{0};
   std::atomic<bool> traces_steps_{false};
   ForkMutex mutex_;
-  StepTimes times_;  // has all steps once times are measured: no call inserts any
-  StepTime whole_;
+  /// Has all steps once times are measured: no call inserts any.
+  std::unordered_map<const Step*, StepSum> times_;
+  StepSum whole_;
 };
 
 }  // namespace kiln::reference

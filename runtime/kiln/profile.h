@@ -32,12 +32,17 @@ struct ProfileRow {
   double seconds = 0;
   double bytes = 0;  ///< least that is read and written; 0: not known
   double operations = 0;  ///< of floating point, a multiply-add is two; 0: none or not known
+  /// Of the sums above, those of the first call since measuring began, which is slower: it prepares
+  /// sizes and memory. 0: not known, or the call was before this measurement.
+  double first_seconds = 0, first_bytes = 0, first_operations = 0;
+  double shortest = 0;  ///< seconds in the call that had the least; 0: not known
 };
 
 /// The time of all rows of a scope, a line or a K function. That of a scope has those within it.
 struct ProfileSum {
   std::string name;
   double seconds = 0;
+  double first_seconds = 0;  ///< of these, in the first call
 };
 
 /// A tensor in the plan of the sizes that need most memory. Tensors that do not live at the same
@@ -62,6 +67,8 @@ struct Profile {
   std::string without_times;  ///< why there are no rows, naming the backend; empty: there are
   std::int64_t calls = 0;  ///< that succeeded
   double seconds = 0;  ///< of these calls in the backend
+  double first_seconds = 0;  ///< of the first of them, as in ProfileRow
+  double shortest = 0;  ///< seconds of the shortest call; 0: not known
   std::vector<ProfileRow> rows;  ///< by time; one has the time outside of all steps
   std::vector<ProfileSum> scopes, lines, functions;  ///< by time
   std::vector<ProfileTensor> tensors;  ///< by bytes
@@ -69,15 +76,17 @@ struct Profile {
   std::vector<std::string> notes;  ///< of the backend
 };
 
-/// Prints tables: rows by time, sums, tensors and events, the largest ones of each. Lines are cut
-/// at COLUMNS characters if that is set, else at the width of the terminal if standard output is
+/// Prints tables: rows by time, sums, tensors and events, the largest ones of each. Times of a call
+/// are means of all calls but the first, which has its own number. Lines are cut at COLUMNS
+/// characters if that is set, else at the width of the terminal if standard output is
 /// one.
 KILN_API std::ostream& operator<<(std::ostream& out, const Profile& profile);
 
 /// Measures the calls of a function until it is stopped or destroyed; those of its copies and of
-/// functions that share its code (FunctionStats), too. Several may overlap. A measured call reads
-/// the clock twice per step; on `cuda` it queues steps one by one, with events between them. Other
-/// calls cost nothing. Thread-safe.
+/// functions of the same name and code (FunctionStats), too. Several may overlap: the first and the
+/// shortest call are then those since the earliest began. A measured call reads the clock twice per
+/// step; on `cuda` it queues steps one by one, with events between them. Other calls cost nothing.
+/// What it measured is lost if the process ends by a signal, abort() or _exit(). Thread-safe.
 class KILN_API Profiler {
  public:
   Profiler(Profiler&& other) noexcept;

@@ -104,8 +104,13 @@ class ProfileParser {
     if (kind == "call") {
       out_.calls = count();
       out_.seconds = seconds();
+      is_step_last_ = false;
     } else if (kind == "step") {
       read_step();
+    } else if (kind == "first") {
+      read_first();
+    } else if (kind == "shortest") {
+      (is_step_last_ ? out_.steps.back().shortest : out_.shortest) = seconds();
     } else if (kind == "from") {
       read_place();
     } else if (kind == "tensor") {
@@ -137,6 +142,20 @@ class ProfileParser {
     step.step = text_field();
     out_.steps.push_back(std::move(step));
     places_ = &out_.steps.back().places;
+    is_step_last_ = true;
+  }
+
+  void read_first() {
+    const double taken = seconds();
+    const double bytes = number<double>(), operations = number<double>();
+    if (!is_step_last_) {
+      out_.first_seconds = taken;
+      return;
+    }
+    ProfileRow& row = out_.steps.back();
+    row.first_seconds = taken;
+    row.first_bytes = bytes;
+    row.first_operations = operations;
   }
 
   void read_place() {
@@ -158,6 +177,7 @@ class ProfileParser {
   std::string_view line_;   // the fields that are left
   bool is_at_end_ = false;
   BackendProfile out_;
+  bool is_step_last_ = false;  // of the last call and the last step
   std::vector<ProfilePlace>* places_ = nullptr;  // of the last step; null: the record was a tensor
 };
 
@@ -181,6 +201,7 @@ std::optional<BackendProfile> query_profile(const Executable& executable, Measur
 void subtract(BackendProfile& profile, const BackendProfile& before) {
   profile.calls -= before.calls;
   profile.seconds -= before.seconds;
+  if (before.first_seconds > 0) profile.first_seconds = 0;  // the first call was before
   for (std::size_t i = 0; i < std::min(profile.steps.size(), before.steps.size()); ++i) {
     BackendStep& step = profile.steps[i];
     const BackendStep& old = before.steps[i];
@@ -188,6 +209,7 @@ void subtract(BackendProfile& profile, const BackendProfile& before) {
     step.seconds -= old.seconds;
     step.bytes -= old.bytes;
     step.operations -= old.operations;
+    if (old.first_seconds > 0) step.first_seconds = step.first_bytes = step.first_operations = 0;
   }
   const std::int64_t last = before.bindings.empty() ? 0 : before.bindings.back().number;
   std::erase_if(profile.bindings, [&](const BackendBinding& one) { return one.number <= last; });

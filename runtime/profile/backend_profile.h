@@ -26,7 +26,7 @@ struct BackendBinding {
 /// Sums over all calls that were measured since the executable was compiled.
 struct BackendProfile {
   std::int64_t calls = 0;
-  double seconds = 0;
+  double seconds = 0, first_seconds = 0, shortest = 0;
   std::vector<BackendStep> steps;
   std::vector<ProfileTensor> tensors;
   std::vector<BackendBinding> bindings;

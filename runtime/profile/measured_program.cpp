@@ -5,6 +5,7 @@
 #include "core/types/text.h"
 #include "runtime/host/log.h"
 #include "runtime/plugin/plugin.h"
+#include "runtime/profile/later_calls.h"
 
 #include <algorithm>
 #include <mutex>
@@ -21,12 +22,17 @@ class RowCollector {
   RowCollector(std::vector<BackendStep>& steps, std::vector<ProfileRow>& rows)
       : steps_(steps), rows_(rows) {}
 
+  struct Seconds {
+    double all = 0, first = 0;  // of all calls, and of the first one
+  };
+
   /// Adds all rows; returns the seconds that they take in all.
-  double run() {
-    double sum = 0;
+  Seconds run() {
+    Seconds sum;
     for (std::size_t i = 0; i < steps_.size(); i = end_of(i)) {
-      sum += steps_[i].seconds;
-      add(i, 1);
+      sum.all += steps_[i].seconds;
+      sum.first += steps_[i].first_seconds;
+      add(i, {1, 1});
     }
     return sum;
   }
@@ -40,15 +46,25 @@ class RowCollector {
   }
 
   /// `scale`: of the row's seconds. Those of a loop on several threads are sums over the threads.
-  void add(std::size_t i, double scale) {
-    const double whole = steps_[i].seconds;
-    double within = 0;
-    for (std::size_t j = i + 1; j < end_of(i); j = end_of(j)) within += steps_[j].seconds;
-    const double inner = within > whole ? whole / within : 1;
-    for (std::size_t j = i + 1; j < end_of(i); j = end_of(j)) add(j, scale * inner);
+  void add(std::size_t i, const Seconds& scale) {
+    Seconds within;
+    for (std::size_t j = i + 1; j < end_of(i); j = end_of(j)) {
+      within.all += steps_[j].seconds;
+      within.first += steps_[j].first_seconds;
+    }
     BackendStep& step = steps_[i];
+    const auto scale_within = [](double whole, double of_steps) {
+      return of_steps > whole ? whole / of_steps : 1;
+    };
+    const Seconds inner{scale_within(step.seconds, within.all),
+                        scale_within(step.first_seconds, within.first)};
+    for (std::size_t j = i + 1; j < end_of(i); j = end_of(j)) {
+      add(j, {scale.all * inner.all, scale.first * inner.first});
+    }
     if (step.calls == 0) return;
-    step.seconds = scale * (whole - inner * within);
+    step.seconds = scale.all * (step.seconds - inner.all * within.all);
+    step.first_seconds = scale.first * (step.first_seconds - inner.first * within.first);
+    step.shortest = end_of(i) > i + 1 ? 0 : scale.all * step.shortest;
     std::stable_sort(
         step.places.begin(), step.places.end(),
         [](const ProfilePlace& a, const ProfilePlace& b) { return a.share > b.share; });
@@ -181,12 +197,15 @@ void MeasuredProgram::add_to(Profile& profile) const {
   subtract(*measured, *before_);
   profile.calls = measured->calls;
   profile.seconds += measured->seconds;
-  const double in_steps = RowCollector(measured->steps, profile.rows).run();
-  if (measured->seconds > in_steps) {
-    profile.rows.push_back({.step = "outside of the steps: arguments, results, measuring",
-                            .places = {},
-                            .calls = measured->calls,
-                            .seconds = measured->seconds - in_steps});
+  profile.first_seconds += measured->first_seconds;
+  profile.shortest += measured->shortest;
+  const RowCollector::Seconds in_steps = RowCollector(measured->steps, profile.rows).run();
+  if (measured->seconds > in_steps.all) {
+    ProfileRow& rest = profile.rows.emplace_back();
+    rest.step = "outside of the steps: arguments, results, measuring";
+    rest.calls = measured->calls;
+    rest.seconds = measured->seconds - in_steps.all;
+    rest.first_seconds = std::clamp(measured->first_seconds - in_steps.first, 0.0, rest.seconds);
   }
   for (ProfileTensor& one : measured->tensors) profile.tensors.push_back(std::move(one));
   for (std::string& note : measured->notes) profile.notes.push_back(std::move(note));
@@ -195,21 +214,22 @@ void MeasuredProgram::add_to(Profile& profile) const {
 
 namespace {
 
-void add_sum(std::vector<ProfileSum>& sums, const std::string& name, double seconds) {
+void add_sum(std::vector<ProfileSum>& sums, const std::string& name, const ProfileSum& of_row) {
   const auto known = std::find_if(sums.begin(), sums.end(),
                                   [&](const ProfileSum& one) { return one.name == name; });
   if (known != sums.end()) {
-    known->seconds += seconds;
+    known->seconds += of_row.seconds;
+    known->first_seconds += of_row.first_seconds;
   } else {
-    sums.push_back({name, seconds});
+    sums.push_back({name, of_row.seconds, of_row.first_seconds});
   }
 }
 
 /// Adds the time to the scope and those around it.
-void add_scopes(std::vector<ProfileSum>& sums, const std::string& scope, double seconds) {
+void add_scopes(std::vector<ProfileSum>& sums, const std::string& scope, const ProfileSum& of_row) {
   for (std::size_t end = 0; end < scope.size();) {
     end = std::min(scope.find('/', end + 1), scope.size());
-    add_sum(sums, scope.substr(0, end), seconds);
+    add_sum(sums, scope.substr(0, end), of_row);
   }
 }
 
@@ -217,14 +237,16 @@ void add_scopes(std::vector<ProfileSum>& sums, const std::string& scope, double 
 
 void finish_profile(Profile& profile) {
   const ScopedFpEnvironment usual;
-  const auto slower = [](const auto& a, const auto& b) { return a.seconds > b.seconds; };
+  const auto slower = [&](const auto& a, const auto& b) {
+    return later_seconds(profile, a) > later_seconds(profile, b);
+  };
   std::stable_sort(profile.rows.begin(), profile.rows.end(), slower);
   for (const ProfileRow& row : profile.rows) {
     for (const ProfilePlace& place : row.places) {
-      const double seconds = row.seconds * place.share;
-      add_scopes(profile.scopes, place.scope, seconds);
-      if (!place.file.empty()) add_sum(profile.lines, text(place.file, ":", place.line), seconds);
-      if (!place.function.empty()) add_sum(profile.functions, place.function, seconds);
+      const ProfileSum part{"", row.seconds * place.share, row.first_seconds * place.share};
+      add_scopes(profile.scopes, place.scope, part);
+      if (!place.file.empty()) add_sum(profile.lines, text(place.file, ":", place.line), part);
+      if (!place.function.empty()) add_sum(profile.functions, place.function, part);
     }
   }
   for (auto* sums : {&profile.scopes, &profile.lines, &profile.functions}) {

@@ -1,6 +1,8 @@
 // Prints a profile as tables, each with its largest rows.
+#include "core/types/characters.h"
 #include "core/types/fp_environment.h"
 #include "core/types/text.h"
+#include "runtime/profile/later_calls.h"
 
 #include <kiln/profile.h>
 
@@ -62,7 +64,7 @@ class Table {
   void add(std::vector<std::string> cells) {
     widths_.resize(std::max(widths_.size(), cells.size()));
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      widths_[i] = std::max(widths_[i], cells[i].size());
+      widths_[i] = std::max(widths_[i], count_characters(cells[i]));
     }
     rows_.push_back(std::move(cells));
   }
@@ -72,12 +74,14 @@ class Table {
       std::string line;
       for (std::size_t i = 0; i < cells.size(); ++i) {
         if (widths_[i] == 0) continue;  // nothing is known
-        const std::string space(widths_[i] - cells[i].size(), ' ');
+        const std::string space(widths_[i] - count_characters(cells[i]), ' ');
         line += "  ";
         line += i < numbers_ ? space + cells[i] : cells[i] + space;
       }
       line.erase(line.find_last_not_of(' ') + 1);
-      if (width != 0 && line.size() > width) line = line.substr(0, width - 3) + "...";
+      if (width != 0 && count_characters(line) > width) {
+        line = text(first_characters(line, width - 3), "...");
+      }
       out << line << "\n";
     }
   }
@@ -108,47 +112,72 @@ class ProfileTables {
   void print_head() {
     out_ << profile_.function << " on " << profile_.backend << ": " << profile_.calls
          << (profile_.calls == 1 ? " call" : " calls");
-    if (profile_.calls != 0 && profile_.without_times.empty()) {
-      out_ << ", " << per_call(profile_.seconds) << " " << unit() << " each";
-    }
+    if (profile_.calls != 0 && profile_.without_times.empty()) print_times();
     out_ << "\n";
     if (!profile_.without_times.empty()) out_ << "  " << profile_.without_times << "\n";
   }
 
-  double of_call(double seconds) const {
-    return seconds / static_cast<double>(std::max<std::int64_t>(profile_.calls, 1));
+  void print_times() {
+    out_ << ", " << per_call(profile_) << " " << unit() << " each";
+    if (!runtime::has_later_calls(profile_)) return;
+    const auto print = [&](const char* words, double seconds) {
+      out_ << words << in_unit(seconds) << " " << unit();
+    };
+    print(" after the first, which took ", profile_.first_seconds);
+    if (profile_.shortest > 0) print("; the shortest took ", profile_.shortest);
   }
-  bool is_short() const { return of_call(profile_.seconds) < 1e-3; }
+
+  template <class Timed>
+  double later(const Timed& one) const {
+    return runtime::later_seconds(profile_, one);
+  }
+  /// The mean of the later calls.
+  template <class Timed>
+  double of_call(const Timed& one) const {
+    const std::int64_t calls = profile_.calls - (runtime::has_later_calls(profile_) ? 1 : 0);
+    return later(one) / static_cast<double>(std::max<std::int64_t>(calls, 1));
+  }
+  bool is_short() const { return of_call(profile_) < 1e-3; }
   const char* unit() const { return is_short() ? "us" : "ms"; }
-  std::string per_call(double seconds) const {
-    return number(of_call(seconds) * (is_short() ? 1e6 : 1e3), 3);
+  std::string in_unit(double seconds) const {
+    return number(seconds * (is_short() ? 1e6 : 1e3), 3);
+  }
+  template <class Timed>
+  std::string per_call(const Timed& one) const {
+    return in_unit(of_call(one));
   }
 
   std::string share(double seconds) const {
-    return number(profile_.seconds > 0 ? 100 * seconds / profile_.seconds : 0, 1) + "%";
+    const double whole = later(profile_);
+    return number(whole > 0 ? 100 * seconds / whole : 0, 1) + "%";
   }
 
-  static std::string rate(double amount, double seconds) {
-    return amount > 0 && seconds > 0 ? number(amount / seconds * 1e-9, 1) : "";
+  /// `first`: the part of the amount in the first call.
+  std::string rate(double amount, double first, const ProfileRow& row) const {
+    const double later_amount = runtime::has_later_calls(profile_) ? amount - first : amount;
+    const double seconds = later(row);
+    return later_amount > 0 && seconds > 0 ? number(later_amount / seconds * 1e-9, 1) : "";
   }
 
   void print_rows() {
     if (profile_.rows.empty()) return;
-    Table table(4);
-    table.add({"share", text(unit(), " a call"), "GB/s", "GFLOP/s", "scope", "function and line",
-               "step"});
+    Table table(5);
+    table.add({"share", text(unit(), " a call"), "shortest", "GB/s", "GFLOP/s", "scope",
+               "function and line", "step"});
     double left = 0;
     for (std::size_t i = 0; i < profile_.rows.size(); ++i) {
       const ProfileRow& row = profile_.rows[i];
       if (i >= kMaxRows) {
-        left += row.seconds;
+        left += later(row);
         continue;
       }
       const bool has_place = !row.places.empty();
       const std::string more =
           row.places.size() > 1 ? text(" and ", row.places.size() - 1, " more") : "";
-      table.add({share(row.seconds), per_call(row.seconds), rate(row.bytes, row.seconds),
-                 rate(row.operations, row.seconds), has_place ? row.places[0].scope : "",
+      table.add({share(later(row)), per_call(row), row.shortest > 0 ? in_unit(row.shortest) : "",
+                 rate(row.bytes, row.first_bytes, row),
+                 rate(row.operations, row.first_operations, row),
+                 has_place ? row.places[0].scope : "",
                  has_place ? op_and_line(row.places[0]) + more : "", row.step});
     }
     table.print(out_, width_);
@@ -162,7 +191,7 @@ class ProfileTables {
     out_ << title << "\n";
     Table table(2);
     for (std::size_t i = 0; i < std::min(sums.size(), kMaxSums); ++i) {
-      table.add({share(sums[i].seconds), per_call(sums[i].seconds), sums[i].name});
+      table.add({share(later(sums[i])), per_call(sums[i]), sums[i].name});
     }
     table.print(out_, width_);
     if (sums.size() > kMaxSums) out_ << "  " << sums.size() - kMaxSums << " more\n";

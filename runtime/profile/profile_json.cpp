@@ -22,8 +22,11 @@ void for_each_member(Struct& s, const Visit& visit) {
   } else if constexpr (std::is_same_v<Plain, ProfileRow>) {
     visit("step", s.step), visit("places", s.places), visit("calls", s.calls);
     visit("seconds", s.seconds), visit("bytes", s.bytes), visit("operations", s.operations);
+    visit("first_seconds", s.first_seconds), visit("first_bytes", s.first_bytes);
+    visit("first_operations", s.first_operations), visit("shortest", s.shortest);
   } else if constexpr (std::is_same_v<Plain, ProfileSum>) {
     visit("name", s.name), visit("seconds", s.seconds);
+    visit("first_seconds", s.first_seconds);
   } else if constexpr (std::is_same_v<Plain, ProfileTensor>) {
     visit("name", s.name), visit("kind", s.kind), visit("bytes", s.bytes), visit("place", s.place);
   } else if constexpr (std::is_same_v<Plain, ProfileEvent>) {
@@ -32,7 +35,8 @@ void for_each_member(Struct& s, const Visit& visit) {
     static_assert(std::is_same_v<Plain, Profile>);
     visit("function", s.function), visit("backend", s.backend);
     visit("without_times", s.without_times), visit("calls", s.calls);
-    visit("seconds", s.seconds), visit("rows", s.rows), visit("scopes", s.scopes);
+    visit("seconds", s.seconds), visit("first_seconds", s.first_seconds);
+    visit("shortest", s.shortest), visit("rows", s.rows), visit("scopes", s.scopes);
     visit("lines", s.lines), visit("functions", s.functions), visit("tensors", s.tensors);
     visit("events", s.events), visit("notes", s.notes);
   }

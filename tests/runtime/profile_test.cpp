@@ -1,9 +1,13 @@
 // Tests profiles of functions: where the time went, what was counted, and what was compiled.
 #include "tests/support/catch.h"
+#include "tests/support/child.h"
+#include "tests/support/environment.h"
 #include "tests/support/error_text.h"
 #include "tests/support/has.h"
 #include "tests/support/scratch.h"
 
+#include "core/types/escaped_text.h"
+#include "runtime/host/log.h"
 #include "runtime/profile/backend_profile.h"
 #include "runtime/profile/measured_program.h"
 #include "runtime/profile/profile_json.h"
@@ -82,6 +86,72 @@ TEST_CASE("profile: the slow one of two layers is first, by its line") {
     CHECK(sum_of_rows(profile) == Approx(profile.seconds));
   }
   set_print_sink({});
+}
+
+TEST_CASE("profile: the first call has its own time, and the others their mean and least") {
+  for (const std::string& backend : kBackends) {
+    INFO(backend);
+    static std::atomic<int> printed_tensors;
+    printed_tensors = 0;
+    set_print_sink([](std::string_view) {
+      std::this_thread::sleep_for(printed_tensors++ == 0 ? 200ms : 2ms);
+    });
+    const Tensor x = placeholder({.shape = {8}});
+    const Function f = function({x}, {print_tensor(exp(x))}, {.backend = backend});
+    {
+      const Profiler profiler = f.profile();
+      for (int i = 0; i < 3; ++i) f({zeros_of({8})});
+      const Profile profile = profiler.result();
+      INFO(printed(profile));
+      CHECK(profile.seconds >= 0.2);
+      CHECK(profile.first_seconds >= 0.2);
+      CHECK(profile.shortest >= 0.002);
+      CHECK(profile.shortest <= (profile.seconds - profile.first_seconds) / 2);
+      const ProfileRow* slow = row_of(profile, "print_tensor");
+      REQUIRE(slow != nullptr);
+      CHECK(slow->first_seconds >= 0.2);
+      CHECK(slow->shortest >= 0.002);
+      CHECK(slow->shortest < 0.2);
+      CHECK(profile.functions[0].first_seconds >= 0.2);
+      CHECK(has(printed(profile), "3 calls, "));
+      CHECK(has(printed(profile), " ms each after the first, which took 2"));
+      const ProfileRow* kernel = row_of(profile, "exp");
+      REQUIRE(kernel != nullptr);
+      CHECK(has(kernel->step, " : float32"));
+      CHECK(kernel->first_bytes == kernel->bytes / 3);
+    }
+    const Profiler later = f.profile();
+    f({zeros_of({8})});
+    CHECK(later.result().first_seconds > 0);
+    CHECK(later.result().first_seconds < 0.2);
+    const Profiler inner = f.profile();
+    f({zeros_of({8})});
+    CHECK(inner.result().first_seconds == 0);  // the first call was before
+    CHECK(inner.result().calls == 1);
+    CHECK(later.result().calls == 2);
+  }
+  set_print_sink({});
+}
+
+TEST_CASE("profile: lines are cut between characters") {
+  const testing::EnvironmentVariable columns("COLUMNS", "100");
+  Profile profile;
+  profile.seconds = 3;
+  profile.calls = 1;
+  for (const char* step : {"", "a", "ab"}) {
+    ProfileRow& row = profile.rows.emplace_back();
+    row.seconds = 1;
+    row.step = step;
+    for (int i = 0; i < 60; ++i) row.step += "\u20ac";
+  }
+  std::istringstream lines(printed(profile));
+  int cut = 0;
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(is_utf8(line));
+    cut += line.ends_with("\u20ac...") ? 1 : 0;
+  }
+  CHECK(cut == 3);
 }
 
 TEST_CASE("profile: only calls between its begin and its end count") {
@@ -318,4 +388,24 @@ TEST_CASE("profile: threads call and others measure", "[concurrency]") {
 TEST_CASE("profile: of an empty Function there is none") {
   CHECK(has(error_text<ValueError>([] { static_cast<void>(Function().profile()); }),
             "an empty Function"));
+}
+
+TEST_CASE("profile: KILN_PROFILE that cannot be written is one warning, and no error") {
+  const Scratch scratch;
+  const std::string path = scratch.path("none/calls.jsonl");
+  CHECK(testing::in_new_process("[.unwritable_profile]", "KILN_PROFILE", path.c_str()) == 0);
+}
+
+TEST_CASE("child: calls functions that cannot be recorded", "[.unwritable_profile]") {
+  static std::vector<std::string> lines;
+  runtime::set_log_sink([](runtime::LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const Tensor x = placeholder({.shape = {2}});
+  for (const double factor : {2., 3.}) {
+    const Function f = function({x}, {x * factor}, {.backend = "cpu"});
+    REQUIRE(lines.size() == 1);  // before any call
+    CHECK(has(lines[0], "kiln: warning: profile: cannot write the profile to "));
+    CHECK(has(lines[0], "none/calls.jsonl (KILN_PROFILE): No such file or directory"));
+    f({zeros_of({2})});
+  }
+  CHECK(lines.size() == 1);
 }

@@ -1,6 +1,7 @@
 // Records of steps in the order of the program, then of tensors and bindings.
 #include "backends/codegen/bind/print_profile.h"
 
+#include "backends/codegen/plan/step_effects.h"
 #include "core/ir/scope.h"
 #include "core/ops/op.h"
 #include "core/types/at.h"
@@ -65,6 +66,14 @@ class Places {
   std::vector<Place> places_;
 };
 
+sdk::ProfileExtremes extremes_of(const StepSum& time) {
+  return {.has_calls = time.first.calls != 0,
+          .first_seconds = time.first.seconds,
+          .first_bytes = time.first.cost.bytes,
+          .first_operations = time.first.cost.operations,
+          .shortest = time.shortest_call};
+}
+
 class ProfilePrinter {
  public:
   ProfilePrinter(const module::Module& module, const Program& program, const StepTimes& times)
@@ -101,20 +110,21 @@ class ProfilePrinter {
   sdk::ProfileText out;
 
  private:
-  StepTime time_of(const Plan& plan, std::size_t row) const {
+  StepSum time_of(const Plan& plan, std::size_t row) const {
     const auto found = times_.plans.find(&plan);
     const bool is_known = found != times_.plans.end() && row < found->second.size();
-    return is_known ? found->second[row] : StepTime{};
+    return is_known ? found->second[row] : StepSum{};
   }
 
-  void print_row(const StepTime& time, std::uint64_t depth, const std::string& what,
+  void print_row(const StepSum& time, std::uint64_t depth, const std::string& what,
                  const Places& places) {
     out.step({.depth = depth,
               .calls = time.calls,
               .seconds = time.seconds,
               .bytes = time.cost.bytes,
               .operations = time.cost.operations,
-              .text = what});
+              .text = what,
+              .extremes = extremes_of(time)});
     places.print(out);
   }
 
@@ -129,7 +139,17 @@ class ProfilePrinter {
     print_row(time_of(plan, plan.steps.size()), depth, "in parallel: " + kernels, places);
   }
 
-  void print_step(const Plan& plan, std::size_t s, const StepTime& time, std::uint64_t depth) {
+  /// " : float32" for the dtypes of the step's results.
+  std::string dtypes_of(const Plan& plan, const Step& step) const {
+    std::vector<DType> dtypes;
+    for (const int slot : effects_of(step, program_.kernels).written) {
+      const DType dtype = plan.slots[at(slot)].dtype;
+      if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+    }
+    return dtypes.empty() ? "" : " : " + join_text(dtypes, ", ");
+  }
+
+  void print_step(const Plan& plan, std::size_t s, const StepSum& time, std::uint64_t depth) {
     const Step& step = plan.steps[s];
     Places places(module_);
     if (const auto* copy = std::get_if<CopyStep>(&step)) {
@@ -138,7 +158,7 @@ class ProfilePrinter {
     }
     const std::string what =
         std::visit([&](const auto& one) { return describe(one, places); }, step);
-    print_row(time, depth, what, places);
+    print_row(time, depth, what + dtypes_of(plan, step), places);
     if (const auto* loop = std::get_if<LoopStep>(&step)) print_steps(*loop->body, depth + 1);
     if (const auto* branch = std::get_if<BranchStep>(&step)) {
       for (const auto& body : branch->branches) print_steps(*body, depth + 1);
@@ -245,7 +265,7 @@ std::string print_profile(const module::Module& module, const Program& program,
                           const StepTimes& times, const BindingTimes& bindings,
                           const std::optional<ProfiledMemory>& memory, const std::string& note) {
   ProfilePrinter printer(module, program, times);
-  printer.out.call(times.whole.calls, times.whole.seconds);
+  printer.out.call(times.whole.calls, times.whole.seconds, extremes_of(times.whole));
   printer.print_steps(program.plan, 0);
   if (memory) {
     printer.print_memory(memory->plan, "");

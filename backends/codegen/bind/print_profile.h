@@ -17,6 +17,7 @@ struct ProfiledMemory {
   std::int64_t packed_bytes = 0;  // of packed operands and cached tensors
 };
 
+/// Rows of steps end in the dtypes of their results.
 /// `module`: that the program was compiled from. `note`: a line for the user, or empty. A fused
 /// kernel belongs to the places of its nodes in equal parts, a parallel region to those of its
 /// kernels by their bytes.

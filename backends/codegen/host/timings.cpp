@@ -24,22 +24,27 @@ std::vector<StepCost> costs_of(const ExecutionList& list, const Program& program
 
 }  // namespace
 
+void CallTimes::enable() {
+  const std::lock_guard lock(mutex_);
+  if (requests_.fetch_add(1, std::memory_order_relaxed) == 0) times_.begin();
+}
+
 void CallTimes::add(ExecutionList& list, double seconds) {
   const std::lock_guard lock(mutex_);
-  times_.whole.add(seconds);
+  times_.whole.add_call({1, seconds, seconds});
   add_steps(list);
 }
 
 void CallTimes::add_steps(ExecutionList& list) {
   const Plan& plan = *list.plan->plan;
-  std::vector<StepTime>& sums = times_.plans[&plan];
+  std::vector<StepSum>& sums = times_.plans[&plan];
   sums.resize(plan.steps.size() + 1);
   if (list.costs.empty()) list.costs = costs_of(list, program_);
   for (std::size_t i = 0; i < list.times.size(); ++i) {
     const bool is_step = i < list.instructions.size();
-    StepTime& sum = is_step ? sums[step_of(plan, list.instructions[i])] : sums.back();
+    StepSum& sum = is_step ? sums[step_of(plan, list.instructions[i])] : sums.back();
     list.times[i].cost.add(list.costs[i], static_cast<double>(list.times[i].calls));
-    sum.add(list.times[i]);
+    sum.add_call(list.times[i]);
     list.times[i] = {};
   }
   for (Instruction& instruction : list.instructions) {

@@ -18,7 +18,7 @@ class CallTimes {
 
   bool is_enabled() const { return requests_.load(std::memory_order_relaxed) > 0; }
   /// Measures until as many calls of disable().
-  void enable() { requests_.fetch_add(1, std::memory_order_relaxed); }
+  void enable();
   void disable() { requests_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// Adds the times in the list and in its bodies, and resets them. Thread-safe.

@@ -2,6 +2,7 @@
 #include "backends/codegen/plan/step_times.h"
 
 #include "backends/codegen/inspect/compile_times.h"
+#include "core/types/characters.h"
 #include "core/types/text.h"
 
 #include <iomanip>
@@ -15,8 +16,9 @@ constexpr std::size_t kMaxStepCharacters = 80;
 /// The line of a step without the end of a long list of operands: the sources stay in view.
 std::string row_text(const std::string& step) {
   const std::size_t sources = std::min(step.find("  # "), step.size());
-  if (sources <= kMaxStepCharacters) return step;
-  return step.substr(0, kMaxStepCharacters - 3) + "..." + step.substr(sources);
+  const std::string_view before = std::string_view(step).substr(0, sources);
+  if (count_characters(before) <= kMaxStepCharacters) return step;
+  return text(first_characters(before, kMaxStepCharacters - 3), "...", step.substr(sources));
 }
 
 class TimesPrinter {
@@ -45,7 +47,7 @@ class TimesPrinter {
     const auto found = times_.plans.find(&plan);
     const auto time_of = [&](std::size_t row) {
       const bool is_known = found != times_.plans.end() && row < found->second.size();
-      return is_known ? found->second[row] : StepTime{};
+      return is_known ? found->second[row] : StepSum{};
     };
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const Step& step = plan.steps[s];

@@ -36,12 +36,34 @@ struct StepTime {
   }
 };
 
+/// The sum of a step's times over the calls of a program.
+struct StepSum : StepTime {
+  StepTime first;  // in the first call since measuring began; without calls: there was none
+  double shortest_call = 0;  // seconds, since then
+
+  /// Adds the time of one call.
+  void add_call(const StepTime& one) {
+    if (one.calls == 0) return;
+    shortest_call = first.calls == 0 ? one.seconds : std::min(shortest_call, one.seconds);
+    if (first.calls == 0) first = one;
+    add(one);
+  }
+};
+
 /// Times of all steps of a program.
 struct StepTimes {
-  StepTime whole;
+  StepSum whole;
   bool has_regions = false;  // the steps of a region have one common time
   /// For a plan or a body: its steps, then its region if there are regions.
-  std::unordered_map<const Plan*, std::vector<StepTime>> plans;
+  std::unordered_map<const Plan*, std::vector<StepSum>> plans;
+
+  /// Forgets the first call, as measuring begins.
+  void begin() {
+    whole.first = {};
+    for (auto& [plan, steps] : plans) {
+      for (StepSum& step : steps) step.first = {};
+    }
+  }
 };
 
 /// A row for each step: calls, total microseconds, those of the mean and of the shortest call, and

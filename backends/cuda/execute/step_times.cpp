@@ -5,8 +5,10 @@
 #include "core/types/fp_environment.h"
 #include "core/types/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
+#include <utility>
 
 namespace kiln::cuda {
 namespace {
@@ -24,9 +26,8 @@ StepTimer::StepTimer(const Stream& stream, StepTrace* trace, std::string_view tr
     : stream_(stream), trace_(trace), track_(track) {
   if (!is_traced()) return;
   attempt([&] {
-    first_ = acquire();
-    start_ = Clock::now();
-    record(first_);
+    base_ = acquire();
+    record_base();
   });
 }
 
@@ -70,6 +71,14 @@ api::EventHandle StepTimer::acquire() {
 void StepTimer::record(api::EventHandle event) {
   const Device& device = stream_.device();
   device.check(device.driver().event_record(event, stream_.handle()), "record an event");
+  if (is_traced()) recorded_.push_back(event);
+}
+
+/// REQUIRES: the stream is idle.
+void StepTimer::record_base() {
+  base_time_ = std::max(Clock::now(), base_time_);
+  record(base_);
+  recorded_.clear();
 }
 
 void StepTimer::begin(const Plan* plan, std::size_t step) {
@@ -77,6 +86,7 @@ void StepTimer::begin(const Plan* plan, std::size_t step) {
     if (done_.size() >= kMaxIntervals) {
       stream_.synchronize();
       collect();
+      if (is_traced()) record_base();
     }
     const api::EventHandle first = acquire();
     open_.push_back({plan, step, first, acquire()});
@@ -106,23 +116,36 @@ double StepTimer::seconds_between(api::EventHandle begin, api::EventHandle end) 
                           " as the milliseconds between two events (cuEventElapsedTime)"));
 }
 
-/// Adds an event of the trace. Both ends are counted from first_, so that rounding keeps events of
-/// a body within that of their loop or branch.
+/// Sets the times of the events since base_: each is counted from the one before, as the driver's
+/// milliseconds are floats, which of many seconds have no microseconds. Times in the order of the
+/// events keep those of a body within their loop or branch. REQUIRES: the stream has executed them.
+void StepTimer::set_times() {
+  api::EventHandle before = base_;
+  std::chrono::duration<double> since(0);
+  Clock::time_point time = base_time_;
+  for (const api::EventHandle event : std::exchange(recorded_, {})) {
+    since += std::chrono::duration<double>(seconds_between(before, event));
+    time = base_time_ + std::chrono::duration_cast<Clock::duration>(since);
+    times_[event] = time;
+    before = event;
+  }
+  base_time_ = time;  // the next base is not earlier
+}
+
 void StepTimer::trace(const Interval& one) {
-  const auto time_of = [&](api::EventHandle event) {
-    const std::chrono::duration<double> since(seconds_between(first_, event));
-    return start_ + std::chrono::duration_cast<Clock::duration>(since);
-  };
-  traced_.push_back(
-      {.plan = one.plan, .row = one.step, .begin = time_of(one.begin), .end = time_of(one.end)});
+  traced_.push_back({.plan = one.plan,
+                     .row = one.step,
+                     .begin = times_.at(one.begin),
+                     .end = times_.at(one.end)});
 }
 
 /// Adds the times of `done_` to the sums. REQUIRES: the stream has executed their events.
 void StepTimer::collect() {
   const ScopedFpEnvironment usual;
+  if (is_traced()) set_times();
   for (const Interval& one : done_) {
     if (one.plan != nullptr) {
-      std::vector<StepTime>& steps = call_.times.plans[one.plan];
+      std::vector<StepSum>& steps = call_.times.plans[one.plan];
       steps.resize(one.plan->steps.size());
       steps[one.step].add(seconds_between(one.begin, one.end));
     }
@@ -141,6 +164,11 @@ MeasuredCall StepTimer::finish(std::chrono::duration<double> whole) {
 
 // ---- CallTimes ----
 
+void CallTimes::want() {
+  const std::lock_guard lock(mutex_);
+  if (requests_.fetch_add(1, std::memory_order_relaxed) == 0) sums_.begin();
+}
+
 /// Drops the times if the host has no memory for them: the call has succeeded.
 void CallTimes::add(const MeasuredCall& call) noexcept try {
   const ScopedFpEnvironment usual;
@@ -149,11 +177,11 @@ void CallTimes::add(const MeasuredCall& call) noexcept try {
     if (failures_++ == 0) first_failure_ = call.failure;
     return;
   }
-  sums_.whole.add(call.times.whole);
+  sums_.whole.add_call(call.times.whole);
   for (const auto& [plan, steps] : call.times.plans) {
-    std::vector<StepTime>& sums = sums_.plans[plan];
+    std::vector<StepSum>& sums = sums_.plans[plan];
     sums.resize(steps.size());
-    for (std::size_t s = 0; s < steps.size(); ++s) sums[s].add(steps[s]);
+    for (std::size_t s = 0; s < steps.size(); ++s) sums[s].add_call(steps[s]);
   }
 } catch (const std::bad_alloc&) {
   return;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace kiln::cuda {
@@ -59,6 +60,8 @@ class StepTimer {
   void begin(const codegen::Plan* plan, std::size_t step);
   api::EventHandle acquire();
   void record(api::EventHandle event);
+  void record_base();
+  void set_times();
   double seconds_between(api::EventHandle begin, api::EventHandle end) const;
   void trace(const Interval& one);
   void collect();
@@ -66,8 +69,12 @@ class StepTimer {
   const Stream& stream_;
   codegen::StepTrace* const trace_;
   const std::string_view track_;
-  api::EventHandle first_ = nullptr;  // of a traced call
-  codegen::Clock::time_point start_;  // when first_ was recorded
+  // Of a traced call: an event and when it was recorded, the events after it in order, and the
+  // times of events that were executed.
+  api::EventHandle base_ = nullptr;
+  codegen::Clock::time_point base_time_;
+  std::vector<api::EventHandle> recorded_;
+  std::unordered_map<api::EventHandle, codegen::Clock::time_point> times_;
   std::vector<codegen::StepEvent> traced_;
   MeasuredCall call_;
   std::vector<api::EventHandle> events_, idle_;  // all events, and the ones of no interval
@@ -79,7 +86,7 @@ class CallTimes {
  public:
   bool wanted() const { return requests_.load(std::memory_order_relaxed) > 0; }
   /// Times calls until as many calls of end().
-  void want() { requests_.fetch_add(1, std::memory_order_relaxed); }
+  void want();
   void end() { requests_.fetch_sub(1, std::memory_order_relaxed); }
 
   void add(const MeasuredCall& call) noexcept;
