@@ -134,10 +134,11 @@ void check_options(const sdk::Options& options) {
 /// The value of the option "perf_map", else of KILN_CPU_PERF_MAP; false by default.
 bool writes_perf_map(const sdk::Options& options) {
   const Setting setting = setting_of(options, kPerfMapOption, "KILN_CPU_PERF_MAP");
-  if (setting.value.empty() || setting.value == "false") return false;
-  if (setting.value == "true") return true;
+  const std::string& value = setting.value;
+  if (value.empty() || value == "false" || value == "0") return false;
+  if (value == "true" || value == "1") return true;
   throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
-                     setting.name + " is '" + setting.value + "' but must be true or false");
+                     setting.name + " is '" + value + "' but must be true or false");
 }
 
 /// Returns the ISA of the option "isa", else of KILN_CPU_ISA, else the highest one that the

@@ -56,8 +56,8 @@ int parse_architecture(const Setting& setting) {
 }
 
 bool parse_bool(const Setting& setting) {
-  if (setting.value == "true") return true;
-  if (setting.value == "false") return false;
+  if (setting.value == "true" || setting.value == "1") return true;
+  if (setting.value == "false" || setting.value == "0") return false;
   throw bad_value(setting, "needs true or false");
 }
 

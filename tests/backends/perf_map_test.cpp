@@ -71,6 +71,10 @@ TEST_CASE("perf map: lists the code of each kernel") {
   CHECK(kiln::testing::in_new_process("[.perf_map]", "KILN_CPU_PERF_MAP", "true") == 0);
 }
 
+TEST_CASE("perf map: lists kernels whose code is that of earlier ones") {
+  CHECK(kiln::testing::in_new_process("[.shared_code]", "KILN_CPU_PERF_MAP", "") == 0);
+}
+
 TEST_CASE("perf map: is not written by default") {
   CHECK(kiln::testing::in_new_process("[.no_perf_map]", "KILN_CPU_PERF_MAP", "") == 0);
 }
@@ -104,6 +108,28 @@ TEST_CASE("child: compiles kernels for perf", "[.perf_map]") {
     CHECK(std::any_of(mappings.begin(), mappings.end(), [&](const CodeRange& one) {
       return one.begin <= row.begin && row.end <= one.end;
     }));
+  }
+  std::remove(("/tmp/perf-" + std::to_string(::getpid()) + ".map").c_str());
+}
+
+TEST_CASE("child: compiles equal kernels before and after it lists them", "[.shared_code]") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {K::None, 8}, .name = "x"});
+  const auto name_of_kernel = [&](const Tensor& y, const std::string& folder) {
+    const K::Function f = K::function({x}, {y}, {.backend = "cpu"});
+    f({Array(std::vector<float>(8, 0.5f), {1, 8})});
+    f.dump(scratch.path(folder), K::Stage::Plan);
+    return kernels_of(contents_of(scratch.path(folder) + "/52-plan.txt")).at(0);
+  };
+  name_of_kernel(K::tanh(x), "unlisted");
+  K::set_backend_options("cpu", {{"perf_map", "1"}});
+  std::vector<std::string> names{name_of_kernel(K::tanh(x), "first")};
+  const Tensor on_another_line = K::tanh(x);
+  names.push_back(name_of_kernel(on_another_line, "second"));
+  CHECK(names[0] != names[1]);
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(is_named(name, perf_map()));
   }
   std::remove(("/tmp/perf-" + std::to_string(::getpid()) + ".map").c_str());
 }

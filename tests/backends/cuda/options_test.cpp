@@ -57,6 +57,8 @@ TEST_CASE("options: tf32 is off unless it is asked for") {
   const testing::EnvironmentVariable on("KILN_CUDA_TF32", "true");
   CHECK(read_options({}).tf32);
   CHECK_FALSE(read_options({{"tf32", "false"}}).tf32);
+  CHECK(read_options({{"tf32", "1"}}).tf32);
+  CHECK_FALSE(read_options({{"tf32", "0"}}).tf32);
 }
 
 TEST_CASE("options: results are deterministic unless others are allowed") {

@@ -204,6 +204,20 @@ std::vector<KernelFunction> functions_of(const CodePlan& plan,
   return functions;
 }
 
+/// Rows of a perf map for kernels that share code with an earlier kernel, which has another name.
+std::string rows_of_shared_code(const std::vector<BuiltKernel>& kernels, const CodePlan& plan,
+                                const ProgramCode& program, const std::vector<bool>& compiled) {
+  std::string rows;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::size_t number = plan.uses[i].code;
+    const std::string& name = kernels[i].kernel.name;
+    if (compiled[number] && plan.codes[number].kernel->name == name) continue;  // is listed
+    const KernelCode& code = *program.codes[number];
+    rows += code.module->perf_map_row(code.address, name);
+  }
+  return rows;
+}
+
 /// Compiles all distinct kernels for their texts, in one module that is not cached.
 std::vector<KernelFunction> compile_for_texts(const CodePlan& plan, const IsaTarget& target,
                                               std::shared_ptr<const void>& keep_alive,
@@ -238,26 +252,34 @@ std::vector<KernelFunction> compile_kernels(const std::vector<BuiltKernel>& kern
   const CodePlan plan = plan_codes(kernels, target, parametric, options.threads);
   texts.lap("kernel keys");
   if (texts.wanted) return compile_for_texts(plan, target, keep_alive, texts);
-  std::size_t compiled = 0;
+  std::vector<bool> compiled(plan.codes.size());
   const auto program = std::make_shared<ProgramCode>();
+  // Listed code is not shared with code that was compiled without a list of its functions.
+  const char* const listed = texts.lists_functions ? "\nlisted" : "";
   std::vector<std::string> keys;
-  for (const PlannedCode& code : plan.codes) keys.push_back(code.key);
+  for (const PlannedCode& code : plan.codes) keys.push_back(code.key + listed);
   CodeCache& cache = options.cache ? *options.cache : CodeCache::instance();
   program->codes = cache.get(keys, [&](const std::vector<std::size_t>& claimed) {
     std::vector<const PlannedCode*> codes;
-    for (const std::size_t number : claimed) codes.push_back(&plan.codes[number]);
+    for (const std::size_t number : claimed) {
+      codes.push_back(&plan.codes[number]);
+      compiled[number] = true;
+    }
     ParallelCompilation compilation(std::move(codes), target, options.threads,
                                     texts.lists_functions);
     std::vector<KernelCodePtr> codes_of_keys = compilation.run();
-    compiled += codes_of_keys.size();
     if (texts.times) texts.times->add_parts(compilation.times());
     texts.perf_map += compilation.perf_map();
     return codes_of_keys;
   });
+  if (texts.lists_functions) {
+    texts.perf_map += rows_of_shared_code(kernels, plan, *program, compiled);
+  }
   texts.lap("code of kernels");
   if (texts.times) {
-    texts.times->count("kernels compiled", compiled);
-    texts.times->count("kernels that share code", kernels.size() - compiled);
+    const auto count = static_cast<std::size_t>(std::count(compiled.begin(), compiled.end(), true));
+    texts.times->count("kernels compiled", count);
+    texts.times->count("kernels that share code", kernels.size() - count);
   }
   keep_alive = program;
   return functions_of(plan, program);

@@ -2,13 +2,26 @@
 #include "backends/cpu/llvm/jit/function_list.h"
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/raw_ostream.h>
 
 namespace kiln::cpu {
+namespace {
+
+std::string row(std::uint64_t address, std::uint64_t bytes, llvm::StringRef name) {
+  return llvm::utohexstr(address, /*LowerCase=*/true) + " " +
+         llvm::utohexstr(bytes, /*LowerCase=*/true) + " " + name.str() + "\n";
+}
+
+}  // namespace
 
 std::string FunctionList::rows() const {
   const std::lock_guard lock(mutex_);
   return rows_;
+}
+
+std::string FunctionList::row_of(const void* address, const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = bytes_.find(reinterpret_cast<std::uintptr_t>(address));
+  return found == bytes_.end() ? "" : row(found->first, found->second, name);
 }
 
 void FunctionList::modifyPassConfig(llvm::orc::MaterializationResponsibility&,
@@ -22,12 +35,11 @@ void FunctionList::modifyPassConfig(llvm::orc::MaterializationResponsibility&,
 
 void FunctionList::add(llvm::jitlink::LinkGraph& graph) {
   const std::lock_guard lock(mutex_);
-  llvm::raw_string_ostream rows(rows_);
   for (const llvm::jitlink::Symbol* symbol : graph.defined_symbols()) {
     if (!symbol->isCallable() || !symbol->hasName()) continue;
-    rows << llvm::utohexstr(symbol->getAddress().getValue(), /*LowerCase=*/true) << ' '
-         << llvm::utohexstr(symbol->getSize(), /*LowerCase=*/true) << ' ' << *symbol->getName()
-         << '\n';
+    const std::uint64_t address = symbol->getAddress().getValue();
+    rows_ += row(address, symbol->getSize(), *symbol->getName());
+    bytes_[address] = symbol->getSize();
   }
 }
 

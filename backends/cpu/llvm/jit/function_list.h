@@ -3,6 +3,8 @@
 
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -14,6 +16,9 @@ class FunctionList final : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:
   /// The rows of the code that has been linked. Any thread.
   std::string rows() const;
+  /// The row of a linked function under another name; empty if there is no function at `address`.
+  /// Any thread.
+  std::string row_of(const void* address, const std::string& name) const;
 
   void modifyPassConfig(llvm::orc::MaterializationResponsibility& responsibility,
                         llvm::jitlink::LinkGraph& graph,
@@ -32,6 +37,7 @@ class FunctionList final : public llvm::orc::ObjectLinkingLayer::Plugin {
 
   mutable std::mutex mutex_;
   std::string rows_;
+  std::map<std::uint64_t, std::uint64_t> bytes_;  // of functions, by address
 };
 
 }  // namespace kiln::cpu

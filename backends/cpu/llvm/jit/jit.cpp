@@ -289,6 +289,9 @@ class LinkedCode final : public MachineCode {
     link_->layer.addPlugin(functions_);
   }
   std::string perf_map() const override { return functions_ ? functions_->rows() : ""; }
+  std::string perf_map_row(const void* address, const std::string& name) const override {
+    return functions_ ? functions_->row_of(address, name) : "";
+  }
 
  private:
   std::size_t bytes_ = 0;

@@ -30,6 +30,8 @@ class MachineCode {
   /// Returns the rows of a perf map (function_list.h) for the functions that were linked; none if
   /// the texts of the compilation did not list functions.
   virtual std::string perf_map() const = 0;
+  /// Returns such a row for the function at `address` under another name, or none.
+  virtual std::string perf_map_row(const void* address, const std::string& name) const = 0;
 };
 
 /// Texts and times of a compilation, for dumps.
@@ -38,7 +40,7 @@ struct CompileTexts {
   std::string ir, optimized_ir, assembly;
   codegen::CompileTimes* times = nullptr;  // null: not measured
   bool lists_functions = false;
-  std::string perf_map;  // if it does: of the functions that were compiled and linked
+  std::string perf_map;  // if it does: of the functions that were linked, or are shared
 
   void lap(std::string_view part) {
     if (times) times->lap(part);
