@@ -18,10 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The text with its lines safe from roff: no escapes, no requests, and hyphens that can be copied.
+/// The text with its lines safe from roff: no escapes, no requests, hyphens that can be copied, and
+/// lists without spaces that break after their commas.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
+    if (out.ends_with(',') && c != ' ' && c != '\n') out += "\\:";
     const bool begins_line = out.empty() || out.back() == '\n';
     if (begins_line && (c == '.' || c == '\'')) out += "\\&";
     if (c == '\\') out += "\\e";

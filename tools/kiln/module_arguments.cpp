@@ -217,6 +217,9 @@ Arguments arguments_of(const module::Module& module, const RunOptions& options) 
       files.reject_missing(names[i], wanted[i]);
     }
   }
+  for (const auto& [name, id] : symbols_of(module)) {
+    if (!sizes.contains(id)) arguments.sizes_by_default.push_back(name);
+  }
   MemoryBudget budget;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!read[i]) budget.take(wanted[i], sizes);

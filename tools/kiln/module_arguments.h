@@ -25,6 +25,7 @@ struct RunOptions {
 struct Arguments {
   std::vector<Array> values;
   std::map<std::string, std::string> metadata = {};  // of the files
+  std::vector<std::string> sizes_by_default = {};  // names of symbols that are 3
 };
 
 /// Reads values by their names (runtime/replay/argument_names.h) and casts them to the module's

@@ -175,7 +175,14 @@ Profile profile_module(const module::Module& module, const RunOptions& options,
       load(module, arguments.values, settings_of(arguments, backend, /*passes=*/true));
   const Profiler profiler = loaded.function.profile();
   for (int i = 0; i < calls; ++i) loaded.function(loaded.inputs, Where{});
-  return profiler.result();
+  Profile profile = profiler.result();
+  const std::vector<std::string>& small = arguments.sizes_by_default;
+  if (!small.empty()) {
+    profile.notes.push_back(text("not given, so 3: the size", small.size() == 1 ? " " : "s ",
+                                 join_text(small, ", "), "; --dim ", small[0],
+                                 "=1000 measures another one"));
+  }
+  return profile;
 }
 
 }  // namespace kiln::tool

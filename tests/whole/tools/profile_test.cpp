@@ -44,7 +44,10 @@ TEST_CASE("kiln profile: a module's rows, beside the machine's rates") {
     CHECK(outcome.status == 0);
     CHECK(has(outcome.text, text("two on ", backend, ": 7 calls, ")));
     CHECK(has(outcome.text, "exp at model.cpp:7"));
-    CHECK(has(outcome.text, "this machine with "));
+    CHECK(has(outcome.text, " each after the first, which took "));
+    CHECK(has(outcome.text, " : float32"));
+    CHECK(has(outcome.text, " GFLOP/s of float32 ("));
+    CHECK_FALSE(has(outcome.text, "note: not given"));
     const Outcome again = profile("'" + scratch.path("profile.jsonl") + "'");
     CHECK(again.status == 0);
     CHECK(outcome.text.starts_with(again.text.substr(0, again.text.rfind("\n\n"))));
@@ -52,6 +55,7 @@ TEST_CASE("kiln profile: a module's rows, beside the machine's rates") {
   const Outcome narrow = profile(file + "--calls 2", "COLUMNS=50");
   CHECK(narrow.status == 0);
   CHECK(has(narrow.text, "...\n"));
+  CHECK(has(narrow.text, "note: not given, so 3: the size n; --dim n=1000 measures another one\n"));
 }
 
 TEST_CASE("kiln profile: a program's functions, and its status") {
