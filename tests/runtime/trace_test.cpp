@@ -359,6 +359,39 @@ TEST_CASE("trace: a forked child has none and leaves the parent's file alone") {
   CHECK(TraceText(scratch.path("child.json")).named("of the child").size() == 1);
 }
 
+TEST_CASE("trace: in a forked child, a call that the backend rejects is that error alone") {
+  const Scratch scratch;
+  const Tensor x = K::placeholder({.shape = {2}});
+  const K::Function f = K::function({x}, {x + 1}, {.name = "f", .backend = "cpu"});
+  CHECK(kiln::testing::in_child([&] {
+          const KeptLog log;
+          K::start_trace(scratch.path("child.json"));
+          const std::string error = error_text<K::BackendError>([&] { f({Array{1.f, 2.f}}); });
+          return has(error, "before it forked") && log_lines.empty() ? 0 : 1;
+        }) == 0);
+}
+
+TEST_CASE("trace: with %p in KILN_TRACE, a forked child has a trace of its own") {
+  const Scratch scratch;
+  const std::string path = scratch.path("trace-%p.json");
+  CHECK(kiln::testing::in_new_process("[.traced_fork]", "KILN_TRACE", path.c_str()) == 0);
+  REQUIRE(scratch.files() == 2);
+  for (const auto& file : std::filesystem::directory_iterator(scratch.folder())) {
+    CHECK(calls_of(TraceText(file.path().string()), "forks").size() == 1);
+  }
+}
+
+TEST_CASE("child: a program that forks", "[.traced_fork]") {
+  const KeptLog log;
+  const Tensor x = K::placeholder({.shape = {2}});
+  const K::Function f = K::function({x}, {x + 1}, {.name = "forks", .backend = "reference"});
+  f({Array{1.f, 2.f}});
+  CHECK(kiln::testing::in_child([&] {
+          f({Array{1.f, 2.f}});
+          return log_lines.empty() ? 0 : 1;
+        }) == 0);
+}
+
 TEST_CASE("trace: KILN_TRACE traces a program that does not know of it") {
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
