@@ -69,7 +69,7 @@ bool is_symbolic(const Shape& shape) {
 Tensor filled(const char* function, const Shape& shape, double value, const CreateOptions& options,
               Where where) {
   return api_call(function, where, [&]() -> Tensor {
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
     return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
                          options.name, {});
@@ -109,7 +109,7 @@ Array filled_from(const ir::Type& type, const Array& scalar, const std::string& 
 template <class Fill>
 Variable random_variable(const Shape& shape, const RandomVariableOptions& options,
                          const Fill& fill) {
-  const DType dtype = dtype_of(options.dtype, floatx_dtype());
+  const DType dtype = dtype_of(options.dtype);
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   const std::uint64_t seed =
       options.seed ? static_cast<std::uint64_t>(std::int64_t{*options.seed}) : next_seed();
@@ -135,14 +135,14 @@ const Constraint& Variable::constraint(Where where) const& {
 
 Variable variable(const Array& value, const VariableOptions& options, Where where) {
   return api_call("variable", where, [&] {
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
   });
 }
 
 Tensor variable(const SparseArray& value, const VariableOptions& options, Where where) {
   return api_call("variable", where, [&] {
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     SparseParts parts;
     parts.indices = value_of(constant(value.indices(), {.dtype = "int64"}, where), "value");
     parts.values = value_of(
@@ -154,7 +154,7 @@ Tensor variable(const SparseArray& value, const VariableOptions& options, Where 
 
 Tensor constant(const Array& value, const ConstantOptions& options, Where where) {
   return api_call("constant", where, [&] {
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     Array converted = cast_argument(value, dtype, "value");
     if (options.shape.is_set()) {
       const std::vector<std::int64_t> sizes = sizes_of(options.shape);
@@ -192,7 +192,7 @@ Variable eye(WholeNumber size, const CreateOptions& options, Where where) {
 
 Variable eye(std::pair<WholeNumber, WholeNumber> size, const CreateOptions& options, Where where) {
   return api_call("eye", where, [&] {
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     const std::int64_t rows = size.first, columns = size.second;
     if (rows < 0 || columns < 0) {
       Call::value_error("size", text("size [", rows, ",", columns, "] is negative"));
@@ -212,7 +212,7 @@ Variable random_uniform_variable(const Shape& shape, double low, double high,
     if (!(low <= high)) {
       Call::value_error("low", text("low ", low, " is not at most high ", high));
     }
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     if (is_float(dtype) && !(ir::is_finite_in(dtype, low) && ir::is_finite_in(dtype, high) &&
                              std::isfinite(high - low))) {
       Call::value_error("high", text("low ", low, ", high ", high,

@@ -89,6 +89,7 @@ Value value_of(const Operand& operand, DType dtype, const char* argument, const 
 }
 
 Value input_of(const Operand& operand, const char* argument) {
+  if (operand.is_tensor()) return value_of(operand.tensor(), argument);
   return value_of(operand, floatx_dtype(), argument);
 }
 
@@ -137,9 +138,9 @@ std::pair<Value, Value> broadcast_values(const Value& x, const Value& y, const P
 }
 
 std::pair<Value, Value> operand_pair(const Operand& x, const Operand& y, const PairNames& names) {
-  DType dtype = floatx_dtype();
-  if (x.is_tensor()) dtype = value_of(x.tensor(), names.x).dtype();
-  else if (y.is_tensor()) dtype = value_of(y.tensor(), names.y).dtype();
+  const DType dtype = x.is_tensor()   ? value_of(x.tensor(), names.x).dtype()
+                      : y.is_tensor() ? value_of(y.tensor(), names.y).dtype()
+                                      : floatx_dtype();
   const Value a = value_of(x, dtype, names.x, names.y), b = value_of(y, dtype, names.y, names.x);
   require_equal_dtypes(a, b, names);
   return {a, b};

@@ -139,6 +139,10 @@ DType dtype_of(const DTypeArgument& argument, DType fallback) {
   Call::type_error("dtype", text("dtype '", argument.name(), "' is not known"));
 }
 
+DType dtype_of(const DTypeArgument& argument) {
+  return dtype_of(argument, argument.is_set() ? DType::Float32 : floatx_dtype());
+}
+
 int axis_of(std::int64_t axis, int rank, const char* argument) {
   if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
   Call::value_error(argument, text(argument, " ", axis, " is out of range for rank ", rank));

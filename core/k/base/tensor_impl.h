@@ -56,7 +56,8 @@ ir::Value value_of(const std::vector<Tensor>& tensors, std::size_t i, const char
 /// the argument that can be cast, for the message; empty for none.
 ir::Value value_of(const Operand& operand, DType dtype, const char* argument,
                    const char* tensor = "x");
-/// The same for the only operand of a function: a number has dtype floatx().
+/// The same for the only operand of a function: a number has dtype floatx(), which is not read for
+/// a tensor.
 ir::Value input_of(const Operand& operand, const char* argument = "x");
 /// input_of(); throws TypeError unless it is floating-point.
 ir::Value float_of(const Operand& operand, const char* argument = "x");
@@ -94,6 +95,9 @@ inline Where where_of(const Operand& x, const Operand& y) {
 
 /// The dtype of an argument, or `fallback` if it is unset. Throws TypeError for an unknown name.
 DType dtype_of(const DTypeArgument& argument, DType fallback);
+/// The same with floatx(), which is read only if the argument is unset: keras.json may have a value
+/// that cannot be used.
+DType dtype_of(const DTypeArgument& argument);
 /// floatx() as a DType.
 DType floatx_dtype();
 /// A non-negative axis, from one that may be negative. Throws ValueError if it is out of range.

@@ -30,7 +30,11 @@ struct BranchNames {
 };
 constexpr BranchNames kPhaseNames{"x", "alt"}, kTestPhaseNames{"alt", "x"};
 
-/// The value of a branch; numbers become constants of `dtype`.
+bool is_number(const Branch& branch) {
+  return !branch.is_function() && !branch.value().is_tensor();
+}
+
+/// The value of a branch; a number becomes a constant of `dtype`.
 Value value_of_branch(const Branch& branch, DType dtype, const char* argument, const char* other) {
   if (!branch.is_function()) return value_of(branch.value(), dtype, argument, other);
   if (branch.is_empty()) Call::value_error(argument, text(argument, " is an empty function"));
@@ -41,7 +45,10 @@ Value value_of_branch(const Branch& branch, DType dtype, const char* argument, c
   return value_of(result, argument);
 }
 
-DType dtype_of_branches(const Branch& a, const Branch& b, const BranchNames& names) {
+/// The dtype of the numbers among the branches: that of the other one, else floatx(), which is read
+/// only if there is a number.
+DType dtype_of_numbers(const Branch& a, const Branch& b, const BranchNames& names) {
+  if (!is_number(a) && !is_number(b)) return DType::Float32;
   for (const Branch* branch : {&a, &b}) {
     if (!branch->is_function() && branch->value().is_tensor()) {
       const char* name = branch == &a ? names.then_name : names.else_name;
@@ -62,7 +69,7 @@ struct Branches {
 
 /// The values of both branches, with equal dims; numbers are broadcast.
 Branches evaluate(const Branch& then_branch, const Branch& else_branch, const BranchNames& names) {
-  const DType dtype = dtype_of_branches(then_branch, else_branch, names);
+  const DType dtype = dtype_of_numbers(then_branch, else_branch, names);
   Branches both;
   Value& x = both.then_branch.value;
   Value& y = both.else_branch.value;
@@ -72,9 +79,8 @@ Branches evaluate(const Branch& then_branch, const Branch& else_branch, const Br
   }
   const ir::Trace::Scope tracing(both.else_branch.trace);
   y = value_of_branch(else_branch, dtype, names.else_name, names.then_name);
-  const auto number = [](const Branch& b) { return !b.is_function() && !b.value().is_tensor(); };
-  if (number(then_branch)) x = ir::broadcast_to(x, y.dims());
-  if (number(else_branch)) y = ir::broadcast_to(y, x.dims());
+  if (is_number(then_branch)) x = ir::broadcast_to(x, y.dims());
+  if (is_number(else_branch)) y = ir::broadcast_to(y, x.dims());
   const auto types = [&] {
     return text("(", names.then_name, " ", x.type(), ", ", names.else_name, " ", y.type(), ")");
   };
@@ -126,7 +132,8 @@ Tensor choose(const Operand& condition, const Branch& then_branch, const Branch&
 
 /// The value of the branch that is selected when the graph is built.
 Tensor selected(const Branch& branch, const char* argument) {
-  return wrap(value_of_branch(branch, floatx_dtype(), argument, ""));
+  const DType dtype = is_number(branch) ? floatx_dtype() : DType::Float32;
+  return wrap(value_of_branch(branch, dtype, argument, ""));
 }
 
 /// Whether a number or a constant scalar is not 0; nullopt for other tensors.

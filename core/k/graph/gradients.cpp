@@ -56,7 +56,7 @@ Tensor missing_gradient(std::string reason) {
 
 Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variables) {
   return api_call("gradients", loss.where(), [&] {
-    const ir::Value y = value_of(loss, floatx_dtype(), "loss");
+    const ir::Value y = input_of(loss, "loss");
     if (!is_float(y.dtype())) {
       Call::type_error("loss", text("loss is not floating point (loss ", y.type(), ")"));
     }
@@ -83,9 +83,8 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
 }
 
 Tensor stop_gradient(const Operand& x) {
-  return api_call("stop_gradient", x.where(), [&] {
-    return wrap(ir::stop_gradient(value_of(x, floatx_dtype(), "variables")));
-  });
+  return api_call("stop_gradient", x.where(),
+                  [&] { return wrap(ir::stop_gradient(input_of(x, "variables"))); });
 }
 
 Results<Tensor> stop_gradient(const std::vector<Tensor>& variables, Where where) {

@@ -36,7 +36,7 @@ class Draws {
 };
 
 DType float_dtype(const DTypeArgument& argument) {
-  const DType dtype = dtype_of(argument, floatx_dtype());
+  const DType dtype = dtype_of(argument);
   if (!is_float(dtype)) Call::type_error("dtype", text("dtype ", dtype, " is not floating point"));
   return dtype;
 }
@@ -149,7 +149,7 @@ Tensor random_binomial(const Shape& shape, const RandomBinomialOptions& options,
     if (!(options.p >= 0 && options.p <= 1)) {
       Call::value_error("p", text("p ", options.p, " is outside [0, 1]"));
     }
-    const DType dtype = dtype_of(options.dtype, floatx_dtype());
+    const DType dtype = dtype_of(options.dtype);
     const Dims dims = dims_of(shape);
     // u is in (0, 1], so that p = 0 never gives 1 and p = 1 always does.
     const Value u = 1.0 - Draws(options.seed).uniform(wide(dtype), dims);

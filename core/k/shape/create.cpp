@@ -57,7 +57,7 @@ Tensor filled_like(const char* function, const Operand& x, double value,
 
 Tensor placeholder(const PlaceholderOptions& options, Where where) {
   return api_call("placeholder", where, [&] {
-    ir::Type type{dtype_of(options.dtype, floatx_dtype()), {}};
+    ir::Type type{dtype_of(options.dtype), {}};
     const std::string dim_name = dim_name_of(options.name);
     for (const ShapeEntry& entry : requested_shape(options)) {
       type.dims.push_back(placeholder_dim(entry, dim_name, type.dims.size()));
@@ -150,7 +150,7 @@ std::int64_t count_params(const Tensor& x, Where where) {
 
 Tensor cast(const Operand& x, const DTypeArgument& dtype) {
   return api_call("cast", x.where(), [&] {
-    const DType to = dtype_of(dtype, floatx_dtype());
+    const DType to = dtype_of(dtype);
     return wrap(ir::cast(value_of(x, to, "x"), to));
   });
 }

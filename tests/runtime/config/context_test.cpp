@@ -100,6 +100,29 @@ TEST_CASE("configuration: errors of a bad keras.json name the line of the call t
   CHECK(line_of([&] { spatial_2d_padding(images); }) == __LINE__);
 }
 
+TEST_CASE("configuration: calls with an explicit dtype do not read floatx") {
+  const KerasHome home("{\"floatx\": ");
+  const Tensor x = placeholder({.shape = {2}, .dtype = "float64", .name = "x"});
+  const Tensor is_true = constant(1, {.dtype = "bool"});
+  CHECK(dtype(constant(1, {.dtype = "int32"})) == "int32");
+  CHECK(dtype(variable(1, {.dtype = "float16"})) == "float16");
+  CHECK(dtype(variable(SparseArray({0, 1}, {0, 1}, {1., 2.}, {2, 2}), {.dtype = "float64"})) ==
+        "float64");
+  CHECK(dtype(zeros({2}, {.dtype = "int8"})) == "int8");
+  CHECK(dtype(eye(2, {.dtype = "float64"})) == "float64");
+  CHECK(dtype(random_normal({2}, {.dtype = "float64"})) == "float64");
+  CHECK(dtype(random_binomial({2}, {.dtype = "float64"})) == "float64");
+  CHECK(dtype(random_uniform_variable({2}, 0, 1, {.dtype = "float64"})) == "float64");
+  CHECK(dtype(cast(x, "int32")) == "int32");
+  CHECK(dtype(gradients(sum(exp(x) * x + 1), {x})[0]) == "float64");
+  CHECK(dtype(stop_gradient(x)) == "float64");
+  CHECK(dtype(switch_(is_true, x, 0)) == "float64");
+  CHECK(dtype(switch_(is_true, [&] { return x; }, [&] { return -x; })) == "float64");
+  CHECK(dtype(in_train_phase(x, -x, 1)) == "float64");
+  CHECK_THROWS_AS(constant(1), ConfigError);
+  CHECK_THROWS_AS(switch_(is_true, 1, 2), ConfigError);
+}
+
 TEST_CASE("setters: other values are rejected and change nothing") {
   const KerasHome home;
   CHECK(error_text<ValueError>([] { set_floatx("int32"); }) ==
