@@ -1,4 +1,4 @@
-// Checks the depth before parsing.
+// Checks byte order marks and the depth before parsing.
 #include "runtime/files/json.h"
 
 #include "core/types/text.h"
@@ -32,6 +32,16 @@ void require_shallow(std::string_view input, const std::string& what) {
   }
 }
 
+/// Rejects the marks that editors write before the text, which the parser would call invalid.
+void require_no_mark(std::string_view input, const std::string& what) {
+  if (input.starts_with("\xef\xbb\xbf")) {
+    malformed_json(input, 0, what, "a byte order mark; save it as UTF-8 without one");
+  }
+  if (input.starts_with("\xff\xfe") || input.starts_with("\xfe\xff")) {
+    malformed_json(input, 0, what, "a byte order mark of UTF-16; save it as UTF-8");
+  }
+}
+
 }  // namespace
 
 void malformed_json(std::string_view input, std::size_t offset, const std::string& what,
@@ -48,6 +58,7 @@ void malformed_json(std::string_view input, std::size_t offset, const std::strin
 }
 
 JsonDocument parse_json(std::string_view input, const std::string& what) {
+  require_no_mark(input, what);
   require_shallow(input, what);
   JsonDocument document;
   auto parse = [&](JsonDocument& values) {

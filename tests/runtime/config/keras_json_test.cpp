@@ -170,6 +170,16 @@ TEST_CASE("keras.json: damage rejects Kiln's own section only if it may be in th
   CHECK(read_keras_json().backends.rejection == home.path() + " is a directory");
 }
 
+TEST_CASE("keras.json: byte order marks are named") {
+  CHECK(keras_json_error("\xef\xbb\xbf{}") ==
+        "PATH is malformed at line 1, column 1: a byte order mark; save it as UTF-8 without one");
+  const std::string wide =
+      "PATH is malformed at line 1, column 1: a byte order mark of UTF-16; "
+      "save it as UTF-8";
+  CHECK(keras_json_error(std::string("\xff\xfe{\0}\0", 6)) == wide);
+  CHECK(keras_json_error(std::string("\xfe\xff\0{\0}", 6)) == wide);
+}
+
 TEST_CASE("keras.json: empty files have a text of their own") {
   CHECK(keras_json_error("") == "PATH is empty");
   CHECK(keras_json_error(" \n\t\r\n") == "PATH is empty");
