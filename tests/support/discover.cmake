@@ -1,6 +1,6 @@
 # Run when a test program is linked: writes FILE, by which ctest knows each of its test cases under
-# the label of its tags, and `cuda` in the folders of that backend: ctest adds up the times of a
-# label. Arguments: PROGRAM, PREFIX, FILE, CATCH_VERSION.
+# the label of its tags, and `cuda` in the folders of that backend, `distributed` in those of groups
+# of ranks: ctest adds up the times of a label. Arguments: PROGRAM, PREFIX, FILE, CATCH_VERSION.
 set(listing --list-tests --verbosity quiet)
 if(CATCH_VERSION VERSION_LESS 3)
   set(listing --list-test-names-only)
@@ -32,6 +32,8 @@ function(kiln_label_tests label tags)
   kiln_list_tests("${tags}")
   if(PREFIX MATCHES "^cuda")
     string(APPEND label ";cuda")
+  elseif(PREFIX STREQUAL "mpi/")
+    string(APPEND label ";distributed")
   endif()
   math(EXPR labelled "${labelled} + ${count}")
   set(labelled ${labelled} PARENT_SCOPE)
