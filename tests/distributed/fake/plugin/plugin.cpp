@@ -124,7 +124,9 @@ std::uint32_t notify(kiln_comm* world, kiln_string text,
   return guarded(nullptr, [&] {
     const auto arrived = world->rank->call(
         "notify", [&] { return world->rank->notify(*world, abi::view_of(text)); });
-    for (const Note& note : arrived) on_text(context, note.rank, {note.text, note.size});
+    for (const Note& note : arrived) {
+      if (on_text != nullptr) on_text(context, note.rank, {note.text, note.size});
+    }
   });
 }
 
