@@ -4,6 +4,7 @@
 
 #include "core/types/fp_environment.h"
 #include "core/types/half.h"
+#include "core/types/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -290,6 +291,16 @@ std::string array_text(const HostView& view) {
   if (view.elements() == 0) return "[]";
   if (view.dims.empty()) return scalar_text(view);
   return Layout(view).text();
+}
+
+std::string index_text(std::span<const std::int64_t> dims, std::size_t element) {
+  std::vector<std::size_t> index(dims.size());
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    const auto size = static_cast<std::size_t>(dims[axis]);
+    index[axis] = element % size;
+    element /= size;
+  }
+  return index.empty() ? "" : text("[", join_text(index, ","), "]");
 }
 
 }  // namespace kiln::runtime

@@ -3,6 +3,7 @@
 
 #include "core/types/half.h"
 #include "core/types/text.h"
+#include "runtime/array/array_text.h"
 
 #include <charconv>
 #include <cmath>
@@ -51,16 +52,6 @@ std::string number_text(T x) {
   }
 }
 
-std::string index_text(const std::vector<std::int64_t>& dims, std::int64_t offset) {
-  if (dims.empty()) return "";
-  std::vector<std::int64_t> index(dims.size());
-  for (std::size_t axis = dims.size(); axis-- > 0;) {
-    index[axis] = offset % dims[axis];
-    offset /= dims[axis];
-  }
-  return text("[", join_text(index, ","), "]");
-}
-
 template <class Integer, class T>
 std::optional<UnrepresentableElement> unrepresentable_among(const Array& array, DType dtype) {
   const auto* elements = static_cast<const std::byte*>(array.data());
@@ -69,7 +60,8 @@ std::optional<UnrepresentableElement> unrepresentable_among(const Array& array, 
     std::memcpy(&element, elements + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
     const auto number = number_of(element);
     if (fits<Integer>(number)) continue;
-    return UnrepresentableElement{index_text(array.dims(), i), number_text(number), dtype};
+    return UnrepresentableElement{index_text(array.dims(), static_cast<std::size_t>(i)),
+                                  number_text(number), dtype};
   }
   return std::nullopt;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace kiln::distributed {
+namespace kiln::runtime::distributed {
 namespace {
 
 constexpr std::size_t kMaxLevel = 16;
@@ -42,4 +42,4 @@ TransferCount all_reduce_count(const std::vector<std::size_t>& levels, std::size
   return count;
 }
 
-}  // namespace kiln::distributed
+}  // namespace kiln::runtime::distributed

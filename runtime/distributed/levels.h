@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace kiln::distributed {
+namespace kiln::runtime::distributed {
 
 /// The sizes of the levels, whose product is `ranks`; {1} for one rank. A rank's position in level
 /// i is digit i of its number, the first level being the lowest digit. All but the last are powers
@@ -24,4 +24,4 @@ struct TransferCount {
 /// backwards. REQUIRES: the product of the levels divides `bytes`.
 TransferCount all_reduce_count(const std::vector<std::size_t>& levels, std::size_t bytes);
 
-}  // namespace kiln::distributed
+}  // namespace kiln::runtime::distributed

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 
-namespace kiln::distributed {
+namespace kiln::runtime::distributed {
 namespace {
 
+/// Whether they are of one operation, though perhaps with other items: a rank that has failed may
+/// not know its own.
+bool are_of_one_call(const Head& a, const Head& b) {
+  return a.kind == b.kind && a.call == b.call && a.function == b.function;
+}
+
 bool agree(const Head& a, Head b) {
-  b.failed = a.failed;
+  b.outcome = a.outcome;
   return a == b;
 }
 
@@ -39,13 +45,17 @@ Judgement judge(std::span<const Head> heads) {
   if (const std::size_t rank = first_rank(heads, leaves); rank < heads.size()) {
     return {Verdict::Left, rank};
   }
+  const auto is_of_other_call = [&](const Head& head) { return !are_of_one_call(heads[0], head); };
+  if (const std::size_t rank = first_rank(heads, is_of_other_call); rank < heads.size()) {
+    return {Verdict::Differ, rank};
+  }
+  const auto failed = [](const Head& head) { return head.outcome != Outcome::Done; };
+  if (const std::size_t rank = first_rank(heads, failed); rank < heads.size()) {
+    return {Verdict::Failed, rank};
+  }
   const auto differs = [&](const Head& head) { return !agree(heads[0], head); };
   if (const std::size_t rank = first_rank(heads, differs); rank < heads.size()) {
     return {Verdict::Differ, rank};
-  }
-  const auto failed = [](const Head& head) { return head.failed != 0; };
-  if (const std::size_t rank = first_rank(heads, failed); rank < heads.size()) {
-    return {Verdict::Failed, rank};
   }
   return {};
 }
@@ -61,9 +71,9 @@ void RankProtocol::on_heads(std::span<const Head> heads) {
   else next_ = is_over ? Action::Publish : Action::RunCollectives;
 }
 
-void RankProtocol::on_run(bool failed) {
+void RankProtocol::on_run(Outcome outcome) {
   head_.kind = HeadKind::Outcome;
-  head_.failed = failed ? 1 : 0;
+  head_.outcome = outcome;
   next_ = Action::ExchangeHeads;
 }
 
@@ -71,4 +81,4 @@ void RankProtocol::on_texts() {
   next_ = head_.kind == HeadKind::Leave ? Action::Publish : Action::Throw;
 }
 
-}  // namespace kiln::distributed
+}  // namespace kiln::runtime::distributed

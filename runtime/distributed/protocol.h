@@ -14,7 +14,7 @@
 #include <string>
 #include <type_traits>
 
-namespace kiln::distributed {
+namespace kiln::runtime::distributed {
 
 enum class HeadKind : std::uint32_t {
   Call = 1,
@@ -26,10 +26,16 @@ enum class HeadKind : std::uint32_t {
   Leave
 };
 
-/// A rank's part of an exchange. Ranks agree if all fields but `failed` are equal.
+enum class Outcome : std::uint32_t {
+  Done,
+  Failed,  // the rank cannot go on, and has a text that says why
+  Found  // its steps found that the operation is an error on all ranks; it has the text
+};
+
+/// A rank's part of an exchange. Ranks agree if all fields but `outcome` are equal.
 struct Head {
   HeadKind kind = HeadKind::Call;
-  std::uint32_t failed = 0;  // 1: the rank cannot go on, and has a text that says why
+  Outcome outcome = Outcome::Done;  // so far
   std::uint64_t call = 0;  // counts the exchanges of this kind, from 1
   std::uint64_t function = 0;  // hash of its name; 0 if there is none
   std::uint64_t schedule = 0;  // hash of the collectives: kinds, dtypes, sizes, roots, groups
@@ -49,7 +55,7 @@ std::string text_of(const Text& text);
 /// The result of an exchange of heads. Equal on all ranks, since all have the same heads.
 enum class Verdict {
   Agreed,
-  Failed,  // they agree, but `rank` has failed: the first of those
+  Failed,  // they agree, but the outcome of `rank` is not Done: the first of those
   Differ,  // `rank` is the first that differs from rank 0
   Left,  // `rank` has left: the first of those
 };
@@ -73,8 +79,8 @@ enum class Action {
 /// One call of one rank.
 class RankProtocol {
  public:
-  /// `opening`: with `failed` 1 if the inputs are rejected. A rank that leaves waits for the next
-  /// exchange of the others, which get its text as an error; if all leave, there is none.
+  /// `opening`: with Outcome::Failed if the inputs are rejected. A rank that leaves waits for the
+  /// next exchange of the others, which get its text as an error; if all leave, there is none.
   explicit RankProtocol(const Head& opening) : head_(opening) {}
 
   Action next() const { return next_; }
@@ -86,8 +92,7 @@ class RankProtocol {
   bool is_usable() const;
 
   void on_heads(std::span<const Head> heads);
-  /// `failed`: whether a step of this rank has failed.
-  void on_run(bool failed);
+  void on_run(Outcome outcome);
   void on_texts();
 
  private:
@@ -96,4 +101,4 @@ class RankProtocol {
   Action next_ = Action::ExchangeHeads;
 };
 
-}  // namespace kiln::distributed
+}  // namespace kiln::runtime::distributed

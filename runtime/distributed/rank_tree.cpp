@@ -11,7 +11,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace kiln::distributed {
+namespace kiln::runtime::distributed {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // elements
@@ -159,4 +159,4 @@ void reduce_ranks(DType dtype, Reduction reduction, DType from, DType to,
   }
 }
 
-}  // namespace kiln::distributed
+}  // namespace kiln::runtime::distributed

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace kiln::distributed {
+namespace kiln::runtime::distributed {
 
 enum class Reduction { Sum, Max, Min };
 
@@ -38,4 +38,4 @@ DType partial_dtype(DType dtype, Reduction reduction);
 void reduce_ranks(DType dtype, Reduction reduction, DType from, DType to,
                   std::span<const std::byte* const> leaves, std::size_t count, std::byte* result);
 
-}  // namespace kiln::distributed
+}  // namespace kiln::runtime::distributed

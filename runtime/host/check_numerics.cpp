@@ -1,5 +1,6 @@
 // Tests the bits of elements: arithmetic on them would depend on the floating-point environment.
 #include "core/types/text.h"
+#include "runtime/array/array_text.h"
 #include "runtime/host/host_functions.h"
 
 #include <kiln/error.h>
@@ -50,15 +51,10 @@ NonFinite find_non_finite(const HostView& view) {
   }
 }
 
-/// Formats an index: " at [1,2]"; empty for a scalar.
+/// " at [1,2]"; empty for a scalar.
 std::string position_text(std::span<const std::int64_t> dims, std::size_t element) {
-  std::vector<std::size_t> index(dims.size());
-  for (std::size_t axis = dims.size(); axis-- > 0;) {
-    const auto size = static_cast<std::size_t>(dims[axis]);
-    index[axis] = element % size;
-    element /= size;
-  }
-  return index.empty() ? "" : text(" at [", join_text(index, ","), "]");
+  const std::string index = index_text(dims, element);
+  return index.empty() ? "" : text(" at ", index);
 }
 
 /// Formats one element that is not finite.

@@ -331,6 +331,14 @@ unsigned thread_count() {
   return wanted_threads(state);
 }
 
+void set_default_thread_count(unsigned count) {
+  const char* given = std::getenv("KILN_THREADS");
+  if (given != nullptr && *given != '\0') return;
+  Pool& state = pool();
+  const std::lock_guard lock(state.mutex);
+  if (state.wanted == 0) state.wanted = count;
+}
+
 void check_thread_settings() {
   const pid_t started_by = pool().process;
   if (started_by == 0 || started_by == getpid()) static_cast<void>(thread_count());

@@ -19,6 +19,10 @@ unsigned thread_count();
 /// Throws ConfigError as thread_count(). Works in a forked child of a process whose pool ran, too.
 void check_thread_settings();
 
+/// Sets what thread_count() returns where neither set_thread_count nor KILN_THREADS sets it, unless
+/// a loop has run already. REQUIRES: from 1 to kMaxThreads.
+void set_default_thread_count(unsigned count);
+
 /// Sets the number of threads: 1 to kMaxThreads, else ValueError. Blocks until running loops end;
 /// ValueError inside a loop.
 void set_thread_count(std::int64_t count);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-using namespace kiln::distributed;
+using namespace kiln::runtime::distributed;
 
 namespace {
 
@@ -18,14 +18,14 @@ constexpr std::size_t kDeeds = 7;
 Head head_of(Deed deed, std::uint64_t call) {
   Head head{.call = call, .function = deed == Deed::CallB ? 2u : 1u};
   if (deed == Deed::Leave) head = {.kind = HeadKind::Leave};
-  head.failed = deed == Deed::FailEarly ? 1 : 0;
+  head.outcome = deed == Deed::FailEarly ? Outcome::Failed : Outcome::Done;
   return head;
 }
 
 /// The end of a call on one rank.
 enum class End { Published, Threw, Died, Broken };
 
-struct Outcome {
+struct Ending {
   std::vector<End> ends;
   std::vector<Judgement> judgements;
 };
@@ -36,12 +36,12 @@ bool dies_before(Deed deed, Action action) {
 }
 
 /// Runs one call of all ranks. Fails the test if ranks meet in transfers of different kinds.
-Outcome run_call(const std::vector<Deed>& deeds, std::uint64_t call,
-                 std::vector<RankProtocol>& ranks) {
+Ending run_call(const std::vector<Deed>& deeds, std::uint64_t call,
+                std::vector<RankProtocol>& ranks) {
   const std::size_t size = deeds.size();
   ranks.clear();
   for (const Deed deed : deeds) ranks.emplace_back(head_of(deed, call));
-  Outcome outcome{std::vector<End>(size, End::Broken), std::vector<Judgement>(size)};
+  Ending outcome{std::vector<End>(size, End::Broken), std::vector<Judgement>(size)};
   for (int step = 0; step < 8; ++step) {
     const Action action = ranks[0].next();
     std::vector<Head> heads;
@@ -65,14 +65,14 @@ Outcome run_call(const std::vector<Deed>& deeds, std::uint64_t call,
     for (std::size_t i = 0; i < size; ++i) {
       if (action == Action::ExchangeHeads) ranks[i].on_heads(heads);
       else if (action == Action::ExchangeTexts) ranks[i].on_texts();
-      else ranks[i].on_run(deeds[i] == Deed::FailLate);
+      else ranks[i].on_run(deeds[i] == Deed::FailLate ? Outcome::Failed : Outcome::Done);
     }
   }
   FAIL("the call does not end");
   return outcome;
 }
 
-void require_sound(const std::vector<Deed>& deeds, const Outcome& outcome) {
+void require_sound(const std::vector<Deed>& deeds, const Ending& outcome) {
   bool has_died = false, has_published = false, has_thrown = false;
   for (std::size_t i = 0; i < deeds.size(); ++i) {
     has_died |= outcome.ends[i] == End::Died;
@@ -113,7 +113,7 @@ TEST_CASE("protocol: ranks agree, or none publishes, whatever each does in each 
     for (std::size_t first = 0; first < combinations(size); ++first) {
       std::vector<RankProtocol> ranks;
       const std::vector<Deed> deeds = combination(first, size);
-      const Outcome outcome = run_call(deeds, 1, ranks);
+      const Ending outcome = run_call(deeds, 1, ranks);
       require_sound(deeds, outcome);
       const bool is_usable = ranks[0].is_usable();
       for (const RankProtocol& rank : ranks) {
@@ -126,7 +126,9 @@ TEST_CASE("protocol: ranks agree, or none publishes, whatever each does in each 
 
 TEST_CASE("protocol: a verdict names the first rank at fault") {
   const Head a{.call = 1, .function = 1}, b{.call = 1, .function = 2};
-  const Head late{.call = 2, .function = 1}, failed{.failed = 1, .call = 1, .function = 1};
+  const Head late{.call = 2, .function = 1},
+      failed{.outcome = Outcome::Failed, .call = 1, .function = 1};
+  const Head items{.call = 1, .function = 1, .schedule = 5};
   const Head leave{.kind = HeadKind::Leave};
   struct Row {
     std::vector<Head> heads;
@@ -139,6 +141,8 @@ TEST_CASE("protocol: a verdict names the first rank at fault") {
       {{a, late, b}, {Verdict::Differ, 1}},
       {{a, failed, failed}, {Verdict::Failed, 1}},
       {{failed, b, a}, {Verdict::Differ, 1}},
+      {{a, items, a}, {Verdict::Differ, 1}},
+      {{a, items, failed}, {Verdict::Failed, 2}},  // one that has failed may not know its items
       {{a, leave, b}, {Verdict::Left, 1}},
       {{leave, leave}, {}},
       {{leave, a, leave}, {Verdict::Left, 0}},

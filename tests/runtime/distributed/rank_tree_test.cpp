@@ -15,7 +15,7 @@
 #include <vector>
 
 using namespace kiln;
-using namespace kiln::distributed;
+using namespace kiln::runtime::distributed;
 
 namespace {
 

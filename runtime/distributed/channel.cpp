@@ -1,0 +1,93 @@
+// Polls transfers: quickly at first, then with sleeps, as other ranks may need this processor.
+#include "runtime/distributed/channel.h"
+
+#include "core/types/text.h"
+#include "runtime/distributed/absent_ranks.h"
+#include "runtime/distributed/protocol.h"
+#include "runtime/host/log.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace kiln::runtime::distributed {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr int kQuickPolls = 2'000, kBriefPolls = 20'000;
+
+void pause(int polls) {
+  if (polls < kQuickPolls) return std::this_thread::yield();
+  std::this_thread::sleep_for(polls < kBriefPolls ? microseconds(50) : microseconds(1'000));
+}
+
+double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000; }
+
+}  // namespace
+
+milliseconds steady_time() {
+  return std::chrono::duration_cast<milliseconds>(
+      std::chrono::steady_clock::now().time_since_epoch());
+}
+
+void Channel::await(kiln_comm_work* work) const {
+  if (world_.is_done(work)) return;
+  const milliseconds began = waits_.clock();
+  milliseconds warning = waits_.limits.warning;
+  AbsentRanks absent(world_, place_, is_world() ? transfers_ : 0);
+  bool has_told = false;
+  for (int polls = 0; !world_.is_done(work); polls = std::min(polls + 1, kBriefPolls)) {
+    const milliseconds waited = waits_.clock() - began;
+    if (!has_told && waited >= waits_.limits.warning / 2) {
+      absent.tell();
+      has_told = true;
+    }
+    if (waited >= waits_.limits.limit) {
+      throw CommunicatorError(text(absent.list(), " did not answer within ",
+                                   seconds(waits_.limits.limit), " s (init's time_limit)"));
+    }
+    if (waited >= warning) {
+      log_line(LogLevel::Warning, "distributed",
+               text(waits_.title, " has waited ", seconds(waited), " s for ", absent.list(), " of ",
+                    place_.size));
+      warning *= 2;
+    }
+    if (polls == kQuickPolls) world_.idle();
+    pause(polls);
+  }
+}
+
+void Channel::reserve(std::size_t bytes) {
+  const std::size_t least = place_.size * kTextBytes;  // of the texts of an error
+  receive_.resize(std::max({receive_.size(), bytes, least}));
+  send_.reserve(receive_.size());
+}
+
+std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_bytes) {
+  if (receive_.size() < receive_bytes) receive_.resize(receive_bytes);
+  transfer.receive = receive_.data();
+  ++transfers_;
+  await(world_.start(group_, transfer));
+  return {receive_.data(), receive_bytes};
+}
+
+std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part) {
+  send_.assign(part.begin(), part.end());
+  return run({TransferKind::AllGather, 0, send_.data(), nullptr, part.size()},
+             part.size() * place_.size);
+}
+
+std::span<const std::byte> Channel::all_to_all(std::span<const std::byte> parts) {
+  send_.assign(parts.begin(), parts.end());
+  return run({TransferKind::AllToAll, 0, send_.data(), nullptr, parts.size() / place_.size},
+             parts.size());
+}
+
+std::span<const std::byte> Channel::broadcast(std::size_t root, std::span<const std::byte> bytes) {
+  if (receive_.size() < bytes.size()) receive_.resize(bytes.size());
+  if (root == place_.rank) std::copy(bytes.begin(), bytes.end(), receive_.begin());
+  return run({TransferKind::Broadcast, root, nullptr, nullptr, bytes.size()}, bytes.size());
+}
+
+}  // namespace kiln::runtime::distributed

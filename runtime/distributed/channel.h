@@ -1,0 +1,75 @@
+// One group of ranks as its transfers: each is started, waited for, and given up after a time
+// limit. Used on the communication thread alone.
+#pragma once
+
+#include "runtime/distributed/communicator.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kiln::runtime::distributed {
+
+/// How long a rank waits for others.
+struct WaitLimits {
+  std::chrono::milliseconds warning{60'000};  // until the first log line; the next follow at 2, 4..
+  std::chrono::milliseconds limit{1'800'000};  // until it gives up
+};
+
+/// The time since any fixed instant. Tests give one that is not the machine's.
+using Clock = std::function<std::chrono::milliseconds()>;
+std::chrono::milliseconds steady_time();
+
+/// The waits of a process: their limits, and what is said about them.
+struct Waits {
+  WaitLimits limits = {};
+  Clock clock = steady_time;
+  std::string title = {};  // of the operation that is waited for: "train"
+};
+
+class Channel {
+ public:
+  /// REQUIRES: the arguments outlive the object.
+  Channel(const World& world, kiln_comm* group, const Waits& waits)
+      : world_(world), group_(group), waits_(waits), place_(world.place_of(group)) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  const Place& place() const { return place_; }
+
+  /// Makes room for transfers that receive up to that many bytes, so that they cannot fail for want
+  /// of memory. Throws std::bad_alloc.
+  void reserve(std::size_t bytes);
+
+  /// The parts of all ranks, in their order. The memory is the channel's, valid until the next
+  /// transfer: a transfer that is given up may write it later. Throws CommunicatorError, here and
+  /// below. REQUIRES: equal sizes on all ranks.
+  std::span<const std::byte> all_gather(std::span<const std::byte> part);
+  /// Sends part i of `parts`, which divide it equally, to rank i; returns those that came.
+  std::span<const std::byte> all_to_all(std::span<const std::byte> parts);
+  /// The bytes of `root`.
+  std::span<const std::byte> broadcast(std::size_t root, std::span<const std::byte> bytes);
+
+  /// The group of the ranks with this color, ordered by key, then by rank.
+  kiln_comm* split(std::int64_t color, std::int64_t key) const {
+    return world_.split(group_, color, key);
+  }
+
+ private:
+  std::span<const std::byte> run(Transfer transfer, std::size_t receive_bytes);
+  void await(kiln_comm_work* work) const;
+  bool is_world() const { return group_ == world_.group(); }
+
+  const World& world_;
+  kiln_comm* group_;
+  const Waits& waits_;
+  const Place place_;
+  std::uint64_t transfers_ = 0;  // that were started
+  std::vector<std::byte> send_, receive_;
+};
+
+}  // namespace kiln::runtime::distributed

@@ -1,0 +1,72 @@
+// A group of ranks that agree on each operation before and after it (protocol.h): the operation is
+// complete on all ranks, or an error on all of them that says why.
+#pragma once
+
+#include "core/types/fork.h"
+#include "runtime/distributed/communication_thread.h"
+#include "runtime/distributed/operation.h"
+#include "runtime/distributed/rank_sums.h"
+
+#include <kiln/where.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kiln::runtime::distributed {
+
+/// What the groups of a process share.
+struct Membership;
+
+class Group {
+ public:
+  /// What runs on the communication thread once the ranks agree. An exception other than
+  /// CommunicatorError must leave no transfer out that other ranks are in.
+  using Steps = std::function<void(Channel&)>;
+
+  /// Joins the group of all ranks. Throws CommunicatorError.
+  Group(const CommunicatorLibrary& library, const CommunicatorOptions& options,
+        const WaitLimits& limits, Clock clock = steady_time);
+  /// The group of a process that is the only rank: operations run no steps.
+  Group();
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  const Place& place() const { return place_; }
+
+  /// Agrees on the operation, runs `steps`, and agrees that no rank has failed. A failure of this
+  /// rank is thrown as it is; DistributedError for that of another rank, for operations that
+  /// differ, and for a group that is broken or that a rank has left; BackendError in a child of
+  /// fork(). Thread-safe: one operation at a time.
+  void run(const Operation& operation, const Steps& steps);
+
+  /// The group of the ranks with this color, ordered by key, then by rank. Throws as run().
+  std::unique_ptr<Group> split(const Operation& operation, std::int64_t color, std::int64_t key);
+
+  /// The reductions over the group, made by the first call. Called by the steps of an operation, in
+  /// the same order on all ranks.
+  RankSums& sums();
+
+  /// Leaves the world and all parts; `reason` is what other ranks get as their error. A broken
+  /// group is left as it is. Later operations are errors.
+  void leave(const std::string& reason) noexcept;
+  /// Ends the processes of all ranks if the group is broken.
+  void abort_if_broken() noexcept;
+
+  /// This group, as its process sees it.
+  struct Part;
+
+ private:
+  Group(std::shared_ptr<Membership> membership, Part* part);
+
+  std::shared_ptr<Membership> membership_;  // null: the only rank
+  Part* part_ = nullptr;  // of the membership
+  Place place_;
+  std::unique_ptr<RankSums> sums_;
+};
+
+}  // namespace kiln::runtime::distributed

@@ -1,0 +1,187 @@
+// Runs the protocol over a channel and words its errors. All ranks word the same error, since all
+// have the same heads and texts.
+#include "runtime/distributed/operation.h"
+
+#include <kiln/distributed.h>
+
+#include "core/types/escaped_text.h"
+#include "core/types/exception_text.h"
+#include "core/types/text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace kiln::runtime::distributed {
+namespace {
+
+/// FNV-1a (Fowler, Noll, Vo): the same on every machine.
+class Hash {
+ public:
+  Hash& add(std::string_view text) {
+    for (const char c : text) mix(static_cast<unsigned char>(c));
+    mix(0xff);  // occurs in no UTF-8 text: "ab" "c" differs from "a" "bc"
+    return *this;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void mix(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3u; }
+
+  std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+template <class T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+template <class T>
+std::vector<T> values_in(std::span<const std::byte> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return exception_text(error);
+  } catch (...) {
+    return "an exception of another type than std::exception";
+  }
+}
+
+/// Whether the ranks differ in the items of one operation, not in the operation.
+bool differ_in_items(Head a, const Head& b) {
+  a.outcome = b.outcome;
+  a.schedule = b.schedule;
+  return a == b;
+}
+
+}  // namespace
+
+Operation::Operation(HeadKind of_kind, const char* of_function, Where line)
+    : kind(of_kind),
+      function(of_function),
+      where(line),
+      call(text(function, " (", line.file, ":", line.line, ")")) {}
+
+Head Agreement::opening() const {
+  Hash items;
+  for (const std::string& item : operation_.items) items.add(item);
+  return {.kind = operation_.kind,
+          .outcome = failure_ ? Outcome::Failed : Outcome::Done,
+          .call = number_,
+          .function = Hash().add(operation_.function).value(),
+          .schedule = items.value(),
+          .target = operation_.detail};
+}
+
+std::vector<Head> Agreement::exchange(const Head& head) {
+  return values_in<Head>(channel_.all_gather(std::as_bytes(std::span(&head, 1))));
+}
+
+std::vector<std::string> Agreement::exchange(const std::string& own) {
+  const Text padded = padded_text(own);
+  std::vector<std::string> texts;
+  for (const Text& text : values_in<Text>(channel_.all_gather(std::as_bytes(std::span(padded))))) {
+    texts.push_back(escaped_text(distributed::text_of(text)));
+  }
+  return texts;
+}
+
+std::size_t Agreement::first_difference() {
+  const std::vector<std::uint64_t> own_count{operation_.items.size()};
+  const auto counts = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own_count)));
+  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  std::vector<std::uint64_t> own(most);  // 0 for items that this rank does not have
+  for (std::size_t i = 0; i < operation_.items.size(); ++i) {
+    own[i] = Hash().add(operation_.items[i]).value();
+  }
+  const auto all = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own)));
+  const auto* first = all.data();
+  const auto* other = all.data() + judgement_.rank * most;
+  return static_cast<std::size_t>(std::mismatch(first, first + most, other).first - first);
+}
+
+void Agreement::explain_difference(const std::vector<Head>& heads) {
+  const std::size_t rank = judgement_.rank;
+  if (!differ_in_items(heads[0], heads[rank])) {
+    const auto calls = exchange(text(operation_.call, ", its call ", number_));
+    error_ = text("rank 0 calls ", calls[0], ", while rank ", rank, " calls ", calls[rank],
+                  "; nothing was computed");
+    return;
+  }
+  const std::size_t i = first_difference();
+  const auto items = exchange(i < operation_.items.size() ? operation_.items[i] : "missing");
+  error_ = text(operation_.item, " ", i, " is ", items[0], " on rank 0 but ", items[rank],
+                " on rank ", rank);
+}
+
+void Agreement::explain(const std::vector<Head>& heads) {
+  const std::size_t rank = judgement_.rank;
+  if (judgement_.verdict == Verdict::Differ) return explain_difference(heads);
+  const auto texts = exchange(failure_ ? text_of(failure_) : finding_);
+  if (judgement_.verdict == Verdict::Left) {
+    error_ = text("rank ", rank, " has left the group after ", heads[rank].call - 1,
+                  " calls: ", texts[rank]);
+  } else if (heads[rank].outcome == Outcome::Found) {
+    error_ = texts[rank];
+  } else {
+    error_ = text("rank ", rank, " failed: ", texts[rank], "; no variable changed on any rank");
+  }
+}
+
+void Agreement::run_steps(const std::function<void(Channel&)>& steps) {
+  try {
+    steps(channel_);
+  } catch (const CommunicatorError&) {
+    throw;
+  } catch (const Finding& finding) {
+    finding_ = finding.what();
+  } catch (const std::exception&) {
+    failure_ = std::current_exception();
+  }
+}
+
+void Agreement::run(const std::function<void(Channel&)>& steps) {
+  try {
+    channel_.reserve(operation_.bytes);
+  } catch (const std::bad_alloc&) {
+    if (!failure_) failure_ = std::current_exception();
+  }
+  RankProtocol protocol(opening());
+  std::vector<Head> heads;
+  while (true) {
+    switch (protocol.next()) {
+      case Action::ExchangeHeads:
+        heads = exchange(protocol.head());
+        protocol.on_heads(heads);
+        judgement_ = protocol.judgement();
+        break;
+      case Action::RunCollectives:
+        run_steps(steps);
+        protocol.on_run(failure_           ? Outcome::Failed
+                        : finding_.empty() ? Outcome::Done
+                                           : Outcome::Found);
+        break;
+      case Action::ExchangeTexts:
+        explain(heads);
+        protocol.on_texts();
+        break;
+      case Action::Publish:
+      case Action::Throw: return;
+    }
+  }
+}
+
+void Agreement::throw_if_failed() const {
+  if (judgement_.verdict == Verdict::Agreed || operation_.kind == HeadKind::Leave) return;
+  if (failure_) std::rethrow_exception(failure_);
+  throw kiln::distributed::DistributedError(operation_.function, error_, judgement_.rank,
+                                            operation_.where);
+}
+
+}  // namespace kiln::runtime::distributed

@@ -1,0 +1,78 @@
+// What a group of ranks does together, and how the ranks agree on it.
+#pragma once
+
+#include <kiln/where.h>
+
+#include "runtime/distributed/channel.h"
+#include "runtime/distributed/protocol.h"
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln::runtime::distributed {
+
+/// One operation of all ranks, which have to agree in all but `failure`.
+struct Operation {
+  /// `function`: that the user called, at `line`.
+  Operation(HeadKind of_kind, const char* of_function, Where line);
+
+  HeadKind kind;
+  std::string function;  // for errors
+  Where where;
+  std::string call;  // with its line: "barrier (train.cpp:12)"
+  std::uint64_t detail = 0;  // what else the ranks agree on, and `call` names
+  /// What it works on: "'w' float32[2,3]"; and what one of these is: "variable".
+  std::vector<std::string> items = {};
+  std::string_view item = "item";
+  std::size_t bytes = 0;  // of the largest buffer that its transfers receive
+  std::exception_ptr failure = nullptr;  // why this rank cannot take part; null: it can
+};
+
+/// Thrown by steps for what they found out about the ranks, which is the error of all of them.
+class Finding : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The steps of one rank through one operation.
+class Agreement {
+ public:
+  /// `number`: of this operation in the group, from 1. REQUIRES: the arguments outlive the object.
+  Agreement(const Operation& operation, std::uint64_t number, Channel& channel)
+      : operation_(operation), number_(number), channel_(channel), failure_(operation.failure) {}
+
+  /// Runs on the communication thread. Throws CommunicatorError.
+  void run(const std::function<void(Channel&)>& steps);
+
+  /// Throws what run() found: the failure of this rank, else DistributedError.
+  void throw_if_failed() const;
+  /// Whether a rank has left, so that the group cannot be used again.
+  bool has_left() const { return judgement_.verdict == Verdict::Left; }
+  /// The text of the DistributedError without the function; empty for none.
+  const std::string& error() const { return error_; }
+
+ private:
+  Head opening() const;
+  std::vector<Head> exchange(const Head& head);
+  std::vector<std::string> exchange(const std::string& text);
+  void run_steps(const std::function<void(Channel&)>& steps);
+  void explain(const std::vector<Head>& heads);
+  void explain_difference(const std::vector<Head>& heads);
+  /// The first item that differs between rank 0 and the judged one.
+  std::size_t first_difference();
+
+  const Operation& operation_;
+  const std::uint64_t number_;
+  Channel& channel_;
+  std::exception_ptr failure_;  // of this rank
+  std::string finding_;
+  Judgement judgement_;
+  std::string error_;
+};
+
+}  // namespace kiln::runtime::distributed

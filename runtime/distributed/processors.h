@@ -1,0 +1,16 @@
+// Divides a machine's processors among the ranks that run on it.
+#pragma once
+
+#include <kiln/where.h>
+
+#include "runtime/distributed/group.h"
+
+namespace kiln::runtime::distributed {
+
+/// Sets the number of threads, unless it has been set, to this rank's part of the processors that
+/// it may use: all of them if the launcher bound it to its own, else divided by the ranks that share
+/// them. Logs a warning if it is bound to fewer than its part of the machine. An operation of all
+/// ranks, with the errors of Group::run.
+void share_processors(Group& world, Where where);
+
+}  // namespace kiln::runtime::distributed

@@ -1,0 +1,122 @@
+// The group of the process: init, its end, and world().
+#include <kiln/distributed.h>
+
+#include "core/k/base/call.h"
+#include "core/types/at_line.h"
+#include "core/types/fork.h"
+#include "core/types/no_destructor.h"
+#include "core/types/text.h"
+#include "runtime/distributed/group.h"
+#include "runtime/distributed/processors.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+namespace kiln::distributed {
+namespace {
+
+using runtime::distributed::CommunicatorError;
+using runtime::distributed::CommunicatorLibrary;
+using InternalGroup = runtime::distributed::Group;
+
+constexpr std::int64_t kMaxTimeLimit = 365 * 24 * 3600;  // seconds
+
+struct Current {
+  std::shared_ptr<InternalGroup> world;  // null before init() and after the end of its Session
+  std::shared_ptr<InternalGroup> last;  // that was in `world`
+  std::string init;  // with its line
+};
+constinit ForkMutex current_mutex;
+KILN_AT_LOAD NoDestructor<Current> current;
+[[maybe_unused]] const bool is_current_held = hold_at_fork<current_mutex>();
+
+std::shared_ptr<InternalGroup> last_world() {
+  const std::lock_guard lock(current_mutex);
+  return current->last;
+}
+
+/// For a process that ends without the destructor of its Session, and for a broken group, whose
+/// other ranks may wait for ever.
+void end_at_exit() {
+  const auto world = last_world();
+  world->leave("exit was called");
+  world->abort_if_broken();
+}
+
+std::string communicator_name(const InitOptions& options) {
+  if (!options.communicator.empty()) return options.communicator;
+  const char* given = std::getenv("KILN_COMMUNICATOR");
+  return given == nullptr || *given == '\0' ? "mpi" : given;
+}
+
+std::shared_ptr<InternalGroup> join(const InitOptions& options, Where where) {
+  const CommunicatorLibrary& library =
+      runtime::distributed::open_communicator_library(communicator_name(options), "init");
+  if (runtime::distributed::announced_ranks(library, options.options) == 1) {
+    return std::make_shared<InternalGroup>();
+  }
+  const runtime::distributed::WaitLimits limits{
+      .limit = std::chrono::seconds(std::int64_t{options.time_limit})};
+  auto world = std::make_shared<InternalGroup>(library, options.options, limits);
+  runtime::distributed::share_processors(*world, where);
+  return world;
+}
+
+void require_no_group() {
+  const std::lock_guard lock(current_mutex);
+  if (!current->world) return;
+  Call::value_error("", text("this process is in a group already (", current->init, ")"));
+}
+
+}  // namespace
+
+Session init(const InitOptions& options, Where where) {
+  return api_call("init", where, [&] {
+    if (options.time_limit < 1 || options.time_limit > kMaxTimeLimit) {
+      Call::value_error("time_limit", text("time_limit is ", std::int64_t{options.time_limit},
+                                           " but must be from 1 to ", kMaxTimeLimit));
+    }
+    require_no_group();
+    return at_line(where, [&] {
+      std::shared_ptr<InternalGroup> world;
+      try {
+        world = join(options, where);
+      } catch (const CommunicatorError& error) {
+        throw ConfigError("init", "communicator", error.what());
+      }
+      static const int registered = std::atexit(end_at_exit);
+      static_cast<void>(registered);
+      const std::lock_guard lock(current_mutex);
+      current->world = current->last = world;
+      current->init = text("init at ", where.file, ":", where.line);
+      return Session(world);
+    });
+  });
+}
+
+Group world(Where where) {
+  return api_call("world", where, [&] {
+    const std::lock_guard lock(current_mutex);
+    if (!current->world) {
+      Call::value_error("", "there is no group of ranks; call K::distributed::init() first");
+    }
+    return Group(current->world);
+  });
+}
+
+Session::Session(std::shared_ptr<runtime::distributed::Group> impl)
+    : Group(impl), session_(std::move(impl)), exceptions_(std::uncaught_exceptions()) {}
+
+Session::~Session() {
+  if (!session_) return;
+  {
+    const std::lock_guard lock(current_mutex);
+    current->world = nullptr;
+  }
+  const bool is_unwinding = std::uncaught_exceptions() > exceptions_;
+  session_->leave(is_unwinding ? "an exception ended its session" : "its session ended");
+}
+
+}  // namespace kiln::distributed

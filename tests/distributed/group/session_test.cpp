@@ -1,0 +1,121 @@
+// <kiln/distributed.h> in processes, as a program uses it.
+#include "tests/distributed/group/group_ranks.h"
+#include "tests/support/catch.h"
+
+#include <kiln/distributed.h>
+#include <kiln/k.h>
+
+#include <cstdlib>
+
+namespace K = kiln;
+namespace D = kiln::distributed;
+
+namespace kiln::testing {
+namespace {
+
+D::InitOptions options_of(const fake::Ranks& ranks, std::uint32_t rank) {
+  D::InitOptions options{.communicator = fake_communicator()};
+  for (const auto& [key, value] : ranks.options(rank)) options.options[key] = value;
+  return options;
+}
+
+std::string printed(const K::Array& array) {
+  std::ostringstream out;
+  out << array;
+  return out.str();
+}
+
+TEST_CASE("session: variables of all ranks become the root's") {
+  fake::Ranks ranks({.ranks = 3, .seed = 1});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const auto w = K::variable({1. + rank, 2.}, {.name = "w"});
+    const auto b = K::variable(rank, {.dtype = "int32", .name = "b"});
+    const std::string differ = text_or_error([&]() -> std::string {
+      D::require_equal({w, b});
+      return "";
+    });
+    D::broadcast_variables({w, b}, {.root = 2});
+    D::require_equal({w, b});
+    world.barrier();
+    const auto [begin, end] = world.shard(10);
+    return differ + "; " + printed(K::get_value(w)) + " " + printed(K::get_value(b)) + " " +
+           std::to_string(begin) + ":" + std::to_string(end) +
+           (D::world().is_root() ? " root" : "");
+  });
+  const std::string differ = "'w' differs on rank 1: element [0] is 2.0 there and 1.0 on rank 0";
+  CHECK(ends[0].text == differ + "; [3. 2.] 2 0:4 root");
+  CHECK(ends[1].text == differ + "; [3. 2.] 2 4:7");
+  CHECK(ends[2].text == differ + "; [3. 2.] 2 7:10");
+  for (const auto& end : ends) CHECK(end.status == 0);
+}
+
+TEST_CASE("session: a rank that cannot take part changes no variable anywhere") {
+  fake::Ranks ranks({.ranks = 2});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const auto w = K::variable({1. + rank}, {.name = "w"});
+    const std::string text = text_or_error([&]() -> std::string {
+      D::broadcast_variables({w, rank == 1 ? K::constant(1) : K::Tensor(w)});
+      return "";
+    });
+    return text + "; " + printed(K::get_value(w));
+  });
+  CHECK_THAT(ends[0].text, Catch::Matchers::StartsWith("rank 1 failed: broadcast_variables: "
+                                                       "variables holds "));
+  CHECK_THAT(ends[0].text, Catch::Matchers::EndsWith("no variable changed on any rank; [1.]"));
+  CHECK_THAT(ends[1].text, Catch::Matchers::EndsWith("which is not a variable; [2.]"));
+}
+
+TEST_CASE("session: the ways in which a rank ends early") {
+  const struct {
+    void (*end)();
+    int status;
+    const char* reason;
+  } rows[] = {
+      {[] {}, 0, "its session ended"},
+      {[] { throw std::runtime_error("no file"); }, 1, "an exception ended its session"},
+      {[] { std::exit(7); }, 7, "exit was called"},
+  };
+  for (const auto& row : rows) {
+    fake::Ranks ranks({.ranks = 2, .seed = 3});
+    const auto ends = ranks.run([&](std::uint32_t rank) {
+      const auto world = D::init(options_of(ranks, rank));
+      world.barrier();
+      if (rank == 1) {
+        row.end();
+        return std::string();
+      }
+      return text_or_error([&]() -> std::string {
+        world.barrier();
+        return "";
+      });
+    });
+    CHECK(ends[0].text ==
+          std::string("rank 1 has left the group after 2 calls: ") + row.reason);
+    CHECK(ends[1].status == row.status);
+  }
+}
+
+TEST_CASE("session: misuse is an error of the caller") {
+  const auto message = [](const std::function<void()>& call) {
+    return text_or_error([&]() -> std::string {
+      call();
+      return "no error";
+    });
+  };
+  CHECK(message([] { static_cast<void>(D::world()); }) ==
+        "there is no group of ranks; call K::distributed::init() first");
+  CHECK(message([] { D::broadcast_variables({}); }) ==
+        "there is no group of ranks; call K::distributed::init() first");
+  CHECK(message([] { static_cast<void>(D::init({.time_limit = 0})); }) ==
+        "time_limit is 0 but must be from 1 to 31536000");
+  CHECK_THAT(message([] { static_cast<void>(D::init({.communicator = "../mpi"})); }),
+             Catch::Matchers::StartsWith("communicator '../mpi' is neither a name nor an"));
+  CHECK_THAT(message([] { static_cast<void>(D::init({.communicator = "absent"})); }),
+             Catch::Matchers::StartsWith("no communicator 'absent'; looked for "
+                                         "libkilncomm_absent.so in "));
+}
+
+}  // namespace
+}  // namespace kiln::testing
