@@ -46,9 +46,8 @@ Group Group::split(WholeNumber color, WholeNumber key, Where where) const {
 }
 
 void Group::barrier(Where where) const {
-  api_call("barrier", where, [&] {
-    impl_->run(Operation(HeadKind::Barrier, "barrier", where), [](auto&) {});
-  });
+  api_call("barrier", where,
+           [&] { impl_->run(Operation(HeadKind::Barrier, "barrier", where), [](auto&) {}); });
 }
 
 }  // namespace kiln::distributed

@@ -8,9 +8,9 @@
 namespace kiln::runtime::distributed {
 
 /// Sets the number of threads, unless it has been set, to this rank's part of the processors that
-/// it may use: all of them if the launcher bound it to its own, else divided by the ranks that share
-/// them. Logs a warning if it is bound to fewer than its part of the machine. An operation of all
-/// ranks, with the errors of Group::run.
+/// it may use: all of them if the launcher bound it to its own, else divided by the ranks that
+/// share them. Logs a warning if it is bound to fewer than its part of the machine. An operation of
+/// all ranks, with the errors of Group::run.
 void share_processors(Group& world, Where where);
 
 }  // namespace kiln::runtime::distributed

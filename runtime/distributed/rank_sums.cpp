@@ -43,8 +43,8 @@ RankSums::RankSums(CommunicationThread& thread, Channel& group) : group_(group) 
   for (const std::size_t size : sizes) {
     const std::size_t digit = place.rank / stride % size;
     const std::size_t others = place.rank - digit * stride;  // equal on the ranks of the part
-    levels_.push_back(&thread.split(group, static_cast<std::int64_t>(others),
-                                    static_cast<std::int64_t>(digit)));
+    levels_.push_back(
+        &thread.split(group, static_cast<std::int64_t>(others), static_cast<std::int64_t>(digit)));
     stride *= size;
   }
 }

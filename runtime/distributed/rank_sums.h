@@ -17,7 +17,8 @@ class RankSums {
   /// Splits the group by levels: an operation of all its ranks.
   RankSums(CommunicationThread& thread, Channel& group);
 
-  /// REQUIRES, here and below: reserve() for this size. `from` and `to`: elements of `dtype`, equally many on all ranks; they may be the same memory.
+  /// REQUIRES, here and below: reserve() for this size. `from` and `to`: elements of `dtype`,
+  /// equally many on all ranks; they may be the same memory.
   void all_reduce(DType dtype, Reduction reduction, std::span<const std::byte> from,
                   std::span<std::byte> to);
   /// `from`: one part for each rank, in rank order; `to`: this rank's part of the sum.

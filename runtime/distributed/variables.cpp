@@ -108,9 +108,9 @@ class Comparison {
     std::memcpy(static_cast<std::byte*>(root.data()) + element * size,
                 chunk.data() + in_chunk * size, size);
     const std::string index = runtime::index_text(own_.dims(), element);
-    difference_ = text(index.empty() ? "its value" : "element ", index, " is ",
-                       element_text(own_, element), " there and ", element_text(root, element),
-                       " on rank 0");
+    difference_ =
+        text(index.empty() ? "its value" : "element ", index, " is ", element_text(own_, element),
+             " there and ", element_text(root, element), " on rank 0");
   }
   const std::string& difference() const { return difference_; }
 

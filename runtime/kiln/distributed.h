@@ -88,7 +88,8 @@ class KILN_API Session : public Group {
 
 struct InitOptions {
   /// The library that moves bytes between processes: a name, for libkilncomm_<name>.so beside
-  /// libkiln.so, or an absolute path. Empty: the environment variable KILN_COMMUNICATOR, else "mpi".
+  /// libkiln.so, or an absolute path. Empty: the environment variable KILN_COMMUNICATOR, else
+  /// "mpi".
   StringArgument communicator = {};
   std::map<std::string, std::string> options = {};  ///< of the communicator
   /// Seconds that a rank waits for others until it gives up; a warning comes after a minute. After

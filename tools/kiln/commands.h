@@ -22,6 +22,8 @@ void add_bench(CLI::App& app);
 /// `status`: 1 if the selected backend, or the plugin that is checked, cannot be used.
 /// `status`: that of the profiled program, or 1 if it called no function.
 void add_profile(CLI::App& app, int& status);
+/// Replaces this process by the launcher.
+void add_launch(CLI::App& app);
 /// `status`: 1 if the selected backend cannot be used.
 void add_doctor(CLI::App& app, int& status);
 /// A command that only the build uses, which --help does not list.

@@ -27,8 +27,8 @@ using GroupFunction =
 /// The result, or the text of the Error that it throws, without its function and line.
 std::string text_or_error(const std::function<std::string()>& body);
 
-/// Runs the function in a group of threads, after which each rank leaves. Returns text_or_error() of
-/// each.
+/// Runs the function in a group of threads, after which each rank leaves. Returns text_or_error()
+/// of each.
 std::vector<std::string> run_groups(fake::Settings settings, const GroupFunction& function);
 
 }  // namespace kiln::testing

@@ -61,8 +61,9 @@ TEST_CASE("group: operations that differ are one error on all ranks", "[concurre
     return first;
   });
   for (const std::string& text : texts) {
-    CHECK(text == "rank 0 calls barrier (train.cpp:5), its call 2, while rank 1 calls "
-                  "split (train.cpp:7), its call 2; nothing was computed");
+    CHECK(text ==
+          "rank 0 calls barrier (train.cpp:5), its call 2, while rank 1 calls "
+          "split (train.cpp:7), its call 2; nothing was computed");
   }
 }
 
@@ -179,8 +180,9 @@ TEST_CASE("group: a rank that does not answer is named, and the wait ends", "[co
     return first + " | " + second;
   });
   const std::string late = " did not answer within 200 s (init's time_limit)";
-  const std::string later = "; the group is broken | the group is broken since barrier "
-                            "(train.cpp:3): ";
+  const std::string later =
+      "; the group is broken | the group is broken since barrier "
+      "(train.cpp:3): ";
   CHECK(ends[0].text == "rank 1" + late + later + "rank 1" + late);
   CHECK(ends[2].text == "other ranks" + late + later + "other ranks" + late);
 }

@@ -88,11 +88,10 @@ std::string check_reduce_scatter(const fake::Settings& settings, const Row& row,
        testing::run_groups(settings, [&](Group& group, std::uint32_t rank) {
          const std::size_t bytes = count * dtype_bytes(row.dtype);
          Bytes own(bytes);
-         group.run({HeadKind::Barrier, "reduce_scatter", Where{"a.cpp", 1}},
-                   [&](Channel&) {
-                     group.sums().reserve(row.dtype, row.reduction, tensors[rank].size());
-                     group.sums().reduce_scatter(row.dtype, row.reduction, tensors[rank], own);
-                   });
+         group.run({HeadKind::Barrier, "reduce_scatter", Where{"a.cpp", 1}}, [&](Channel&) {
+           group.sums().reserve(row.dtype, row.reduction, tensors[rank].size());
+           group.sums().reduce_scatter(row.dtype, row.reduction, tensors[rank], own);
+         });
          const bool is_right = std::equal(own.begin(), own.end(), sum.data() + rank * bytes);
          return std::string(is_right ? "" : "other bits");
        })) {
@@ -163,8 +162,8 @@ TEST_CASE("rank sums: messages and bytes are those of the model", "[concurrency]
   });
   const TransferCount model = all_reduce_count({4, 2}, kCount * sizeof(float));
   for (const fake::RankEnd& end : ends) {
-    CHECK(end.text == std::to_string(model.messages) + " messages, " +
-                          std::to_string(model.bytes) + " bytes");
+    CHECK(end.text ==
+          std::to_string(model.messages) + " messages, " + std::to_string(model.bytes) + " bytes");
   }
 }
 

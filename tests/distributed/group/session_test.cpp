@@ -91,8 +91,7 @@ TEST_CASE("session: the ways in which a rank ends early") {
         return "";
       });
     });
-    CHECK(ends[0].text ==
-          std::string("rank 1 has left the group after 2 calls: ") + row.reason);
+    CHECK(ends[0].text == std::string("rank 1 has left the group after 2 calls: ") + row.reason);
     CHECK(ends[1].status == row.status);
   }
 }
