@@ -47,8 +47,8 @@ void launch(const LaunchOptions& options, bool only_print) {
                       "neither mpirun nor mpiexec of Open MPI or MPICH is on PATH; on Debian, "
                       "install openmpi-bin or mpich");
   }
-  const bool is_refused = launcher->family == MpiLauncher::Family::OpenMpi && ::geteuid() == 0 &&
-                          !options.allow_root;
+  const bool is_refused =
+      launcher->family == MpiLauncher::Family::OpenMpi && ::geteuid() == 0 && !options.allow_root;
   if (is_refused && !only_print) {
     throw ConfigError("kiln launch", "",
                       text(launcher->path, " does not start programs of root; ",
@@ -74,10 +74,9 @@ void launch(const LaunchOptions& options, bool only_print) {
 void add_launch(CLI::App& app) {
   const auto options = std::make_shared<LaunchOptions>();
   const auto only_print = std::make_shared<bool>(false);
-  CLI::App* command =
-      add_command(app, "launch", "Start a program on several ranks, through mpirun",
-                  "kiln launch -n 4 -- ./train --batch 64\n"
-                  "  kiln launch -n 64 --hosts hosts.txt -- ./train");
+  CLI::App* command = add_command(app, "launch", "Start a program on several ranks, through mpirun",
+                                  "kiln launch -n 4 -- ./train --batch 64\n"
+                                  "  kiln launch -n 64 --hosts hosts.txt -- ./train");
   command->add_option("-n,--ranks", options->ranks, "number of ranks")
       ->required()
       ->check(in_range(1, 1 << 20, "a number from 1 to 1048576"))

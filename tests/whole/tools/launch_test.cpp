@@ -35,8 +35,7 @@ TEST_CASE("kiln launch gives Open MPI the flags that ranks need") {
   const std::string mpirun = folder.folder() + "/mpirun";
   const Outcome shown = launch(folder.folder(), "-n 4096 --dry-run -- ./train --batch 'a b'");
   CHECK(shown.status == 0);
-  CHECK(shown.text ==
-        mpirun + " -n 4096 --bind-to none --oversubscribe ./train --batch 'a b'\n");
+  CHECK(shown.text == mpirun + " -n 4096 --bind-to none --oversubscribe ./train --batch 'a b'\n");
   const Outcome hosts =
       launch(folder.folder(), "-n 4096 --hosts hosts.txt --allow-run-as-root --dry-run -- ./train");
   CHECK(hosts.text ==
@@ -48,8 +47,8 @@ TEST_CASE("kiln launch becomes the launcher") {
   write_launcher(folder, "mpirun", "HYDRA build details:");
   const Outcome outcome = launch(folder.folder(), "-n 2 -- ./train '' -n 3");
   CHECK(outcome.status == 5);
-  CHECK(outcome.text == folder.folder() + "/mpirun -n 2 ./train '' -n 3\n" +
-                            "-n\n2\n./train\n\n-n\n3\n");
+  CHECK(outcome.text ==
+        folder.folder() + "/mpirun -n 2 ./train '' -n 3\n" + "-n\n2\n./train\n\n-n\n3\n");
 }
 
 TEST_CASE("kiln launch skips programs that are no launchers, and says what is missing") {
