@@ -37,7 +37,7 @@ struct Settings {
   std::uint64_t send_bytes = 256 << 20;  // of one rank's transfers in progress
 };
 
-/// What goes wrong in one rank, in its transfer of this number, counted from 0 over all groups.
+/// A fault of one rank, in its transfer of this number, counted from 0 over all groups.
 struct Fault {
   enum class Kind : std::uint32_t {
     None,
