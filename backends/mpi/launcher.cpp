@@ -75,14 +75,19 @@ Launcher find_launcher() {
   if (!variable("OMPI_COMM_WORLD_SIZE").empty()) {
     return {"mpirun", launcher_path(), rank_count("OMPI_COMM_WORLD_SIZE"), {Abi::OpenMpi}};
   }
+  // Set for processes of srun alone; SLURM_NTASKS is set for a batch script, too, which is one.
+  const bool is_of_srun = !variable("SLURM_STEP_NUM_TASKS").empty();
   const bool has_socket = !variable("PMI_FD").empty() || !variable("PMI_PORT").empty();
   if (has_socket && !variable("PMI_SIZE").empty()) {
-    return {"mpiexec", launcher_path(), rank_count("PMI_SIZE"), {Abi::Mpich}};
+    const std::string path = launcher_path();
+    const std::uint32_t ranks = rank_count("PMI_SIZE");
+    if (is_of_srun && path.empty()) return {"srun", "", ranks, {Abi::Mpich, Abi::OpenMpi}};
+    return {"mpiexec", path, ranks, {Abi::Mpich}};
   }
-  // Set for processes of srun alone; SLURM_NTASKS is set for a batch script, too, which is one.
-  if (variable("SLURM_STEP_NUM_TASKS").empty()) return {};
+  if (!is_of_srun) return {};
+  const std::string type = variable("SLURM_MPI_TYPE");
   std::vector<Abi> abis{Abi::OpenMpi, Abi::Mpich};
-  if (variable("SLURM_MPI_TYPE").starts_with("pmi2")) std::swap(abis[0], abis[1]);
+  if (!type.empty() && !type.starts_with("pmix")) std::swap(abis[0], abis[1]);
   return {"srun", "", rank_count("SLURM_STEP_NUM_TASKS"), abis};
 }
 

@@ -21,7 +21,8 @@ struct Launcher {
 };
 
 /// Reads the variables of Open MPI's mpirun, of the mpiexec of MPICH and its kin, and of Slurm's
-/// srun, in this order, as mpirun and mpiexec may run within Slurm. Throws sdk::Failure
+/// srun, in this order, as mpirun and mpiexec may run within Slurm, whose --mpi=pmi2 sets those of
+/// mpiexec. Throws sdk::Failure
 /// INVALID_ARGUMENT for a number that is none.
 Launcher find_launcher();
 

@@ -13,20 +13,19 @@ namespace kiln::mpi {
 template <class Handle>
 class MpiWork final : public kiln_comm_work {
  public:
-  /// `request`: of a transfer that has started.
-  MpiWork(Engine<Handle>& engine, Handle request) : engine_(engine), request_(request) {
-    ++engine_.transfers;
-  }
+  explicit MpiWork(Engine<Handle>& engine) : engine_(engine) {}
+  /// REQUIRES: the request is that of a transfer.
   bool is_done() override {
     int done = 0;
-    engine_.call(&Functions<Handle>::test, "MPI_Test", &request_, &done, engine_.status_ignore());
+    engine_.call(&Functions<Handle>::test, "MPI_Test", &request, &done, engine_.status_ignore());
     if (done != 0) --engine_.transfers;
     return done != 0;
   }
 
+  Handle request{};
+
  private:
   Engine<Handle>& engine_;
-  Handle request_;
 };
 
 template <class Handle>
@@ -79,18 +78,19 @@ std::unique_ptr<kiln_comm_work> MpiGroup<Handle>::start(const kiln_comm_transfer
   using F = Functions<Handle>;
   const int bytes = static_cast<int>(transfer.bytes);
   const Handle byte = engine_.handles.byte;
-  Handle request{};
+  auto work = std::make_unique<MpiWork<Handle>>(engine_);
   if (transfer.kind == KILN_COMM_ALL_GATHER) {
     engine_.call(&F::all_gather, "MPI_Iallgather", transfer.send, bytes, byte, transfer.receive,
-                 bytes, byte, comm_, &request);
+                 bytes, byte, comm_, &work->request);
   } else if (transfer.kind == KILN_COMM_ALL_TO_ALL) {
     engine_.call(&F::all_to_all, "MPI_Ialltoall", transfer.send, bytes, byte, transfer.receive,
-                 bytes, byte, comm_, &request);
+                 bytes, byte, comm_, &work->request);
   } else {
     engine_.call(&F::broadcast, "MPI_Ibcast", transfer.receive, bytes, byte,
-                 static_cast<int>(transfer.root), comm_, &request);
+                 static_cast<int>(transfer.root), comm_, &work->request);
   }
-  return std::make_unique<MpiWork<Handle>>(engine_, request);
+  ++engine_.transfers;
+  return work;
 }
 
 template <class Handle>

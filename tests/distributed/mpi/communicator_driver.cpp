@@ -298,17 +298,28 @@ void abort_all(const std::vector<std::string>& arguments) {
   finish({start(world, KILN_COMM_ALL_GATHER, 1, &mine, received.data())});
 }
 
-/// Initialises MPI by this library with this level of threads, as a program of MPI does.
+/// A library of MPI as a program of MPI uses it.
+struct OwnMpi {
+  OwnMpi(const std::string& file, int scope) : handle(::dlopen(file.c_str(), RTLD_NOW | scope)) {
+    if (handle == nullptr) throw std::runtime_error(::dlerror());
+  }
+  template <class... Arguments>
+  void call(const char* name, Arguments... arguments) {
+    const auto function = reinterpret_cast<int (*)(Arguments...)>(::dlsym(handle, name));
+    require(function(arguments...) == 0, name);
+  }
+  void init(int level) {
+    int provided = 0;
+    call("MPI_Init_thread", static_cast<int*>(nullptr), static_cast<char***>(nullptr), level,
+         &provided);
+  }
+  void* handle;
+};
+
+/// Initialises MPI by this library with this level of threads, in this scope of symbols.
 void adopt(const std::vector<std::string>& arguments) {
-  const int scope = arguments[2] == "global" ? RTLD_GLOBAL : RTLD_LOCAL;
-  void* library = ::dlopen(arguments[0].c_str(), RTLD_NOW | scope);
-  if (library == nullptr) throw std::runtime_error(::dlerror());
-  const auto init =
-      reinterpret_cast<int (*)(int*, char***, int, int*)>(::dlsym(library, "MPI_Init_thread"));
-  const auto finalized = reinterpret_cast<int (*)(int*)>(::dlsym(library, "MPI_Finalized"));
-  const auto finalize = reinterpret_cast<int (*)()>(::dlsym(library, "MPI_Finalize"));
-  int level = 0, is_over = 0;
-  require(init(nullptr, nullptr, std::stoi(arguments[1]), &level) == 0, "MPI_Init_thread");
+  OwnMpi mpi(arguments[0], arguments[2] == "global" ? RTLD_GLOBAL : RTLD_LOCAL);
+  mpi.init(std::stoi(arguments[1]));
   std::string text;
   try {
     kiln_comm* world = open_world();
@@ -319,9 +330,20 @@ void adopt(const std::vector<std::string>& arguments) {
   } catch (const std::exception& error) {
     text = error.what();
   }
-  require(finalized(&is_over) == 0 && is_over == 0, "MPI is finalised");
-  finalize();
+  int is_over = 0;
+  mpi.call("MPI_Finalized", &is_over);
+  require(is_over == 0, "MPI is finalised");
+  mpi.call("MPI_Finalize");
   print(text);
+}
+
+/// Finalises MPI before the group is left, or before it is joined.
+void finalise(const std::vector<std::string>& arguments) {
+  OwnMpi mpi(arguments[0], RTLD_GLOBAL);
+  mpi.init(std::stoi(arguments[1]));
+  kiln_comm* world = arguments[2] == "joined" ? open_world() : nullptr;
+  mpi.call("MPI_Finalize");
+  world == nullptr ? static_cast<void>(open_world()) : close(world);
 }
 
 using Command = std::function<void(const std::vector<std::string>&)>;
@@ -330,8 +352,8 @@ using Command = std::function<void(const std::vector<std::string>&)>;
 
 int main(int count, char** arguments) try {
   const std::map<std::string, Command> commands{
-      {"all", all},     {"probe", probe},     {"open", open_and_close},
-      {"leave", leave}, {"abort", abort_all}, {"adopt", adopt}};
+      {"all", all},         {"probe", probe}, {"open", open_and_close}, {"leave", leave},
+      {"abort", abort_all}, {"adopt", adopt}, {"finalise", finalise}};
   if (count < 3) throw std::runtime_error("a communicator's file and a command are missing");
   api = load(arguments[1]);
   commands.at(arguments[2])({arguments + 3, arguments + count});

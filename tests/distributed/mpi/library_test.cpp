@@ -105,6 +105,10 @@ TEST_CASE("errors where no library can be opened") {
       {"SLURM_STEP_NUM_TASKS=6 SLURM_MPI_TYPE=pmi2",
        {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40"},
        "srun started 6 ranks",
+       "libmpich12 or libopenmpi3"},
+      {"SLURM_STEP_NUM_TASKS=6 PMI_SIZE=6 PMI_FD=9",
+       {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40"},
+       "srun started 6 ranks",
        "libmpich12 or libopenmpi3"}};
   for (const Row& row : rows) {
     std::string text = std::string(row.begin) + ", but no MPI library can be opened: ";

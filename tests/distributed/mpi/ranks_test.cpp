@@ -54,21 +54,31 @@ void adopts(const Implementation& implementation) {
   const std::string library = library_of(start);
   const bool is_standard = library.find("libmpi_abi.") != library.npos;
   // MPI_THREAD_FUNNELED and MPI_THREAD_MULTIPLE of the library's binary interface.
-  const int funneled_level = is_standard ? 1024 : 1, multiple_level = is_standard ? 4096 : 3;
-  for (const std::string scope : {"global", "local"}) {
-    const auto adopt = [&](int level) {
-      return run_ranks(start, 2, "adopt " + library + " " + std::to_string(level) + " " + scope);
-    };
-    const Outcome multiple = adopt(multiple_level), funneled = adopt(funneled_level);
-    INFO(scope << "\n" << multiple.text << funneled.text);
-    CHECK(multiple.status == 0);
-    CHECK(lines_with_end(multiple.text, " of 2: passed") == 2);
-    CHECK(funneled.status == 0);
-    CHECK(lines_with_end(funneled.text,
-                         "the program initialised MPI with MPI_THREAD_FUNNELED; Kiln's "
-                         "communication thread needs MPI_THREAD_MULTIPLE, or init() before "
-                         "MPI_Init_thread") == 2);
+  const std::string funneled = is_standard ? " 1024 " : " 1 ",
+                    multiple = is_standard ? " 4096 " : " 3 ";
+  struct Row {
+    std::string command;
+    const char* printed;
+  };
+  const char* too_little =
+      "the program initialised MPI with MPI_THREAD_FUNNELED; Kiln's communication thread needs "
+      "MPI_THREAD_MULTIPLE, or init() before MPI_Init_thread";
+  const Row rows[] = {{"adopt " + library + multiple + "global", "of 2: passed"},
+                      {"adopt " + library + multiple + "local", "of 2: passed"},
+                      {"adopt " + library + funneled + "global", too_little},
+                      {"adopt " + library + funneled + "local", too_little},
+                      {"finalise " + library + multiple + "joined",
+                       "of 2: the program has finalised MPI before the group was left"},
+                      {"finalise " + library + multiple + "alone",
+                       "MPI has been finalised in this process and cannot be initialised again"}};
+  for (const Row& row : rows) {
+    const Outcome outcome = run_ranks(start, 2, row.command);
+    INFO(row.command << "\n" << outcome.text);
+    CHECK(lines_with_end(outcome.text, row.printed) == 2);
   }
+  const Outcome alone = run_shell(driver("adopt " + library + multiple + "global"));
+  INFO(alone.text);
+  CHECK(lines_with_end(alone.text, "rank 0 of 1: passed") == 1);
 }
 
 }  // namespace
