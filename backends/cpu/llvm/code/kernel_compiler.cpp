@@ -254,10 +254,8 @@ std::vector<KernelFunction> compile_kernels(const std::vector<BuiltKernel>& kern
   if (texts.wanted) return compile_for_texts(plan, target, keep_alive, texts);
   std::vector<bool> compiled(plan.codes.size());
   const auto program = std::make_shared<ProgramCode>();
-  // Listed code is not shared with code that was compiled without a list of its functions.
-  const char* const listed = texts.lists_functions ? "\nlisted" : "";
   std::vector<std::string> keys;
-  for (const PlannedCode& code : plan.codes) keys.push_back(code.key + listed);
+  for (const PlannedCode& code : plan.codes) keys.push_back(code.key);
   CodeCache& cache = options.cache ? *options.cache : CodeCache::instance();
   program->codes = cache.get(keys, [&](const std::vector<std::size_t>& claimed) {
     std::vector<const PlannedCode*> codes;
