@@ -83,7 +83,7 @@ TEST_CASE("options: bad ones are errors that name them") {
           "memory_limit is '" + value +
               "' but needs a number of bytes from 1 to 9223372036854775807");
   }
-  CHECK(rejection({{"tf32", "1"}}) == "tf32 is '1' but needs true or false");
+  CHECK(rejection({{"tf32", "yes"}}) == "tf32 is 'yes' but needs true or false");
   CHECK(rejection({{"driver", "lib"}}) ==
         "driver is 'lib' but needs absolute folders, separated by colons");
   CHECK(read_options({{"arch", "sm_90"}}).architecture == 90);
