@@ -106,8 +106,8 @@ TEST_CASE("configuration: calls with an explicit dtype do not read floatx") {
   const Tensor is_true = constant(1, {.dtype = "bool"});
   CHECK(dtype(constant(1, {.dtype = "int32"})) == "int32");
   CHECK(dtype(variable(1, {.dtype = "float16"})) == "float16");
-  CHECK(dtype(variable(SparseArray({0, 1}, {0, 1}, {1., 2.}, {2, 2}), {.dtype = "float64"})) ==
-        "float64");
+  const SparseArray matrix = SparseArray::of_dense(Array::full({2, 2}, 1));
+  CHECK(dtype(variable(matrix, {.dtype = "float64"})) == "float64");
   CHECK(dtype(zeros({2}, {.dtype = "int8"})) == "int8");
   CHECK(dtype(eye(2, {.dtype = "float64"})) == "float64");
   CHECK(dtype(random_normal({2}, {.dtype = "float64"})) == "float64");
