@@ -10,20 +10,17 @@
 
 #include <kiln/error.h>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string_view>
 #include <utility>
-
-extern char** environ;
 
 namespace kiln::tool {
 namespace {
@@ -36,31 +33,19 @@ constexpr std::string_view kEnd = "end of the answer";
   throw IoError("kiln doctor", "", text(what, ": ", std::strerror(error)));
 }
 
-std::vector<char*> pointers_of(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 pid_t start(const std::vector<std::string>& probe, const MemoryFile& answer,
             const MemoryFile& output) {
-  std::vector<std::string> words{"kiln", "doctor", "--probe"}, variables{"LD_DEBUG=files"};
-  words.insert(words.end(), probe.begin(), probe.end());
-  for (char** one = environ; *one != nullptr; ++one) {
-    if (!std::string_view(*one).starts_with("LD_DEBUG")) variables.emplace_back(*one);
-  }
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-    ::posix_spawn_file_actions_adddup2(&actions, output.descriptor(), stream);
-  }
-  ::posix_spawn_file_actions_adddup2(&actions, answer.descriptor(), kAnswerDescriptor);
+  const MemoryFile nothing("kiln doctor", kAnswerDescriptor);  // the standard input
+  if (nothing.descriptor() < 0) fail("no file in memory can be made", errno);
+  ChildCommand command{.words = {"/proc/self/exe", "doctor", "--probe"},
+                       .variables = variables_with("LD_DEBUG=files", "LD_DEBUG"),
+                       .descriptors = {{nothing.descriptor(), STDIN_FILENO},
+                                       {output.descriptor(), STDOUT_FILENO},
+                                       {output.descriptor(), STDERR_FILENO},
+                                       {answer.descriptor(), kAnswerDescriptor}}};
+  command.words.insert(command.words.end(), probe.begin(), probe.end());
   pid_t child = 0;
-  const int error = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr,
-                                  pointers_of(words).data(), pointers_of(variables).data());
-  ::posix_spawn_file_actions_destroy(&actions);
+  const int error = start_child(command, child);
   if (error != 0) fail("a process cannot be started", error);
   return child;
 }
@@ -119,8 +104,6 @@ ProbeOutcome run(const std::vector<std::string>& probe, std::chrono::millisecond
   if (answer.descriptor() < 0 || output.descriptor() < 0) {
     fail("no file in memory can be made", errno);
   }
-  // If the parent made this program ignore SIGCHLD, waitpid() would not tell how a process ended.
-  ::signal(SIGCHLD, SIG_DFL);
   const pid_t child = start(probe, answer, output);
   ProbeOutcome outcome;
   outcome.failure = wait_for(child, limit);
@@ -164,6 +147,10 @@ ProbeOutcome run_selection_probe(std::chrono::milliseconds limit) {
 
 void answer_probe(const std::vector<std::string>& probe) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a probe that hangs ends with the doctor
+  // The files are those of the user's programs: a probe must not replace them.
+  for (const char* written : {"KILN_TRACE", "KILN_PROFILE", "KILN_RECORD", "KILN_DUMP"}) {
+    ::unsetenv(written);
+  }
   ProbeAnswer answer;
   if (probe.size() == 1 && probe[0] == kSelection) {
     answer = probe_selection();

@@ -135,9 +135,9 @@ TEST_CASE("kiln graph: without a layout, the .dot file is left and the error nam
     const char* reason;
   } rows[] = {
       {nullptr, "PATH has no program 'dot': install Graphviz, the Debian package graphviz"},
-      {"echo 'bad \\001 node' >&2; exit 3", "'dot' exited with status 3: bad \\x01 node"},
-      {"exec sleep 600", "'dot' has not ended after 0.3 s (--seconds)"},
-      {"kill -9 $$", "'dot' crashed with signal 9"},
+      {"echo 'bad \\001 node' >&2; exit 3", "'dot' exits with status 3: bad \\x01 node"},
+      {"exec sleep 600", "'dot' hangs: it has not ended after 0.3 s"},
+      {"kill -9 $$", "'dot' crashes with SIGKILL (signal 9)"},
   };
   for (const auto& row : rows) {
     INFO(row.reason);

@@ -9,6 +9,7 @@
 #include "runtime/weights/safetensors.h"
 #include "tools/kiln/child_process.h"
 #include "tools/kiln/compare.h"
+#include "tools/kiln/temporary_folder.h"
 
 #include <kiln/error.h>
 
@@ -24,7 +25,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <typeinfo>
 
@@ -71,25 +71,6 @@ class Shared {
   void* memory_;
 };
 
-/// A private folder that is removed at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "kiln-reduce-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) fail("no temporary folder can be made");
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::string type_name(const std::exception& error) {
   int status = 0;
   char* const name = ::abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status);
@@ -126,8 +107,9 @@ double largest_difference(const std::vector<Array>& a, const std::vector<Array>&
   return largest;
 }
 
-Ending ending_of(const Report::Side& side, const std::string& process) {
-  if (!side.has_ended) return {process.empty() ? "exits" : process, process};
+Ending ending_of(const Report::Side& side, std::string process) {
+  if (process.empty()) process = "exits with status 0 before it has results";
+  if (!side.has_ended) return {process, process};
   return {side.failure.data(), side.message.data()};
 }
 
@@ -203,8 +185,8 @@ std::string IsolatedRuns::compute_values(Program& program, std::size_t backend) 
   }
   const module::Module module = all.to_module();
   const std::vector<Array> arguments = all.arguments(module);
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/values.safetensors";
+  const TemporaryFolder folder("kiln reduce");
+  const std::string path = folder.path_of("values.safetensors");
   RunSettings plain = settings(backend);
   plain.passes = false;
   const Shared<Report> report;
