@@ -20,13 +20,16 @@ class DumpTarget {
   ~DumpTarget() = default;
 };
 
-/// Directs the dumps of backends on this thread to `target` in its scope; no effect for null.
+/// Directs the dumps of backends on this thread to a target in its scope, in place of that of an
+/// outer scope.
 class ScopedDumpTarget {
  public:
+  /// A null pointer leaves the outer scope's target in force: a function without a dump of its own.
   explicit ScopedDumpTarget(DumpTarget* target) {
     if (target) start(target);
   }
-  /// Wants no stage in its scope.
+  /// The literal nullptr hides the outer scope's target: no stage is wanted, so that a dump which
+  /// the runtime itself requests, as for a trace, writes no files.
   explicit ScopedDumpTarget(std::nullptr_t) { start(nullptr); }
   ~ScopedDumpTarget() {
     if (started_) stop();

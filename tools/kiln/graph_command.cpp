@@ -2,9 +2,9 @@
 #include "core/picture/draw_graph.h"
 #include "core/picture/print_dot.h"
 #include "core/types/text.h"
+#include "runtime/dump/dump_target.h"
 #include "runtime/files/file_io.h"
 #include "runtime/function/compile/compile_program.h"
-#include "runtime/host/host_services.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/plugin/instance_table.h"
 #include "runtime/replay/module_file.h"
@@ -14,8 +14,10 @@
 
 #include <iostream>
 #include <memory>
-#include <mutex>
+#include <new>
 #include <span>
+#include <string_view>
+#include <utility>
 
 namespace kiln::tool {
 namespace {
@@ -25,35 +27,35 @@ struct GraphOptions {
   double seconds = 60;
 };
 
-/// The picture that a backend hands over, on any thread. The receiver of dumps is a pair of
-/// functions, which have no state of their own.
-struct ReceivedPicture {
-  std::mutex mutex;
-  std::string stage, dot;
+/// Keeps the picture that a backend passes when it compiles. REQUIRES: one thread has it in scope.
+class PictureTarget final : public runtime::DumpTarget {
+ public:
+  explicit PictureTarget(std::string stage) : stage_(std::move(stage)) {}
+
+  bool wants_stage(std::string_view stage) const override { return stage == stage_; }
+  void receive(const runtime::BackendDump& dump) noexcept override try {
+    dot_.assign(reinterpret_cast<const char*>(dump.bytes.data()), dump.bytes.size());
+  } catch (const std::bad_alloc&) {  // as if there were no picture
+  }
+  const std::string& dot() const { return dot_; }
+
+ private:
+  const std::string stage_;
+  std::string dot_;
 };
-ReceivedPicture& received_picture() {
-  static ReceivedPicture picture;
-  return picture;
-}
 
 std::string backends_picture(const module::Module& module, const GraphOptions& options) {
-  ReceivedPicture& received = received_picture();
-  received.stage = options.what + "_picture";
-  runtime::set_dump_receiver(
-      {.wanted = [](std::string_view stage) { return stage == received_picture().stage; },
-       .take =
-           [](const runtime::BackendDump& dump) {
-             const std::lock_guard lock(received_picture().mutex);
-             received_picture().dot.assign(reinterpret_cast<const char*>(dump.bytes.data()),
-                                           dump.bytes.size());
-           }});
   runtime::CompiledProgram program;
   program.name = module.name;
   program.user_graph = module.graph;
   program.given_guards = module.guards;
   program.instance = runtime::backend_instance(options.backend, "kiln graph");
-  runtime::compile_graph(program);
-  if (!received.dot.empty()) return received.dot;
+  PictureTarget target(options.what + "_picture");
+  {
+    const runtime::ScopedDumpTarget scope(&target);
+    runtime::compile_graph(program);
+  }
+  if (!target.dot().empty()) return target.dot();
   throw ValueError("kiln graph", "--what",
                    text("the backend ", options.backend, " has no picture of its ", options.what,
                         "; cpu and cuda have"));
