@@ -26,7 +26,6 @@ namespace {
 constexpr std::int64_t kMaxFailures = 8;
 /// The longest name of a function in the name of a file; file systems allow 255 bytes in all.
 constexpr std::size_t kMaxName = 200;
-constexpr unsigned kPrivate = 0600;
 
 [[noreturn]] void reject(const std::string& setting, const std::string& reason) {
   throw ConfigError(
@@ -133,9 +132,9 @@ void CallRecorder::write_files(const std::string& path, std::span<const ArrayVie
   }
   create_private_folder(request_.directory);
   const module::Encoded encoded = module::write_module(module_, {.embed_constants = true});
-  OutputFile file(path + ".kirb", kPrivate);
+  OutputFile file(path + ".kirb", kRecordMode);
   file.write(encoded.bytes);
-  write_safetensors(path + ".safetensors", values, metadata, kPrivate);
+  write_safetensors(path + ".safetensors", values, metadata, kRecordMode);
   file.commit();
   log_line(LogLevel::Info, "record", text("a call of ", program_.name, " is in ", path, ".kirb"));
 }

@@ -36,6 +36,9 @@ inline constexpr const char* kRecordPasses = "kiln.passes";  // "true": Kiln's p
 inline constexpr const char* kRecordRandomCall = "kiln.random_call";  // if the program draws
 inline constexpr const char* kRecordError = "kiln.error";  // of a call that threw
 
+/// The mode of recorded files, and of files made from them, since inputs may be confidential.
+inline constexpr unsigned kRecordMode = 0600;
+
 /// Records the calls of one program. Thread-safe.
 class CallRecorder {
  public:

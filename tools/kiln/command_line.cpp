@@ -28,6 +28,15 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* description,
   return command;
 }
 
+void add_passes(CLI::App* command, std::optional<bool>& passes) {
+  command
+      ->add_flag_function(
+          "--passes", [&passes](std::int64_t sum) { passes = sum > 0; },
+          "run Kiln's passes first, as K::function does, or with --passes=false not [default: as "
+          "in the recorded call, else not]")
+      ->check(CLI::Validator(CLI::IsMember({"true", "false"})).description(""));
+}
+
 void ModuleOptions::add_to(CLI::App* command) {
   command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
   add_inputs_to(command);

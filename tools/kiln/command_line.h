@@ -15,6 +15,10 @@ namespace kiln::tool {
 CLI::App* add_command(CLI::App& app, const char* name, const char* description,
                       const std::string& example);
 
+/// Adds the option --passes[=true|false] of commands that run a recorded call. REQUIRES: `passes`
+/// outlives the command.
+void add_passes(CLI::App* command, std::optional<bool>& passes);
+
 /// The options of the commands that run a module.
 struct ModuleOptions {
   std::string file;

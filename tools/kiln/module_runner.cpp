@@ -123,6 +123,16 @@ RunSettings settings_of(const Arguments& arguments, const std::string& backend, 
   return settings;
 }
 
+bool passes_of(const Arguments& arguments, std::optional<bool> given) {
+  const auto recorded = arguments.metadata.find(runtime::kRecordPasses);
+  if (given || recorded == arguments.metadata.end()) return given.value_or(false);
+  if (recorded->second == "true" || recorded->second == "false") return recorded->second == "true";
+  throw ValueError(
+      "kiln", "--inputs",
+      text(runtime::kRecordPasses, " of the inputs is '", escaped_text(recorded->second),
+           "', which is neither true nor false; --passes decides"));
+}
+
 Outcome run_module(const module::Module& module, const std::vector<Array>& arguments,
                    const RunSettings& settings) {
   const LoadedModule loaded = load(module, arguments, settings);

@@ -25,6 +25,10 @@ struct RunSettings {
 /// ValueError if that is not a number.
 RunSettings settings_of(const Arguments& arguments, const std::string& backend, bool passes);
 
+/// Whether passes run: as `given`, else as in the recorded call, else not. ValueError if the
+/// metadata of the call have another value than "true" and "false".
+bool passes_of(const Arguments& arguments, std::optional<bool> given);
+
 struct Outcome {
   std::vector<Array> outputs;  // outputs, then the new values of updates
   std::vector<std::string> names;  // of `outputs`, distinct

@@ -1,5 +1,6 @@
 // kiln reduce: finds a smaller module on which two backends disagree.
 #include "core/module/print.h"
+#include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/files/file_io.h"
 #include "runtime/replay/argument_names.h"
@@ -23,7 +24,8 @@ namespace {
 struct ReduceCommand {
   ModuleOptions module;
   std::vector<std::string> backends;
-  bool passes = false, as_written = false;
+  std::optional<bool> passes;
+  bool as_written = false;
   double tolerance = 1e-5, seconds = 60;
   std::string output;
 };
@@ -42,11 +44,9 @@ ReduceOptions options_of(const ReduceCommand& command, const Arguments& argument
   if (command.backends.size() != 2) {
     throw ValueError("kiln reduce", "--backends", "--backends names two backends, A,B");
   }
-  const auto recorded = arguments.metadata.find(runtime::kRecordPasses);
-  const bool passes = command.passes || command.as_written ||
-                      (recorded != arguments.metadata.end() && recorded->second == "true");
+  const bool passes = passes_of(arguments, command.passes);
   return {.runs = {ComparedRun{command.backends[0], passes && !command.as_written},
-                   ComparedRun{command.backends[1], passes}},
+                   ComparedRun{command.backends[1], passes || command.as_written}},
           .tolerance = command.tolerance,
           .random_call = settings_of(arguments, "", false).random_call,
           .limit = std::chrono::milliseconds(static_cast<std::int64_t>(command.seconds * 1e3))};
@@ -61,14 +61,14 @@ std::string write_program(const Program& program, const Arguments& arguments,
                           const std::string& path) {
   const module::Module module = program.to_module();
   const std::string text_form = module::print_module(module);
-  runtime::OutputFile file(path);
+  runtime::OutputFile file(path, runtime::kRecordMode);
   file.write(std::as_bytes(std::span(text_form)));
   const std::vector<std::string> names = runtime::argument_names(module.graph.inputs, module.state);
   const std::vector<Array> values = program.arguments(module);
   std::vector<runtime::NamedArray> tensors;
   for (std::size_t i = 0; i < names.size(); ++i) tensors.push_back({names[i], values[i]});
   const std::string values_path = values_path_of(path);
-  runtime::write_safetensors(values_path, tensors, arguments.metadata);
+  runtime::write_safetensors(values_path, tensors, arguments.metadata, runtime::kRecordMode);
   file.commit();
   return values_path;
 }
@@ -103,8 +103,9 @@ int reduce(const ReduceCommand& command) {
   }
   const std::string path = output_of(command);
   const std::string values = write_program(found->program, arguments, path);
-  std::cout << size_of(found->program).first << " nodes are in " << path << ", the inputs in "
-            << values << "\n"
+  const std::size_t nodes = size_of(found->program).first;
+  std::cout << counted(nodes, "node") << (nodes == 1 ? " is in " : " are in ") << path
+            << ", the inputs in " << values << "\n"
             << describe(found->seen, options) << "\n";
   return 0;
 }
@@ -123,9 +124,7 @@ void add_reduce(CLI::App& app, int& status) {
       ->delimiter(',')
       ->required()
       ->type_name("A,B");
-  command->add_flag("--passes", options->passes,
-                    "run Kiln's passes first, as K::function does [default: as in the recorded "
-                    "call, else not]");
+  add_passes(command, options->passes);
   command->add_flag(
       "--as-written", options->as_written,
       "run FILE without passes on A, with passes on B, which may be the same backend");

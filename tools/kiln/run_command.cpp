@@ -18,25 +18,22 @@ namespace {
 struct RunCommand {
   ModuleOptions module;
   std::string backend, outputs;
-  bool passes = false;
+  std::optional<bool> passes;
 };
 
 /// As the user chose, else as the recorded call was made.
 RunSettings settings_of(const RunCommand& options, const Arguments& arguments) {
-  const auto recorded = [&](const char* key, const char* otherwise) {
-    const auto found = arguments.metadata.find(key);
-    return found == arguments.metadata.end() ? std::string(otherwise) : found->second;
-  };
-  const std::string backend =
-      options.backend.empty() ? recorded(runtime::kRecordBackend, "reference") : options.backend;
+  const auto recorded = arguments.metadata.find(runtime::kRecordBackend);
+  const bool is_recorded = options.backend.empty() && recorded != arguments.metadata.end();
+  const std::string chosen = options.backend.empty() ? "reference" : options.backend;
+  const std::string backend = is_recorded ? recorded->second : chosen;
   // A file of values may come from anywhere: it must not choose code that this process opens.
-  if (options.backend.empty() && backend.find('/') != backend.npos) {
+  if (is_recorded && backend.find('/') != backend.npos) {
     throw ValueError("kiln run", "--inputs",
                      text("the call was recorded on the backend ", escaped_text(backend),
                           "; --backend selects a backend by its path"));
   }
-  const bool passes = options.passes || recorded(runtime::kRecordPasses, "false") == "true";
-  return settings_of(arguments, backend, passes);
+  return settings_of(arguments, backend, passes_of(arguments, options.passes));
 }
 
 void write_outputs(const Outcome& outcome, const std::string& path) {
@@ -92,9 +89,7 @@ void add_run(CLI::App& app) {
                    "name or absolute path of a backend [default: that of the recorded call, if it "
                    "was selected by name, else reference]")
       ->type_name("NAME");
-  command->add_flag("--passes", options->passes,
-                    "run Kiln's passes first, as K::function does [default: as in the recorded "
-                    "call, else not]");
+  add_passes(command, options->passes);
   command->callback([options] { run(*options); });
 }
 

@@ -90,6 +90,38 @@ TEST_CASE("kiln run: repeats a chosen call with its bits, draws and updates") {
   CHECK(has(run_tool(replay_of(call) + "--backend reference").text, " ms on reference\n"));
 }
 
+TEST_CASE("kiln run: passes run as in the recorded call, unless --passes decides") {
+  const Scratch scratch;
+  const auto x = K::placeholder({.shape = {2}, .name = "x"});
+  K::function({x}, {K::exp(x)}, {.name = "f"}).dump(scratch.folder(), K::Stage::Graph);
+  const std::string trace = scratch.path("trace.json");
+  /// Whether passes ran, by the events of a trace.
+  const auto runs_passes = [&](const char* recorded, const std::string& option) {
+    const std::string values = scratch.path("x.safetensors");
+    const std::vector<kiln::runtime::NamedArray> tensors{{"x", K::Array{1.f, 2.f}}};
+    kiln::runtime::write_safetensors(values, tensors, {{"kiln.passes", recorded}});
+    const EnvironmentVariable traced("KILN_TRACE", trace);
+    const Outcome outcome =
+        run_tool("run " + scratch.path("00-user.kir") + " --inputs " + values + option);
+    INFO(outcome.text);
+    CHECK(outcome.status == 0);
+    return has(kiln::testing::contents_of(trace), "\"name\":\"simplify\"");
+  };
+  CHECK(runs_passes("true", ""));
+  CHECK_FALSE(runs_passes("false", ""));
+  CHECK(runs_passes("false", " --passes"));
+  CHECK_FALSE(runs_passes("true", " --passes=false"));
+  CHECK(runs_passes("yes", " --passes"));
+  const std::vector<kiln::runtime::NamedArray> tensors{{"x", K::Array{1.f, 2.f}}};
+  kiln::runtime::write_safetensors(scratch.path("y"), tensors, {{"kiln.passes", "yes"}});
+  const std::string run = " " + scratch.path("00-user.kir") + " --inputs " + scratch.path("y");
+  const std::string message =
+      "kiln: kiln.passes of the inputs is 'yes', which is neither true nor false; --passes decides\n";
+  CHECK(run_tool("run" + run).text == message);
+  CHECK(run_tool("run" + run + " --passes=maybe").text.starts_with("kiln run: "));
+  CHECK(run_tool("reduce" + run + " --backends reference,cpu").text == message);
+}
+
 TEST_CASE("kiln run: inputs of files are complete, or the rest is random on request") {
   const Scratch scratch;
   const std::string module =

@@ -3,6 +3,7 @@
 
 #include "core/ops/build.h"
 #include "core/ops/op.h"
+#include "core/types/counted.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -65,8 +66,8 @@ class Reducer {
 
   void report(const char* phase) {
     const auto [nodes, elements] = size_of(best_.program);
-    out_ << phase << ": " << nodes << " nodes, " << elements << " elements of inputs, "
-         << runs_.count() << " runs" << std::endl;
+    out_ << phase << ": " << counted(nodes, "node") << ", " << counted(elements, "element")
+         << " of inputs, " << counted(static_cast<std::size_t>(runs_.count()), "run") << std::endl;
   }
 
   std::size_t root_count() const {

@@ -1,6 +1,6 @@
 // The backend `reference` with planted faults in programs outside of bodies: values of tanh, and
-// of loops with tanh in their body, are too large by 1 %; erf ends the process; cumsum is an error
-// of compiling.
+// of loops with tanh in their body, are too large by 1 %; erf crashes the process, floor ends it;
+// cumsum is an error of compiling.
 #include "backends/abi/kiln_backend.h"
 #include "core/ir/traverse.h"
 #include "core/module/read.h"
@@ -34,6 +34,7 @@ kiln_error* compile(kiln_instance* instance, const kiln_compile_args* args,
   module::Module module = module::read_module({bytes, args->module.size});
   const std::vector<ir::Value> roots = module.graph.roots();
   if (ir::reaches(roots, ir::Op::Erf)) std::abort();
+  if (ir::reaches(roots, ir::Op::Floor)) std::_Exit(0);
   ir::Replacements replacements;
   for (const ir::Node* node : ir::topological_order(roots)) {
     if (!is_wrong(*node)) continue;
