@@ -1,6 +1,7 @@
 // Unknown values are null.
 #include "core/types/escaped_text.h"
 #include "tools/kiln/doctor.h"
+#include "tools/kiln/doctor_plugin.h"
 
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
@@ -102,7 +103,31 @@ void write_backend(Writer& json, const BackendReport& backend) {
   json.EndObject();
 }
 
+/// Writes a check such as "wrong: text" as an object.
+void write_check(Writer& json, const std::string& check) {
+  const std::size_t colon = check.find(": ");
+  json.StartObject();
+  write(json, "kind", check.substr(0, colon));
+  write(json, "text", check.substr(colon + 2));
+  json.EndObject();
+}
+
 }  // namespace
+
+void write_json(const PluginReport& report, std::ostream& out) {
+  rapidjson::StringBuffer buffer;
+  Writer json(buffer);
+  json.StartObject();
+  write(json, "path", report.path);
+  json.Key("usable");
+  json.Bool(report.is_usable);
+  json.Key("checks");
+  json.StartArray();
+  for (const std::string& check : report.checks) write_check(json, check);
+  json.EndArray();
+  json.EndObject();
+  out << buffer.GetString() << "\n";
+}
 
 void write_json(const DoctorReport& report, std::ostream& out) {
   rapidjson::StringBuffer buffer;

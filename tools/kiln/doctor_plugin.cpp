@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <ostream>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 namespace kiln::tool {
 namespace {
@@ -61,10 +61,6 @@ bool has_wrong(const std::vector<std::string>& lines) {
   return false;
 }
 
-void print(std::ostream& out, const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) out << "  " << escaped_text(line) << "\n";
-}
-
 std::vector<std::string> check_code(const std::string& path, std::chrono::milliseconds limit) {
   const ProbeOutcome outcome = run_plugin_probe(path, limit);
   std::vector<std::string> lines = outcome.answer.empty() ? outcome.unfinished : outcome.answer;
@@ -75,20 +71,23 @@ std::vector<std::string> check_code(const std::string& path, std::chrono::millis
 
 }  // namespace
 
-bool print_plugin(std::ostream& out, const std::string& path_or_name,
-                  std::chrono::milliseconds limit) {
+PluginReport examine_plugin(const std::string& path_or_name, std::chrono::milliseconds limit) {
   const std::string path = resolve(path_or_name);
-  out << path << "\n";
-  const std::vector<std::string> of_file = check_file(path);
-  print(out, of_file);
-  if (has_wrong(of_file)) {
-    out << "not usable: it is not opened\n";
-    return false;
+  PluginReport report{.path = path, .checks = check_file(path), .verdict = {}};
+  if (has_wrong(report.checks)) {
+    report.verdict = "not usable: it is not opened";
+    return report;
   }
-  const std::vector<std::string> of_code = check_code(path, limit);
-  print(out, of_code);
-  out << (has_wrong(of_code) ? "not usable as it is\n" : "usable\n");
-  return !has_wrong(of_code);
+  for (std::string& line : check_code(path, limit)) report.checks.push_back(std::move(line));
+  report.is_usable = !has_wrong(report.checks);
+  report.verdict = report.is_usable ? "usable" : "not usable as it is";
+  return report;
+}
+
+void print(const PluginReport& report, std::ostream& out) {
+  out << report.path << "\n";
+  for (const std::string& check : report.checks) out << "  " << escaped_text(check) << "\n";
+  out << report.verdict << "\n";
 }
 
 }  // namespace kiln::tool

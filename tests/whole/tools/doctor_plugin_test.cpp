@@ -5,6 +5,8 @@
 #include "tests/support/scratch.h"
 #include "test_folders.h"
 
+#include <rapidjson/document.h>
+
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -58,12 +60,50 @@ TEST_CASE("kiln doctor PATH: options, and a name that is not the file's") {
   CHECK(outcome.status == 1);
   check_lines(
       outcome,
-      {"\n  wrong: only its path selects it: the name cpu, which it reports, needs a "
+      {"\n  note: only its path selects it: the name cpu, which it reports, needs a "
        "file libkiln_cpu.so\n",
        "\n  ok: cpu has the options isa, perf_map\n",
        "\n  wrong: KILN_CPU_ISAS names no option and is ignored\n",
        "\n  wrong: its probe: KILN_CPU_ISA is 'nonsense'",
        "\n  wrong: no instance starts: KILN_CPU_ISA is 'nonsense'", "\nnot usable as it is\n"});
+}
+
+TEST_CASE("kiln doctor PATH: a backend that only its path selects is usable, also as JSON") {
+  const Scratch scratch;
+  const std::string path = fs::canonical(scratch.folder()).string() + "/libkiln_mine.so";
+  fs::copy_file(kLibraries + "libkiln_reference.so", path);
+  const Outcome outcome = doctor_of(path);
+  CHECK(outcome.status == 0);
+  check_lines(outcome, {"\n  note: only its path selects it: the name reference, which it reports, "
+                        "needs a file libkiln_reference.so\n",
+                        "\nusable\n"});
+  const Outcome printed = run_shell("'" KILN_BINARY_DIR "/bin/kiln' doctor --json '" + path + "'");
+  CHECK(printed.status == 0);
+  rapidjson::Document json;
+  json.Parse(printed.text.c_str());
+  REQUIRE(json.IsObject());
+  CHECK(json["path"].GetString() == path);
+  CHECK(json["usable"].GetBool());
+  CHECK(json["checks"].Size() > 5);
+  CHECK(json["checks"][0]["kind"].GetString() == std::string("ok"));
+  CHECK(has(json["checks"][0]["text"].GetString(), "only trusted users can write"));
+  const Outcome none = run_shell("'" KILN_BINARY_DIR "/bin/kiln' doctor --json nowhere");
+  CHECK(none.status == 1);
+  check_lines(none,
+              {"\"usable\": false", "\"kind\": \"wrong\"", "\"text\": \"it does not exist\""});
+}
+
+TEST_CASE("kiln doctor PATH: its program writes none of the files that variables name") {
+  const Scratch scratch;
+  const std::string trace = scratch.write("trace.json", "of a program");
+  const std::string folder = scratch.folder();
+  const Outcome outcome = doctor_of("reference", "KILN_TRACE='" + trace + "' KILN_PROFILE='" +
+                                                     folder + "/p' KILN_DUMP='" + folder +
+                                                     "/d' KILN_RECORD='" + folder + "/r:check'");
+  INFO(outcome.text);
+  CHECK(outcome.status == 0);
+  CHECK(kiln::testing::contents_of(trace) == "of a program");
+  for (const char* name : {"p", "d", "r"}) CHECK_FALSE(fs::exists(scratch.path(name)));
 }
 
 TEST_CASE("kiln doctor PATH: files that are no plugins") {
