@@ -1,9 +1,11 @@
 // Has every plugin file of the search folders probed by a process of its own.
 #include "tools/kiln/doctor.h"
 
+#include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "runtime/config/keras_json.h"
 #include "runtime/files/quoted_name.h"
+#include "runtime/plugin/backend_choice.h"
 #include "runtime/plugin/plugin.h"
 #include "tools/kiln/doctor_process.h"
 
@@ -47,19 +49,45 @@ BackendReport examine_backend(const runtime::PluginFile& file, std::chrono::mill
   return report;
 }
 
-/// Returns the sections of keras.json that are for none of the files, and for no plugin by its
-/// path. A keras.json that cannot be read is the reason of each backend already.
-std::vector<std::string> unused_sections(const std::vector<runtime::PluginFile>& files) {
+std::vector<std::string> names_of(const std::vector<runtime::PluginFile>& files) {
+  std::vector<std::string> names;
+  for (const runtime::PluginFile& file : files) names.push_back(file.name);
+  return names;
+}
+
+bool has_backend(const std::vector<runtime::PluginFile>& files, const std::string& name) {
+  return std::any_of(files.begin(), files.end(),
+                     [&](const runtime::PluginFile& file) { return file.name == name; });
+}
+
+/// Adds a line where keras.json names a backend that is not there: also where another setting comes
+/// first, since the next program may be without that one. `wanted`: as decide_backend() has it.
+void add_unknown_backend(const std::vector<runtime::PluginFile>& files, const std::string& subject,
+                         const runtime::Setting<std::string>& named, const std::string& wanted,
+                         std::vector<std::string>& lines) {
+  const bool is_name = named.value && wanted != "auto" && !wanted.starts_with('/');
+  if (!is_name || has_backend(files, wanted)) return;
+  lines.push_back(text(subject, " ", runtime::quoted_name(*named.value), " names no backend",
+                       did_you_mean(wanted, names_of(files))));
+}
+
+/// Returns what keras.json has for no backend: values of `backend`, and sections of options whose
+/// name is none of the files and no plugin's path. A keras.json that cannot be read is the reason
+/// of each backend already.
+std::vector<std::string> unused_settings(const std::vector<runtime::PluginFile>& files) {
   const runtime::KerasJson json = runtime::read_keras_json();
   std::vector<std::string> lines;
+  const std::string own = json.kiln_backend.value.value_or("");
+  const std::string shared = json.backend.value.value_or("");
+  add_unknown_backend(files, json.path + ": kiln.backend", json.kiln_backend,
+                      runtime::decide_backend({.own_file = own}).value, lines);
+  add_unknown_backend(files, json.path + ": backend", json.backend,
+                      runtime::decide_backend({.file = shared}).value, lines);
   if (!json.backends.value) return lines;
   for (const auto& [section, options] : *json.backends.value) {
-    const bool is_used =
-        std::any_of(files.begin(), files.end(),
-                    [&](const runtime::PluginFile& file) { return file.name == section; });
     std::error_code error;
     const bool is_path = section.starts_with('/') && std::filesystem::exists(section, error);
-    if (is_used || is_path) continue;
+    if (has_backend(files, section) || is_path) continue;
     lines.push_back(text(json.path, ": options of ", runtime::quoted_name(section),
                          " are ignored: unknown backend"));
   }
@@ -107,12 +135,6 @@ void print_backend(const BackendReport& backend, std::ostream& out) {
   for (const std::string& line : backend.lines) out << "  " << line << "\n";
 }
 
-std::vector<std::string> names_of(const std::vector<runtime::PluginFile>& files) {
-  std::vector<std::string> names;
-  for (const runtime::PluginFile& file : files) names.push_back(file.name);
-  return names;
-}
-
 /// Examines the backends and the selection; calls `observe` with each backend at once, since a
 /// backend that hangs takes `limit`.
 void examine_backends(const std::vector<runtime::PluginFile>& files,
@@ -122,7 +144,7 @@ void examine_backends(const std::vector<runtime::PluginFile>& files,
     report.backends.push_back(examine_backend(file, limit));
     observe(report.backends.back());
   }
-  report.notes = unused_sections(files);
+  report.notes = unused_settings(files);
   examine_selection(limit, observe, report);
 }
 

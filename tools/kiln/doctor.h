@@ -22,7 +22,7 @@ struct BackendReport {
 struct DoctorReport {
   ProcessReport process;
   std::vector<BackendReport> backends = {};
-  std::vector<std::string> notes = {};  // sections of keras.json for no backend
+  std::vector<std::string> notes = {};  // settings of keras.json for no backend
   std::string selected = {}, reason = {};  // the backend in use and why; empty if none is found
   std::string failure = {};  // why the selected backend cannot be used; empty: it can
 };

@@ -3,9 +3,11 @@
 
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
+#include "runtime/function/compile/compile_program.h"
 #include "runtime/plugin/instance_table.h"
 #include "runtime/plugin/plugin.h"
 #include "runtime/plugin/plugin_call.h"
+#include "tools/kiln/error_reason.h"
 
 #include <kiln/backend.h>
 #include <kiln/error.h>
@@ -31,21 +33,22 @@ void list_options(const runtime::Plugin& plugin, std::vector<std::string>& lines
   }
 }
 
-/// The message without the plugin, which the lines of the doctor name.
+/// The reason without the plugin, which the lines of the doctor name.
 std::string message_of(const Error& error, const runtime::Plugin& plugin) {
-  std::string message = error.message();
+  std::string message = reason_of(error);
   const std::string end = runtime::named_plugin(plugin);
   if (message.ends_with(end)) message.resize(message.size() - end.size());
   return message;
 }
 
 /// Starts an instance, since a probe starts no device. A second probe while it lives reports its
-/// device, too.
+/// device, too. A wrong KILN_DISABLE is an error of each function.
 std::string judge(const runtime::Plugin& plugin, runtime::ProbeReport& report) {
   report = runtime::probe_configured(plugin);
   try {
     const runtime::InstancePtr instance = runtime::create_configured(plugin);
     report = runtime::probe_configured(plugin);
+    runtime::require_known_passes(*instance);
     if (report.score != 0) return "usable";
     return text("limited: ", report.reason.empty() ? "no reason" : report.reason);
   } catch (const Error& error) {

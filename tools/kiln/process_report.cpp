@@ -9,6 +9,7 @@
 #include "runtime/plugin/backend_options.h"
 #include "runtime/plugin/plugin.h"
 #include "runtime/plugin/version.h"
+#include "tools/kiln/written_files.h"
 
 #include <kiln/error.h>
 
@@ -69,7 +70,7 @@ KerasJsonReport describe_keras_json() {
 }
 
 std::string note_of(const SetVariable& variable, const std::vector<std::string>& backends) {
-  if (variable.is_listed) return "";
+  if (variable.is_listed) return rejection_of(variable);
   for (const std::string& backend : backends) {
     if (variable.name.starts_with(runtime::option_variable(backend, ""))) {
       return "for the backend " + backend;

@@ -20,7 +20,9 @@ struct KerasJsonReport {
 
 struct VariableReport {
   SetVariable variable;
-  std::string note;  // for a variable that the page does not list; else empty
+  /// For a variable that the page does not list, and for one whose value cannot be used as a file
+  /// or folder to write; else empty.
+  std::string note;
 };
 
 struct ProcessReport {

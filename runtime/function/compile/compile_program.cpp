@@ -231,6 +231,10 @@ void compile_module(CompiledProgram& program, const module::Module& compiled,
 
 }  // namespace
 
+void require_known_passes(const Instance& instance) {
+  static_cast<void>(disabled_passes(instance));
+}
+
 module::Module compile_graph(CompiledProgram& program, CompileObserver* observer) {
   const ScopedFpEnvironment usual;
   const std::string title = text("compile ", program.name);

@@ -29,6 +29,10 @@ class CompileObserver {
 /// NotImplementedError, BackendError, ConfigError (KILN_DISABLE) and what the observer throws.
 module::Module compile_graph(CompiledProgram& program, CompileObserver* observer = nullptr);
 
+/// Throws the ConfigError of compile_graph for a name in KILN_DISABLE that no pass has, for
+/// messages before a program is compiled.
+void require_known_passes(const Instance& instance);
+
 /// As compile_graph, then fills the rest of `program`: variables, output sizes, in-place updates.
 /// REQUIRES: also, this process created the variables.
 void compile_program(CompiledProgram& program, CompileObserver* observer = nullptr);

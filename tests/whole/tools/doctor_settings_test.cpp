@@ -7,6 +7,7 @@
 
 #include <rapidjson/document.h>
 
+#include <filesystem>
 #include <string>
 
 using kiln::testing::has;
@@ -66,6 +67,61 @@ TEST_CASE("kiln doctor prints which keras.json was looked for, and its damage") 
   CHECK(damaged.status == 0);
   CHECK(has(damaged.text, "\nkeras.json: " + path + " is malformed at line 1, column "));
   CHECK(has(damaged.text, "\nselected: reference (KILN_BACKEND=reference)\n"));
+}
+
+TEST_CASE("kiln doctor tells which files and folders of variables cannot be written") {
+  const Scratch scratch;
+  const std::string file = scratch.write("file", "");
+  const struct {
+    std::string setting, note;
+  } rows[] = {
+      {"KILN_RECORD=:step", "KILN_RECORD=:step: the folder is missing; it is DIR, DIR:NAME or "},
+      {"KILN_RECORD=calls:step#0", "after # there is no number from 1"},
+      {"KILN_RECORD='" + file + "/calls'",
+       "cannot create files in " + file + "/calls: Not a directory"},
+      {"KILN_DUMP=dump:plans", "KILN_DUMP has the unknown stage 'plans'; stages are graph, "},
+      {"KILN_DUMP='" + file + "'", "cannot create the directory " + file},
+      {"KILN_TRACE=/nowhere/trace.json",
+       "cannot write the trace /nowhere/trace.json: No such file or directory"},
+      {"KILN_TRACE='" + scratch.folder() + "'",
+       "cannot write the trace " + scratch.folder() + ": Is a directory"},
+      {"KILN_PROFILE=/nowhere/calls.jsonl",
+       "cannot write the profile to /nowhere/calls.jsonl: No such file or directory"},
+  };
+  for (const auto& row : rows) {
+    const Outcome outcome = doctor_with(row.setting);
+    INFO(outcome.text);
+    CHECK(has(outcome.text, row.note));
+  }
+  const Outcome usable = doctor_with("KILN_RECORD='" + scratch.path("a/b") + ":step' KILN_TRACE='" +
+                                     file + "' KILN_PROFILE='" + scratch.path("p") +
+                                     "' KILN_DUMP='" + scratch.path("d") + "'");
+  INFO(usable.text);
+  CHECK_FALSE(has(usable.text, "cannot "));
+  for (const char* name : {"a", "p", "d"}) CHECK_FALSE(std::filesystem::exists(scratch.path(name)));
+}
+
+TEST_CASE("kiln doctor: KILN_DISABLE with an unknown pass, and misspelled backends in keras.json") {
+  const Outcome disabled = doctor_with("KILN_BACKEND=reference KILN_DISABLE=simplfy");
+  INFO(disabled.text);
+  CHECK(disabled.status == 1);
+  CHECK(has(disabled.text,
+            "\nreference: not usable: KILN_DISABLE has the unknown pass 'simplfy'; "
+            "did you mean 'simplify'?"));
+  CHECK(doctor_with("KILN_BACKEND=reference KILN_DISABLE=simplify").status == 0);
+  const Scratch home;
+  const std::string path =
+      home.write("keras.json", R"({"backend": "referense", "kiln": {"backend": "gpu"}})");
+  const Outcome misspelled =
+      doctor_with("KILN_BACKEND=reference KERAS_HOME='" + home.folder() + "'");
+  INFO(misspelled.text);
+  CHECK(misspelled.status == 0);
+  CHECK(has(misspelled.text, path + ": kiln.backend 'gpu' names no backend"));
+  CHECK(has(misspelled.text,
+            path + ": backend 'referense' names no backend; did you mean 'reference'?\n"));
+  home.write("keras.json", R"({"backend": "tensorflow", "kiln": {"backend": "auto"}})");
+  CHECK_FALSE(has(doctor_with("KILN_BACKEND=reference KERAS_HOME='" + home.folder() + "'").text,
+                  "names no backend"));
 }
 
 TEST_CASE("kiln doctor --json prints the same as an object") {
