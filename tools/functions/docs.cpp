@@ -28,6 +28,12 @@ std::string without_attributes(const std::string& line) {
   return std::regex_replace(line, attributes, "$1 ");
 }
 
+/// Whether the line, up to a comment, ends in a semicolon.
+bool ends_declaration(const std::string& line) {
+  const std::string code = line.substr(0, line.find("  //"));
+  return !code.empty() && code.back() == ';';
+}
+
 /// Whether the line is one of a docstring after `indent` blanks.
 bool is_doc(const std::string& line, std::size_t indent = 0) {
   return starts_with(line, std::string(indent, ' ') + "///");
@@ -53,12 +59,23 @@ std::string unmarked(const std::string& declaration) {
   return text;
 }
 
-/// Whether the line begins a constructor of the class or a call operator; these are members of a
-/// ClassDoc without a docstring, too.
-bool begins_call(const std::string& line, const std::string& class_name) {
-  return starts_with(line, "  " + class_name + "(") ||
-         starts_with(line, "  explicit " + class_name + "(") ||
-         (starts_with(line, "  ") && line.find(" operator()(") != std::string::npos);
+/// Whether the line begins a member function, as far as a line tells: member_declaration() decides.
+bool begins_member(const std::string& line) {
+  const bool is_at_margin = line.size() > 2 && starts_with(line, "  ");
+  if (!is_at_margin || std::string(" /}~#").find(line[2]) != std::string::npos) return false;
+  for (const char* other : {"  friend ", "  template", "  using ", "  static_assert("}) {
+    if (starts_with(line, other)) return false;
+  }
+  return line.find('(') != std::string::npos;
+}
+
+/// The name of a constant, "None" for "inline constexpr NoneType None{0};"; empty for other lines,
+/// and for a trait, whose name ends in _v.
+std::string constant_in(const std::string& line) {
+  static const std::regex constant("^inline constexpr .* (\\w+)( = |\\{).*;$");
+  std::smatch match;
+  const bool is_constant = std::regex_match(line, match, constant);
+  return is_constant && !match[1].str().ends_with("_v") ? match[1].str() : "";
 }
 
 /// The name of a declared function: what follows "operator", too.
@@ -126,6 +143,9 @@ class Reader {
       read_type(first);
     } else if (starts_with(line(), "class ")) {
       read_class(first);
+    } else if (const std::string constant = constant_in(line()); !constant.empty()) {
+      doc_.constants[constant] = docstring(first) + line();
+      ++at_;
     } else {
       ++at_;
     }
@@ -172,13 +192,12 @@ class Reader {
     return text;
   }
 
-  /// Keeps the docstring of a class and its public member functions that have one, constructors and
-  /// call operators always.
+  /// Keeps the docstring of a class and its public member functions.
   void read_class(std::size_t first) {
     const std::string head = line().substr(0, line().find_first_of("{:;"));
     const std::string name = head.substr(head.rfind(' ', head.size() - 2) + 1);
     const std::string trimmed = name.substr(0, name.find(' '));
-    const bool is_forward = line().back() == ';';
+    const bool is_forward = ends_declaration(line());
     if (!is_forward) doc_.types[trimmed] = docstring(first) + "class " + trimmed + ";";
     ClassDoc read{read_text(first, 0), {}};
     read.doc.names = {trimmed};
@@ -195,8 +214,7 @@ class Reader {
       const bool is_access = starts_with(line(), " public:") || starts_with(line(), " private:") ||
                              starts_with(line(), " protected:");
       if (is_access) is_public = starts_with(line(), " public:");
-      const bool is_member =
-          is_public && (is_doc(line(), 2) || begins_call(line(), owner.doc.names[0]));
+      const bool is_member = is_public && (is_doc(line(), 2) || begins_member(line()));
       is_member ? read_member(owner) : static_cast<void>(++at_);
     }
   }
@@ -223,7 +241,7 @@ class Reader {
     const std::size_t begin = line().find(' ', starts_with(line(), "enum ") ? 5 : 0) + 1;
     const std::string name = line().substr(begin, line().find_first_of(" ;:", begin) - begin);
     std::string text = docstring(first);
-    const bool is_one_line = is_alias || line().back() == ';';
+    const bool is_one_line = is_alias || ends_declaration(line());
     const bool is_forward = !is_alias && is_one_line && line().find('{') == std::string::npos;
     text += read_until(is_one_line ? ";" : "};");
     if (!is_forward) doc_.types[name] = text;

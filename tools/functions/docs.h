@@ -29,8 +29,8 @@ struct FunctionDoc {
 /// A class with a docstring.
 struct ClassDoc {
   FunctionDoc doc;  // its name and docstring
-  /// Public functions with docstrings, and all constructors, named as the class, and call
-  /// operators, named operator(); without inline bodies.
+  /// Public functions, also those without a docstring; constructors are named as the class, call
+  /// operators operator(). Without inline bodies.
   std::vector<FunctionDoc> members;
 };
 
@@ -44,6 +44,7 @@ struct HeaderDoc {
   /// Structs, enumerations and aliases by name, with their docstrings; of classes the docstring
   /// alone.
   std::map<std::string, std::string> types;
+  std::map<std::string, std::string> constants;  // by name, such as None
 };
 
 /// Parses one header.

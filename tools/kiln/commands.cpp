@@ -59,8 +59,9 @@ void add_functions(CLI::App& app) {
   const auto as_table = std::make_shared<bool>(false);
   CLI::App* functions =
       add_command(app, "functions", "List the K functions, or document one",
-                  "kiln functions dot\n  kiln functions FunctionOptions\n  kiln functions '+'");
-  functions->add_option("NAME", *name, "function, type or operator to document");
+                  "kiln functions dot\n  kiln functions Function::dump\n  kiln functions '+'");
+  functions->add_option("NAME", *name,
+                        "function, type, member (Class::member) or operator to document");
   functions->add_flag("--table", *as_table,
                       "list all by name, one per line, with header and summary");
   functions->callback([name, as_table] {

@@ -61,7 +61,9 @@ std::vector<std::string> all_names(const std::vector<HeaderDoc>& headers) {
       }
     }
     for (const ClassDoc& of_class : header.classes) names.push_back(of_class.doc.names[0]);
-    for (const auto& [name, text] : header.types) names.push_back(name);
+    for (const auto* texts : {&header.types, &header.constants}) {
+      for (const auto& [name, text] : *texts) names.push_back(name);
+    }
   }
   return names;
 }
@@ -100,7 +102,8 @@ void print_indented(std::ostream& out, const std::string& text) {
 }
 
 void print_doc(std::ostream& out, const FunctionDoc& doc) {
-  out << "\n" << doc.declarations << "\n" << doc.text << "\n";
+  out << "\n" << doc.declarations;
+  if (!doc.text.empty()) out << "\n" << doc.text << "\n";
   if (doc.example.empty()) return;
   out << "\n";
   for (const std::string& line : doc.example) out << "    " << line << "\n";
@@ -158,24 +161,70 @@ std::string print_functions_of(std::ostream& out, const std::vector<HeaderDoc>& 
   return declarations;
 }
 
-/// Prints the struct, enumeration, alias or class without a docstring of that name. Returns its
-/// declaration.
+/// Prints the struct, enumeration, alias, constant or class without a docstring of that name.
+/// Returns its declaration.
 std::string print_type(std::ostream& out, const std::vector<HeaderDoc>& headers,
                        const std::string& name) {
   for (const HeaderDoc& header : headers) {
-    const auto type = header.types.find(name);
-    if (type == header.types.end()) continue;
-    out << name << ", a type in <" << header.name << ">\n\n" << type->second << "\n";
-    print_intro(out, header);
-    return type->second;
+    for (const auto* texts : {&header.types, &header.constants}) {
+      const auto found = texts->find(name);
+      if (found == texts->end()) continue;
+      out << name << (texts == &header.types ? ", a type in <" : ", a constant in <") << header.name
+          << ">\n\n"
+          << found->second << "\n";
+      print_intro(out, header);
+      return found->second;
+    }
   }
   return "";
+}
+
+/// Prints the member of a class, or the struct or enumeration that has it. Returns its declaration,
+/// empty if there is none.
+std::string print_member(std::ostream& out, const std::vector<HeaderDoc>& headers,
+                         const std::string& owner, const std::string& member) {
+  std::string declarations;
+  for (const HeaderDoc& header : headers) {
+    for (const ClassDoc& of_class : header.classes) {
+      if (of_class.doc.names[0] != owner) continue;
+      for (const FunctionDoc& doc : of_class.members) {
+        if (!declares(doc, member)) continue;
+        if (declarations.empty()) {
+          out << qualified(of_class.doc, owner) << "::" << member << ", in <" << header.name
+              << ">\n";
+        }
+        print_doc(out, doc);
+        declarations += doc.declarations;
+      }
+    }
+    const auto type = header.types.find(owner);
+    const bool is_field = declarations.empty() && type != header.types.end() &&
+                          words_of(type->second).count(member) != 0;
+    if (is_field) return print_type(out, headers, owner);
+  }
+  return declarations;
+}
+
+/// Prints all that is declared by that name. Returns the declarations, empty if there are none.
+std::string print_named(std::ostream& out, const std::vector<HeaderDoc>& headers,
+                        const std::string& name) {
+  std::string declarations = print_functions_of(out, headers, &HeaderDoc::functions, name);
+  declarations += print_functions_of(out, headers, &HeaderDoc::operators, name);
+  const bool is_operator = name.rfind("operator", 0) == 0;  // classes may have the same one
+  if (declarations.empty() || is_operator) declarations += print_classes(out, headers, name);
+  return declarations.empty() ? print_type(out, headers, name) : declarations;
 }
 
 /// The name without namespaces and class. Names of operators have no such parts.
 std::string last_part(const std::string& name) {
   const std::size_t colon = name.rfind(':');
   return colon == std::string::npos ? name : name.substr(colon + 1);
+}
+
+/// The class or namespace before the last part: "Array" for "K::Array::reshape"; empty for none.
+std::string owner_of(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == std::string::npos ? "" : last_part(name.substr(0, colons));
 }
 
 /// The name by which the headers declare what is asked for: "operator+" for "+", "switch_" for the
@@ -193,11 +242,8 @@ std::string declared_name(const std::vector<HeaderDoc>& headers, const std::stri
 void print_function(std::ostream& out, const std::string& asked) {
   const std::vector<HeaderDoc> headers = read_headers();
   const std::string name = declared_name(headers, asked);
-  std::string declarations = print_functions_of(out, headers, &HeaderDoc::functions, name);
-  declarations += print_functions_of(out, headers, &HeaderDoc::operators, name);
-  const bool is_operator = name.rfind("operator", 0) == 0;  // classes may have the same one
-  if (declarations.empty() || is_operator) declarations += print_classes(out, headers, name);
-  if (declarations.empty()) declarations = print_type(out, headers, name);
+  std::string declarations = print_member(out, headers, owner_of(asked), name);
+  if (declarations.empty()) declarations = print_named(out, headers, name);
   if (declarations.empty()) {
     throw ValueError("kiln functions", "NAME",
                      text("unknown function, type or operator '", name, "'",

@@ -8,7 +8,8 @@ namespace kiln::tool {
 
 /// Prints declarations, docstring, example, the types of the arguments and the opening comment of
 /// the header of a function, type or operator. `asked`: Keras' name, too, where C++ needs another
-/// one (switch), and an operator with or without "operator". Throws ValueError for an unknown name.
+/// one (switch), an operator with or without "operator", and a member as "Class::member". Throws
+/// ValueError for an unknown name.
 void print_function(std::ostream& out, const std::string& asked);
 /// Prints every function with its first sentence, header by header.
 void print_functions(std::ostream& out);

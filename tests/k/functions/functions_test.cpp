@@ -130,6 +130,7 @@ struct [[nodiscard]] Options {
 };
 using Step = std::function<
     Tensor()>;
+struct Hidden;  // b.h
 
 /// Not to be read whole.
 class KILN_API Whole : public Part {
@@ -176,7 +177,7 @@ KILN_API Tensor operator+(const Tensor& x);
         "int apart(int one,\n          int two);\n");
   CHECK(one.text == "One, and\nthe rest.");
   CHECK(one.example == std::vector<std::string>{"auto x = K::one(", "    1);", "K::one();  // 1"});
-  CHECK(one.example_line == 25);
+  CHECK(one.example_line == 26);
 }
 
 TEST_CASE("docstrings: public member functions, in their namespace") {
@@ -220,7 +221,7 @@ KILN_API Tensor one();
   CHECK(whole.doc.space == "part");
   CHECK(whole.doc.text == "A class.");
   CHECK(whole.doc.example == std::vector<std::string>{"part::Whole whole;"});
-  REQUIRE(whole.members.size() == 4);
+  REQUIRE(whole.members.size() == 5);
   CHECK(whole.members[0].text == "A constructor.");
   CHECK(whole.members[0].declarations == "Whole(int size);\n");
   CHECK(whole.members[1].text.empty());
@@ -229,7 +230,8 @@ KILN_API Tensor one();
   CHECK(whole.members[2].text == "Returns it,\nof course.");
   CHECK(whole.members[2].example == std::vector<std::string>{"whole.get();  // 1"});
   CHECK(whole.members[2].declarations == "int get(int a) const;\n");
-  CHECK(whole.members[3].declarations == "bool is_set() const;\n");
+  CHECK(whole.members[3].declarations == "int unexplained() const;\n");
+  CHECK(whole.members[4].declarations == "bool is_set() const;\n");
   REQUIRE(doc.functions.size() == 1);
   CHECK(doc.functions[0].space == "part");
 }
@@ -302,6 +304,28 @@ TEST_CASE("kiln functions: prints types") {
   const Outcome unknown = kiln_functions("FunctionOption");
   CHECK(unknown.status == 1);
   CHECK_THAT(unknown.text, ContainsSubstring("did you mean 'FunctionOptions'?"));
+}
+
+TEST_CASE("kiln functions: prints members by their class, fields by their struct, and constants") {
+  const std::pair<const char*, std::vector<const char*>> rows[] = {
+      {"Array::reshape", {"Array::reshape, in <kiln/array.h>\n\n", "Array reshape("}},
+      {"K::Function::dump", {"Function::dump, in <kiln/function.h>\n", "numbered files"}},
+      {"Function::stats", {"Function::stats, in <kiln/function.h>\n", "struct FunctionStats {"}},
+      {"optimizers::Optimizer::minimize",
+       {"optimizers::Optimizer::minimize, in <kiln/optimizer.h>\n"}},
+      {"FunctionOptions::backend", {"FunctionOptions, a type in <kiln/function.h>\n"}},
+      {"DType::BFloat16", {"DType, a type in <kiln/dtype.h>\n"}},
+      {"None",
+       {"None, a constant in <kiln/tensor.h>\n", "NoneType None{0};", "An unknown dimension"}},
+  };
+  for (const auto& [name, parts] : rows) {
+    const Outcome printed = kiln_functions(name);
+    INFO(name << "\n" << printed.text);
+    CHECK(printed.status == 0);
+    CHECK_THAT(printed.text, StartsWith(parts[0]));
+    for (const char* part : parts) CHECK_THAT(printed.text, ContainsSubstring(part));
+  }
+  CHECK(kiln_functions("Array::nowhere").status == 1);
 }
 
 TEST_CASE("kiln functions: prints operators") {
