@@ -26,7 +26,7 @@ fs::path folder_of(const fs::path& path) {
 
 /// The error number of creating files in the folder; 0: none.
 int error_of_creating_in(const fs::path& folder) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(folder.c_str(), &status) != 0) return errno;
   if (!S_ISDIR(status.st_mode)) return ENOTDIR;
   return ::access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
@@ -34,7 +34,7 @@ int error_of_creating_in(const fs::path& folder) {
 
 /// The error number of writing the file; 0: none.
 int error_of_writing(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
     return errno == ENOENT ? error_of_creating_in(folder_of(path)) : errno;
   }

@@ -116,7 +116,8 @@ TEST_CASE("kiln run: passes run as in the recorded call, unless --passes decides
   kiln::runtime::write_safetensors(scratch.path("y"), tensors, {{"kiln.passes", "yes"}});
   const std::string run = " " + scratch.path("00-user.kir") + " --inputs " + scratch.path("y");
   const std::string message =
-      "kiln: kiln.passes of the inputs is 'yes', which is neither true nor false; --passes decides\n";
+      "kiln: kiln.passes of the inputs is 'yes', which is neither true nor false; "
+      "--passes decides\n";
   CHECK(run_tool("run" + run).text == message);
   CHECK(run_tool("run" + run + " --passes=maybe").text.starts_with("kiln run: "));
   CHECK(run_tool("reduce" + run + " --backends reference,cpu").text == message);
