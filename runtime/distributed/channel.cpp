@@ -7,6 +7,7 @@
 #include "runtime/host/log.h"
 
 #include <algorithm>
+#include <new>
 #include <thread>
 
 namespace kiln::runtime::distributed {
@@ -64,8 +65,17 @@ void Channel::reserve(std::size_t bytes) {
   send_.reserve(receive_.size());
 }
 
+void Channel::grow(std::size_t bytes) {
+  if (receive_.size() >= bytes && send_.capacity() >= bytes) return;
+  try {
+    reserve(bytes);
+  } catch (const std::bad_alloc&) {
+    // Other ranks are in this transfer, so the rank cannot go on without it.
+    throw CommunicatorError(text("no memory for a transfer of ", bytes, " bytes"));
+  }
+}
+
 std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_bytes) {
-  if (receive_.size() < receive_bytes) receive_.resize(receive_bytes);
   transfer.receive = receive_.data();
   ++transfers_;
   await(world_.start(group_, transfer));
@@ -73,19 +83,21 @@ std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_b
 }
 
 std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part) {
+  grow(part.size() * place_.size);
   send_.assign(part.begin(), part.end());
   return run({TransferKind::AllGather, 0, send_.data(), nullptr, part.size()},
              part.size() * place_.size);
 }
 
 std::span<const std::byte> Channel::all_to_all(std::span<const std::byte> parts) {
+  grow(parts.size());
   send_.assign(parts.begin(), parts.end());
   return run({TransferKind::AllToAll, 0, send_.data(), nullptr, parts.size() / place_.size},
              parts.size());
 }
 
 std::span<const std::byte> Channel::broadcast(std::size_t root, std::span<const std::byte> bytes) {
-  if (receive_.size() < bytes.size()) receive_.resize(bytes.size());
+  grow(bytes.size());
   if (root == place_.rank) std::copy(bytes.begin(), bytes.end(), receive_.begin());
   return run({TransferKind::Broadcast, root, nullptr, nullptr, bytes.size()}, bytes.size());
 }

@@ -60,6 +60,7 @@ class Channel {
   }
 
  private:
+  void grow(std::size_t bytes);
   std::span<const std::byte> run(Transfer transfer, std::size_t receive_bytes);
   void await(kiln_comm_work* work) const;
   bool is_world() const { return group_ == world_.group(); }

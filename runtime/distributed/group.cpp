@@ -5,7 +5,6 @@
 #include <kiln/distributed.h>
 #include <kiln/error.h>
 
-#include "core/types/exception_text.h"
 #include "core/types/text.h"
 #include "runtime/host/log.h"
 
@@ -126,9 +125,8 @@ void Group::leave(const std::string& reason) noexcept try {
   }
   membership_->thread->close();
 } catch (const std::exception& error) {
-  membership_->broken = exception_text(error);
-  log_line(LogLevel::Warning, "distributed",
-           text("leaving the group failed: ", membership_->broken));
+  membership_->broken = "leaving failed";  // short enough to need no memory
+  log_line(LogLevel::Warning, "leaving the group of ranks failed", error.what());
 }
 
 void Group::abort_if_broken() noexcept {
