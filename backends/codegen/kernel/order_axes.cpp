@@ -6,6 +6,7 @@
 #include "core/types/at.h"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 
 namespace kiln::codegen {
@@ -24,16 +25,30 @@ bool is_contiguous(const Kernel& kernel, int axis) {
   });
 }
 
-/// The smallest stride along the axis, among accesses that depend on inner axes; a symbolic stride
-/// counts as large.
-std::int64_t smallest_stride(const Kernel& kernel, int axis) {
+/// The strides along an axis of the accesses that depend on inner axes, but for those that are
+/// constant along it.
+struct Strides {
+  static constexpr std::int64_t kLarge = std::numeric_limits<std::int32_t>::max();  // if symbolic
+
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t sum = 0;
+  /// Of two axes along which some access is contiguous, vectors run along the one where the others
+  /// are nearly so: in the sum of x[i,j] w[i] over i, along j.
+  auto operator<=>(const Strides&) const = default;
+};
+
+Strides strides_along(const Kernel& kernel, int axis) {
+  Strides strides;
   for (const Access& access : kernel.accesses) {
     const ir::Dim& stride = access.strides[at(axis)];
-    if (!stride.is_static() || stride == ir::Dim(0) || !varies_inside(kernel, access)) continue;
-    smallest = std::min(smallest, std::abs(stride.value()));
+    if (stride == ir::Dim(0) || !varies_inside(kernel, access)) continue;
+    if (stride.is_static()) {
+      strides.smallest = std::min(strides.smallest, std::abs(stride.value()));
+    }
+    const std::int64_t size = stride.is_static() ? std::abs(stride.value()) : Strides::kLarge;
+    strides.sum += std::min(size, Strides::kLarge);
   }
-  return smallest;
+  return strides;
 }
 
 template <class T>
@@ -97,11 +112,11 @@ bool reduces_windows(const Kernel& kernel) {
   return false;
 }
 
-/// Whether the smallest stride along the last inner axis is at most that along the last outer one.
+/// Whether the strides along the last inner axis are at most those along the last outer one.
 bool inner_is_contiguous(const Kernel& kernel) {
   if (kernel.outer == 0) return true;
   const int last = static_cast<int>(kernel.axes.size()) - 1;
-  return smallest_stride(kernel, last) <= smallest_stride(kernel, kernel.outer - 1);
+  return strides_along(kernel, last) <= strides_along(kernel, kernel.outer - 1);
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace kiln::codegen {
 void order_outer_axes(Kernel& kernel);
 
 /// The axis for Kernel::vector_axis: the last inner or the last outer one, by the smallest stride
-/// of an access along each. The last outer one (-1: there is none) where the inner points must
-/// run in order, or where they are the taps of a window, which are too few for a vector.
+/// of an access along each, then by the sum of all strides. The last outer one (-1: there is none)
+/// where the inner points must run in order, or where they are the taps of a window, which are too
+/// few for a vector.
 int nearest_axis(const Kernel& kernel);
 
 /// Whether the kernel has a running stage (scan) that can be vectorised along the inner points: the
