@@ -86,8 +86,8 @@ typedef struct kiln_communicator_api {
   /* Joins the group of all ranks, once in a process. */
   uint32_t (*open)(const kiln_comm_args* args, kiln_comm** world, const kiln_comm_reason* reason);
   uint32_t (*info)(kiln_comm* comm, kiln_comm_info* info);
-  /* Divides a group: ranks with equal color form a new one, ordered by key, then by rank. It lives
-   * until the world is closed. */
+  /* Divides a group: ranks with equal color, any number, form a new one, ordered by key, then by
+   * rank. Waits for all ranks of the group. The part lives until the world is closed. */
   uint32_t (*split)(kiln_comm* comm, int64_t color, int64_t key, kiln_comm** part,
                     const kiln_comm_reason* reason);
   /* Starts a transfer and returns without waiting for other ranks. */
@@ -95,14 +95,16 @@ typedef struct kiln_communicator_api {
                     const kiln_comm_reason* reason);
   /* Sets *done to 1 and frees the work if the transfer is over, else to 0. Does not wait. */
   uint32_t (*test)(kiln_comm_work* work, uint32_t* done, const kiln_comm_reason* reason);
-  /* Sends the text to rank 0 without waiting for it; on rank 0, calls on_text with what arrived.
-   * For lines about ranks that wait. Optional: such lines are logged where they arise. */
+  /* Sends the text, unless it is empty, to rank 0 without waiting for it; on rank 0, calls on_text
+   * with what arrived, where its own may be left out. For names of ranks that wait; optional. */
   uint32_t (*notify)(kiln_comm* world, kiln_string text,
                      void (*on_text)(void* context, uint32_t rank, kiln_string text),
                      void* context);
-  /* Ends the processes of all ranks with this exit code, as far as the library can. */
+  /* Ends the processes of all ranks, this one too, with this exit code, as far as the library can;
+   * returns if it cannot. */
   void (*abort)(kiln_comm* world, uint32_t exit_code);
-  /* Leaves: called by all ranks, with no transfer in progress. Frees the world and its parts. */
+  /* Leaves: called by all ranks, with no transfer in progress. Frees the world and its parts; after
+   * an error the host uses neither again. */
   uint32_t (*close)(kiln_comm* world, const kiln_comm_reason* reason);
 } kiln_communicator_api;
 

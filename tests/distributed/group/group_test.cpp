@@ -154,7 +154,7 @@ TEST_CASE("group: parts work beside the world, and are left, too", "[concurrency
 }
 
 TEST_CASE("group: a rank that does not answer is named, and the wait ends", "[concurrency]") {
-  fake::Ranks ranks({.ranks = 3, .threads = true});
+  fake::Ranks ranks({.ranks = 3, .threads = true, .idle_waits = false});
   std::atomic<bool> has_told = false;  // rank 2, that it waits
   std::atomic<int> done = 0;
   const auto ends = ranks.run([&](std::uint32_t rank) {
