@@ -4,6 +4,7 @@
 
 #include <kiln/distributed.h>
 
+#include "core/types/counted.h"
 #include "core/types/escaped_text.h"
 #include "core/types/exception_text.h"
 #include "core/types/text.h"
@@ -125,8 +126,8 @@ void Agreement::explain(const std::vector<Head>& heads) {
   if (judgement_.verdict == Verdict::Differ) return explain_difference(heads);
   const auto texts = exchange(failure_ ? text_of(failure_) : finding_);
   if (judgement_.verdict == Verdict::Left) {
-    error_ = text("rank ", rank, " has left the group after ", heads[rank].call - 1,
-                  " calls: ", texts[rank]);
+    error_ = text("rank ", rank, " has left the group after ",
+                  counted(heads[rank].call - 1, "call"), ": ", texts[rank]);
   } else if (heads[rank].outcome == Outcome::Found) {
     error_ = texts[rank];
   } else {

@@ -124,7 +124,7 @@ TEST_CASE("group: a rank that leaves is an error of the others", "[concurrency]"
     const std::string first = call();
     return first + "; " + call();
   });
-  const std::string left = "rank 1 has left the group after 1 calls: its part is over";
+  const std::string left = "rank 1 has left the group after 1 call: its part is over";
   CHECK(texts == Texts{left + "; " + left, "", left + "; " + left});
 }
 
