@@ -34,7 +34,8 @@ inline const Implementation kOpenMpi{"Open MPI",
 inline const Implementation kMpich{
     "MPICH", "KILN_TEST_MPICH", {"mpiexec.mpich", "mpiexec"}, "HYDRA", "", "mpich"};
 
-/// The command of the launcher; empty where the machine has none, which is printed as left out.
+/// The command of the launcher; empty where the machine has none, or none that starts processes
+/// here, which is printed as left out.
 inline std::string launcher(const Implementation& implementation) {
   std::vector<std::string> programs = implementation.programs;
   const char* named = std::getenv(implementation.variable.c_str());
@@ -42,7 +43,12 @@ inline std::string launcher(const Implementation& implementation) {
   for (const std::string& program : programs) {
     const Outcome outcome = run_shell(program + " --version");
     if (outcome.text.find(implementation.version) == std::string::npos) continue;
-    return program + " " + implementation.options;
+    const std::string command = program + " " + implementation.options;
+    const Outcome started = run_shell(command + " -n 2 true");
+    if (started.status == 0) return command;
+    WARN("left out: " << program << " of " << implementation.name
+                      << " starts no process here: " << started.text);
+    return "";
   }
   WARN("left out: PATH has no launcher of " << implementation.name << " (package "
                                             << implementation.package << ")");
