@@ -295,3 +295,29 @@ TEST_CASE("verifier: the error names the kernel and the broken rule") {
   broken.stages[0].combiner = Combiner::None;
   CHECK_THROWS_AS(verify(broken), InternalError);
 }
+
+TEST_CASE("kernels: vectors of sums run along the axis with the nearest accesses") {
+  const Value x = input({8, 16, 32}), w = input({8, 16}), v = input({32});
+  const Value e = input({64, 24}), r = input({64});
+  const struct {
+    const char* summed;
+    Value sum;
+    ir::Dim expected;  // the size of the vector axis
+  } rows[] = {
+      {"over j of x[i,j,k]", ir::reduce_sum(x, {1}), 32},
+      {"over k of x[i,j,k]", ir::reduce_sum(x, {2}), 32},
+      {"over j of x[i,j,k] w[i,j]", ir::reduce_sum(x * ir::broadcast(w, x.dims(), {0, 1}), {1}),
+       32},
+      {"over k of x[i,j,k] v[k]", ir::reduce_sum(x * ir::broadcast_to(v, x.dims()), {2}), 32},
+      {"over i of exp(e[i,j]) r[i]",
+       ir::reduce_sum(ir::unary(ir::Op::Exp, e) * ir::broadcast(r, e.dims(), {0}), {0}), 24},
+  };
+  for (const auto& row : rows) {
+    INFO(row.summed);
+    const Program program = lowered({x, w, v, e, r}, {row.sum});
+    REQUIRE(program.kernels.size() == 1);
+    const Kernel& kernel = program.kernels[0].kernel;
+    REQUIRE(kernel.vector_axis >= 0);
+    CHECK(kernel.axes[static_cast<std::size_t>(kernel.vector_axis)] == row.expected);
+  }
+}
