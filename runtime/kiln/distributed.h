@@ -3,7 +3,8 @@
 //     mpirun -n 4 ./train
 // Started alone, a program is rank 0 of 1 and opens no communication library. Host operations here
 // are called by all ranks in the same order; one that differs, fails or ends early is an error on
-// all ranks that says so, never a wait without end: each wait has a time limit.
+// all ranks that says so, never a wait without end: each wait has a time limit. Compiled functions
+// run on each rank for itself; no op of a graph combines values of several ranks yet.
 #pragma once
 
 #include <kiln/error.h>
