@@ -1,6 +1,7 @@
 // The table of scopes, and the current scope of a thread, which is part of its current origin.
 #include "core/ir/scope.h"
 
+#include "core/types/escaped_text.h"
 #include "core/types/fork.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
@@ -11,23 +12,12 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
-#include <set>
-#include <vector>
 
 namespace kiln::ir {
 namespace {
 
-struct Order {
-  bool operator()(const Scope& a, const Scope& b) const {
-    if (a.parent != b.parent) return std::less<>()(a.parent, b.parent);
-    if (a.where.line != b.where.line) return a.where.line < b.where.line;
-    if (const int names = a.name.compare(b.name)) return names < 0;
-    return std::strcmp(a.where.file, b.where.file) < 0;
-  }
-};
-
 constinit ForkMutex scopes_mutex;
-KILN_AT_LOAD NoDestructor<std::set<Scope, Order>> scopes;  // origins point into it
+KILN_AT_LOAD NoDestructor<ScopeTable> scopes(kMaxScopes);
 [[maybe_unused]] const bool are_scopes_held = hold_at_fork<scopes_mutex>();
 
 constexpr int kMaxCallers = 2;
@@ -37,11 +27,37 @@ bool is_control(char c) {
   return code < 0x20 || code == 0x7f;
 }
 
+std::string line_text(Where where) {
+  return where.known() ? text(" at ", where.file, ":", where.line) : "";
+}
+
 }  // namespace
+
+bool ScopeTable::Order::operator()(const Scope& a, const Scope& b) const {
+  if (a.parent != b.parent) return std::less<>()(a.parent, b.parent);
+  if (a.where.line != b.where.line) return a.where.line < b.where.line;
+  if (const int names = a.name.compare(b.name)) return names < 0;
+  return std::strcmp(a.where.file, b.where.file) < 0;
+}
+
+const Scope* ScopeTable::intern(const Scope& members) {
+  if (scopes_.size() < max_scopes_) return &*scopes_.insert(members).first;
+  const auto found = scopes_.find(members);
+  return found == scopes_.end() ? members.parent : &*found;
+}
 
 const Scope* intern_scope(const Scope& members) {
   const std::lock_guard lock(scopes_mutex);
-  return &*scopes->insert(members).first;
+  return scopes->intern(members);
+}
+
+std::string scope_name_fault(std::string_view name) {
+  if (name.empty()) return "is empty";
+  if (name.size() > kMaxScopeName) {
+    return text("has ", name.size(), " bytes, more than ", kMaxScopeName);
+  }
+  if (std::any_of(name.begin(), name.end(), is_control)) return "has a control character";
+  return is_utf8(name) ? "" : "is not UTF-8";
 }
 
 std::size_t scope_depth(const Scope* scope) {
@@ -80,8 +96,18 @@ std::string scope_text(const Origin& origin) {
 
 std::string source_text(const Origin& origin, std::string_view op) {
   std::string out(*origin.function == '\0' ? op : origin.function);
-  if (origin.where.known()) out += text(" at ", origin.where.file, ":", origin.where.line);
-  return out + scope_text(origin);
+  return out + line_text(origin.where) + scope_text(origin);
+}
+
+std::string place_text(const Origin& origin) {
+  const std::string scope = scope_path(origin.scope);
+  return line_text(origin.where) + (scope.empty() ? "" : " in " + scope);
+}
+
+std::string op_text(const Origin& origin, std::string_view op) {
+  const bool is_named = *origin.function == '\0' || origin.function == op;
+  return text("op ", op, is_named ? "" : " of ", is_named ? "" : origin.function,
+              place_text(origin));
 }
 
 const Scope* inner_scope(const std::string& name, Where where) {
@@ -89,28 +115,24 @@ const Scope* inner_scope(const std::string& name, Where where) {
   const auto reject = [&](const std::string& message) {
     throw ValueError(*now.function == '\0' ? "name_scope" : now.function, "name", message, where);
   };
-  if (name.empty()) reject("name is empty");
-  if (name.size() > kMaxScopeName) {
-    reject(text("name has ", name.size(), " bytes, more than ", kMaxScopeName));
-  }
-  if (std::any_of(name.begin(), name.end(), is_control)) {
-    reject("name has a control character");
-  }
+  const std::string fault = scope_name_fault(name);
+  if (!fault.empty()) reject("name " + fault);
   if (scope_depth(now.scope) >= kMaxScopeDepth) {
     reject(text("more than ", kMaxScopeDepth, " name scopes are inside each other"));
   }
   return intern_scope({.name = name, .where = where, .parent = now.scope});
 }
 
-void enter_scope(const Scope* scope) {
+const Scope* enter_scope(const Scope* scope) {
   Origin origin = current_origin();
   origin.scope = scope;
-  exchange_current_origin(origin);
+  return exchange_current_origin(origin).scope;
 }
 
-void leave_scope() {
-  const Scope* scope = current_origin().scope;
-  if (scope != nullptr) enter_scope(scope->parent);
+void leave_scope(const Scope* scope, const Scope* outer) {
+  for (const Scope* open = current_origin().scope; open != nullptr; open = open->parent) {
+    if (open == scope) return void(enter_scope(outer));
+  }
 }
 
 Origin origin_of_callback() {

@@ -5,6 +5,7 @@
 #include "core/ir/origin.h"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,10 +19,32 @@ struct Scope {
 };
 inline constexpr std::size_t kMaxScopeDepth = 64;
 inline constexpr std::size_t kMaxScopeName = 255;  // bytes
+inline constexpr std::size_t kMaxScopes = 65536;  // of a process: at most about 30 MiB
 
-/// The scope with these members. REQUIRES: fewer than kMaxScopeDepth scopes around it.
-/// Thread-safe.
+/// A set of scopes. Not thread-safe.
+class ScopeTable {
+ public:
+  explicit ScopeTable(std::size_t max_scopes) : max_scopes_(max_scopes) {}
+
+  /// The scope with these members. A full table records no further ones: returns the scope around
+  /// it, so that a process that makes up names for ever needs bounded memory.
+  /// REQUIRES: fewer than kMaxScopeDepth scopes around it; its parent is of this table.
+  const Scope* intern(const Scope& members);
+
+ private:
+  struct Order {
+    bool operator()(const Scope& a, const Scope& b) const;
+  };
+
+  std::size_t max_scopes_;
+  std::set<Scope, Order> scopes_;  // origins point into it
+};
+
+/// intern() of the table of the process, which holds kMaxScopes. Thread-safe.
 const Scope* intern_scope(const Scope& members);
+/// "is empty", "has 300 bytes, more than 255": the reason why no scope has this name; "" if one
+/// can.
+std::string scope_name_fault(std::string_view name);
 /// The number of scopes from the outermost to this one; 0 for null.
 std::size_t scope_depth(const Scope* scope);
 /// The names from the outermost scope to this one, "encoder/layer_2/attention"; "" for null.
@@ -33,15 +56,22 @@ bool same_place(const Origin& a, const Origin& b);
 std::string scope_text(const Origin& origin);
 /// "dot at model.cpp:45" and scope_text(). `op`: for an origin without a K function.
 std::string source_text(const Origin& origin, std::string_view op);
+/// " at model.cpp:45 in encoder/layer_2": the line and the path of the scope, as far as known.
+std::string place_text(const Origin& origin);
+/// "op div of log" and place_text(): the op, and the K function if its name is another one.
+std::string op_text(const Origin& origin, std::string_view op);
 
-/// The scope `name` inside this thread's current one. Throws ValueError, of the running K function
-/// or else of name_scope, for a name that is empty, longer than kMaxScopeName or has control
-/// characters, and for more than kMaxScopeDepth scopes inside each other.
+/// The scope `name` inside this thread's current one, or the current one if the table is full.
+/// Throws ValueError, of the running K function or else of name_scope, for a name that is empty,
+/// longer than kMaxScopeName, not UTF-8 or has control characters, and for more than kMaxScopeDepth
+/// scopes inside each other.
 const Scope* inner_scope(const std::string& name, Where where);
-/// Makes it the current scope of this thread, which nodes get that are made from now on.
-void enter_scope(const Scope* scope);
-/// Makes the scope around the current one current.
-void leave_scope();
+/// Makes it the current scope of this thread, which nodes get that are made from now on. Returns
+/// the one before.
+const Scope* enter_scope(const Scope* scope);
+/// Ends `scope` and the scopes inside it: makes `outer`, which enter_scope() returned, current.
+/// Does nothing if `scope` has ended with a scope around it.
+void leave_scope(const Scope* scope, const Scope* outer);
 /// The origin outside of all K functions in the current scope: functions that the user passes to K
 /// run with it, so that the K functions called there set their own function and line.
 Origin origin_of_callback();

@@ -9,10 +9,15 @@
 #include <kiln/string_argument.h>
 #include <kiln/whole_number.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace kiln {
+
+namespace ir {
+struct Scope;  // core/ir/scope.h
+}
 
 /// Returns the fuzz factor of losses, 1e-7 by default. Errors: ConfigError if keras.json has an
 /// invalid value of it, or is invalid as a whole, and it was not set by a call.
@@ -83,8 +88,10 @@ KILN_API void set_random_seed(Seed seed);
 /// Prefixes names that are given on this thread during its scope: 'outer/inner/x'. Dumps and
 /// timings show the nodes that are made meanwhile under 'outer/inner', with the lines that opened
 /// the last two scopes: a helper function that passes its caller's line as `where` shows who called
-/// it. Errors: ValueError for a name that is empty or longer than 255 bytes or has control
-/// characters, and for more than 64 scopes inside each other.
+/// it. Scopes that end before those inside them end those, too. A process has 65536 distinct
+/// scopes, told apart by names and lines; nodes in further ones are shown under the scope around
+/// them. Errors: ValueError for a name that is empty, longer than 255 bytes, not UTF-8 or has
+/// control characters, and for more than 64 scopes inside each other.
 class KILN_API NameScope {
  public:
   [[nodiscard]] explicit NameScope(const StringArgument& name, Where where = Where::here());
@@ -93,7 +100,9 @@ class KILN_API NameScope {
   NameScope& operator=(const NameScope&) = delete;
 
  private:
-  std::string outer_;
+  std::string prefix_;
+  std::size_t outer_prefix_size_;
+  const ir::Scope *scope_, *outer_;
 };
 /// Opens a name scope that lasts as long as the returned object. Scopes nest: 'outer/inner/x'.
 /// Errors: those of NameScope.

@@ -276,8 +276,8 @@ class Reader {
     const std::size_t added = from.count(ir::kMaxScopeDepth - ir::scope_depth(scope));
     for (std::size_t i = 0; i < added; ++i) {
       const std::string name = from.text_value();
-      if (name.empty() || name.size() > ir::kMaxScopeName)
-        damaged("a name scope has no valid name");
+      const std::string fault = ir::scope_name_fault(name);
+      if (!fault.empty()) damaged("the name of a scope " + fault);
       scope = ir::intern_scope({.name = name, .where = read_where(from), .parent = scope});
       scopes_.push_back(scope);
     }

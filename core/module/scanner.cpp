@@ -184,14 +184,17 @@ bool Scanner::where_here(Where& where) {
   return true;
 }
 
-const ir::Scope* Scanner::scope_reference() {
+bool Scanner::scope_reference(const ir::Scope*& scope) {
   constexpr std::string_view kIn = " in #";
-  if (text_.substr(at_, kIn.size()) != kIn) return nullptr;
+  if (text_.substr(at_, kIn.size()) != kIn) return false;
   at_ += kIn.size();
   const std::size_t position = at_;
   const auto number = number_here<std::uint64_t>("the number of a name scope");
-  if (number < scopes_.size()) return scopes_[number];
-  fail_at(position, text("name scope #", number, " is not defined before"));
+  if (number >= scopes_.size()) {
+    fail_at(position, text("name scope #", number, " is not defined before"));
+  }
+  scope = scopes_[number];
+  return true;
 }
 
 void Scanner::scope_line() {
@@ -201,9 +204,13 @@ void Scanner::scope_line() {
     fail_at(position, text("expected scope #", scopes_.size()));
   }
   ir::Scope scope;
-  if (!take_here(' ') || !origin_word(scope.name)) fail_expected("the name of a scope");
+  if (!take_here(' ')) fail_expected("the name of a scope");
+  const std::size_t name_position = at_;
+  if (!origin_word(scope.name)) fail_expected("the name of a scope");
+  const std::string fault = ir::scope_name_fault(scope.name);
+  if (!fault.empty()) fail_at(name_position, "the name of a scope " + fault);
   if (!take_here(' ') || !where_here(scope.where)) fail_expected("a source line");
-  scope.parent = scope_reference();
+  scope_reference(scope.parent);
   if (ir::scope_depth(scope.parent) == ir::kMaxScopeDepth) {
     fail_at(position, text("more than ", ir::kMaxScopeDepth, " name scopes are inside each other"));
   }
@@ -217,8 +224,8 @@ bool Scanner::origin_comment(ir::Origin& origin) {
       !where_here(where)) {
     return false;
   }
-  const ir::Scope* scope = scope_reference();
-  if (scope != nullptr) {
+  const ir::Scope* scope = nullptr;
+  if (scope_reference(scope)) {
     at_ = std::min(text_.find('\n', at_), text_.size());  // the path, for people
   }
   while (here() == ' ' || here() == '\r') ++at_;

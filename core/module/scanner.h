@@ -63,8 +63,8 @@ class Scanner {
   bool origin_word(std::string& word);
   bool where_here(Where& where);
   bool origin_comment(ir::Origin& origin);
-  /// Takes ` in #1`; null if it is not there.
-  const ir::Scope* scope_reference();
+  /// Takes ` in #1` if it is there.
+  bool scope_reference(const ir::Scope*& scope);
 
   std::string_view text_;
   std::string_view file_;

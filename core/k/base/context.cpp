@@ -32,19 +32,21 @@ KILN_AT_LOAD NoDestructor<State> process_state;
 
 State& state() { return *process_state; }
 
-/// The name scopes of this thread; null for none. A pointer: the first use of a thread_local with a
-/// destructor allocates, and glibc aborts if that fails.
-thread_local std::string* t_scope = nullptr;
+/// The prefix of names in the name scopes of this thread, "outer/inner/"; null for none. A pointer:
+/// the first use of a thread_local with a destructor allocates, and glibc aborts if that fails.
+thread_local std::string* t_prefix = nullptr;
 
-std::string current_scope() { return t_scope == nullptr ? std::string() : *t_scope; }
+std::string current_prefix() { return t_prefix == nullptr ? std::string() : *t_prefix; }
 
-/// Exchanges the scope of this thread with `scope`; empty for none. Allocates only if there was
-/// none.
-void swap_scope(std::string& scope) {
-  if (t_scope == nullptr && scope.empty()) return;
-  if (t_scope == nullptr) t_scope = new std::string;
-  t_scope->swap(scope);
-  if (t_scope->empty()) delete std::exchange(t_scope, nullptr);
+void set_prefix(const std::string& prefix) {
+  if (t_prefix == nullptr) t_prefix = new std::string;
+  *t_prefix = prefix;
+}
+
+/// Cuts the prefix to this size. Allocates nothing.
+void cut_prefix(std::size_t size) {
+  t_prefix->resize(size);
+  if (size == 0) delete std::exchange(t_prefix, nullptr);
 }
 
 [[noreturn]] void reject(const char* function, const char* argument, const std::string& value,
@@ -208,24 +210,23 @@ void forget_configuration() {
 }
 
 std::string scoped_name(const std::string& name) {
-  return name.empty() ? name : current_scope() + name;
+  return name.empty() ? name : current_prefix() + name;
 }
 
-NameScope::NameScope(const StringArgument& name, Where where) try : outer_(current_scope()) {
-  const ir::Scope* of_nodes = ir::inner_scope(name, where);
-  std::string of_names = outer_ + name + "/";
-  swap_scope(of_names);
-  ir::enter_scope(of_nodes);
+NameScope::NameScope(const StringArgument& name, Where where) try
+    : prefix_(current_prefix() + name + "/"),
+      outer_prefix_size_(prefix_.size() - name.size() - 1),
+      scope_(ir::inner_scope(name, where)) {
+  set_prefix(prefix_);
+  outer_ = ir::enter_scope(scope_);
 } catch (const std::bad_alloc&) {
   Call::out_of_memory("name_scope", where);
 }
 
 NameScope::~NameScope() {
-  ir::leave_scope();
-  try {
-    swap_scope(outer_);
-  } catch (const std::bad_alloc&) {  // only if scopes end out of order: the outer name is lost
-  }
+  ir::leave_scope(scope_, outer_);
+  const bool is_open = t_prefix != nullptr && t_prefix->starts_with(prefix_);
+  if (is_open) cut_prefix(outer_prefix_size_);
 }
 
 NameScope name_scope(const StringArgument& name, Where where) { return NameScope(name, where); }

@@ -23,9 +23,10 @@ void NamedCall::out_of_memory(const char* function, Where where) {
 }
 
 CallScope::CallScope(const StringArgument& name, Where where) {
-  translate_exceptions("name_scope", where, [&] { ir::enter_scope(ir::inner_scope(name, where)); });
+  scope_ = translate_exceptions("name_scope", where, [&] { return ir::inner_scope(name, where); });
+  outer_ = ir::enter_scope(scope_);
 }
 
-CallScope::~CallScope() { ir::leave_scope(); }
+CallScope::~CallScope() { ir::leave_scope(scope_, outer_); }
 
 }  // namespace kiln

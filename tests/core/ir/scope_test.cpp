@@ -8,6 +8,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace kiln;
@@ -38,6 +39,40 @@ TEST_CASE("name scopes: equal members are one scope") {
   CHECK(intern_scope({.name = name, .where = {"train.cpp", 2}, .parent = nullptr}) != outer);
   CHECK(intern_scope({.name = name, .where = {"other.cpp", 1}, .parent = nullptr}) != outer);
   CHECK(intern_scope({.name = name, .where = {"train.cpp", 1}, .parent = outer}) != outer);
+}
+
+TEST_CASE("name scopes: a full table records no new ones") {
+  ScopeTable table(2);
+  const Scope* outer = table.intern({.name = "a", .where = kLine});
+  const Scope* inner = table.intern({.name = "b", .where = kLine, .parent = outer});
+  CHECK(inner != outer);
+  CHECK(table.intern({.name = "c", .where = kLine, .parent = inner}) == inner);
+  CHECK(table.intern({.name = "c", .where = kLine}) == nullptr);
+  CHECK(table.intern({.name = "b", .where = kLine, .parent = outer}) == inner);
+}
+
+TEST_CASE("name scopes: a scope that ends first ends those inside it, and none twice") {
+  const auto enter = [](const char* name) {
+    const Scope* scope = inner_scope(name, kLine);
+    return std::pair(scope, enter_scope(scope));
+  };
+  const auto leave = [](const auto& entered) { leave_scope(entered.first, entered.second); };
+  const auto outer = enter("outer"), middle = enter("middle"), inner = enter("inner");
+  leave(middle);
+  CHECK(scope_path(current_origin().scope) == "outer");
+  const auto other = enter("other");
+  leave(inner);
+  CHECK(scope_path(current_origin().scope) == "outer/other");
+  leave(outer);
+  CHECK(current_origin().scope == nullptr);
+  leave(other);
+  leave(outer);
+  CHECK(current_origin().scope == nullptr);
+  const auto unrecorded = std::pair(outer.first, outer.first);  // by a full table
+  enter_scope(outer.first);
+  leave(unrecorded);
+  CHECK(current_origin().scope == outer.first);
+  leave(outer);
 }
 
 TEST_CASE("name scopes: threads that enter the same scopes get the same ones", "[concurrency]") {
@@ -93,7 +128,8 @@ TEST_CASE("name scopes: a K function keeps the current one, a pass takes that of
   {
     const OriginScope call({kLine, "dense"});
     CHECK(current_origin().scope == outer);
-    enter_scope(inner_scope("inner", kLine));
+    const Scope* inner = inner_scope("inner", kLine);
+    CHECK(enter_scope(inner) == outer);
     CHECK(scope_path(current_origin().scope) == "outer/inner");
     {
       const OriginScope nested({kLine, "dot"});
@@ -109,12 +145,10 @@ TEST_CASE("name scopes: a K function keeps the current one, a pass takes that of
     const Scope* elsewhere = outer;
     std::thread([&] { elsewhere = current_origin().scope; }).join();
     CHECK(elsewhere == nullptr);
-    leave_scope();
+    leave_scope(inner, outer);
     CHECK(current_origin().scope == outer);
   }
-  leave_scope();
-  CHECK(current_origin().scope == nullptr);
-  leave_scope();
+  leave_scope(outer, nullptr);
   CHECK(current_origin().scope == nullptr);
 }
 
@@ -124,6 +158,7 @@ TEST_CASE("name scopes: names are limited") {
   };
   CHECK(error("") == "name_scope: name is empty");
   CHECK(error("a\nb") == "name_scope: name has a control character");
+  CHECK(error("a\xff") == "name_scope: name is not UTF-8");
   CHECK(error(std::string(256, 'a')) == "name_scope: name has 256 bytes, more than 255");
   CHECK(scope_path(inner_scope(std::string(255, 'a'), kLine)) == std::string(255, 'a'));
   CHECK(scope_path(inner_scope("K\xc3\xb6ln/a b", kLine)) == "K\xc3\xb6ln/a b");
@@ -131,5 +166,5 @@ TEST_CASE("name scopes: names are limited") {
   CHECK(error("a") == "name_scope: more than 64 name scopes are inside each other");
   const OriginScope call({kLine, "Dense"});
   CHECK(error("") == "Dense: name is empty");
-  for (std::size_t i = 0; i < kMaxScopeDepth; ++i) leave_scope();
+  enter_scope(nullptr);
 }

@@ -221,6 +221,10 @@ TEST_CASE("binary form: damaged name scopes are rejected") {
   CHECK(error({0, 65}) == "the module is damaged: a count of 65");
   CHECK(error({0, 1, 1, 'a', 0, 0x80, 0x80, 0x80, 0x80, 0x10}) ==
         "the module is damaged: source line 4294967296");
+  CHECK(error({0, 1, 0, 0, 1}) == "the module is damaged: the name of a scope is empty");
+  CHECK(error({0, 1, 1, '\n', 0, 1}) ==
+        "the module is damaged: the name of a scope has a control character");
+  CHECK(error({0, 1, 1, 0xff, 0, 1}) == "the module is damaged: the name of a scope is not UTF-8");
   // 64 scopes inside each other, then an origin with another one inside the last.
   std::vector<int> deep{0, 64};
   for (int i = 0; i < 64; ++i) deep.insert(deep.end(), {1, 'a', 0, 1});

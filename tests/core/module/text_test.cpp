@@ -98,6 +98,12 @@ TEST_CASE("text form: damaged name scopes are rejected") {
   CHECK(error("scope #0 a m.cpp:1 in #0") == "m.kir:2:24: name scope #0 is not defined before");
   CHECK(error("%0 = constant data=1 : float32[] ; f m.cpp:1 in #0 a") ==
         "m.kir:2:50: name scope #0 is not defined before");
+  CHECK(error("scope #0 \"\" m.cpp:1") == "m.kir:2:10: the name of a scope is empty");
+  CHECK(error("scope #0 \"a\\x01\" m.cpp:1") ==
+        "m.kir:2:10: the name of a scope has a control character");
+  CHECK(error("scope #0 \"a\\xff\" m.cpp:1") == "m.kir:2:10: the name of a scope is not UTF-8");
+  CHECK(error("scope #0 " + std::string(256, 'a') + " m.cpp:1") ==
+        "m.kir:2:10: the name of a scope has 256 bytes, more than 255");
   std::string deep = "scope #0 a m.cpp:1\n";
   for (std::size_t i = 1; i <= kMaxScopeDepth; ++i) {
     deep += text("scope #", i, " a m.cpp:1 in #", i - 1, "\n");

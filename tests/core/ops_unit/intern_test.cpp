@@ -74,7 +74,7 @@ TEST_CASE("interning: a node remembers the lines and the name scopes that built 
   const Value first = build(10), second = build(20), again = build(10);
   enter_scope(inner_scope("encoder", {"train.cpp", 5}));
   const Value inside = build(20);
-  leave_scope();
+  enter_scope(nullptr);
   CHECK(first == inside);
   CHECK(first == second);
   CHECK(first == again);

@@ -2,12 +2,14 @@
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 
+#include "core/ir/scope.h"
 #include "core/k/base/context_impl.h"
 #include "core/k/base/random_state_impl.h"
 #include "tests/runtime/config/home.h"
 
 #include <kiln/k.h>
 
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -198,6 +200,16 @@ TEST_CASE("name scopes: they nest, end and belong to their thread") {
     CHECK(scoped_name("x") == "outer/x");
   }
   CHECK(scoped_name("x") == "x");
+}
+
+TEST_CASE("name scopes: one that ends first ends those inside it") {
+  std::optional<NameScope> outer("outer"), inner("inner");
+  outer.reset();
+  CHECK(scoped_name("x") == "x");
+  const auto other = name_scope("other");
+  inner.reset();
+  CHECK(scoped_name("x") == "other/x");
+  CHECK(ir::scope_path(ir::current_origin().scope) == "other");
 }
 
 TEST_CASE("seed: set_random_seed fixes the streams and restarts the calls") {
