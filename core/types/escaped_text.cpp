@@ -73,6 +73,9 @@ bool is_utf8(std::string_view bytes) {
 }
 
 std::string escaped_text(std::string_view bytes) { return escaped(bytes, ""); }
+std::string utf8_text(std::string_view bytes) {
+  return is_utf8(bytes) ? std::string(bytes) : escaped_text(bytes);
+}
 std::string escaped_lines(std::string_view bytes) { return escaped(bytes, "\n\t"); }
 
 }  // namespace kiln

@@ -16,6 +16,9 @@ bool is_utf8(std::string_view bytes);
 /// invalid bytes become \n, \r, \t or \xNN. Backslashes are not escaped.
 std::string escaped_text(std::string_view bytes);
 
+/// Returns `bytes` if they are UTF-8, else escaped_text() of them.
+std::string utf8_text(std::string_view bytes);
+
 /// As escaped_text, but keeps newlines and tabs.
 std::string escaped_lines(std::string_view bytes);
 

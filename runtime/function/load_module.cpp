@@ -1,6 +1,7 @@
 // Reads the module, replaces its variables, which have no values, and compiles it.
 #include "runtime/function/load_module.h"
 
+#include "core/ir/argument_text.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/at_line.h"
@@ -9,10 +10,11 @@
 #include "runtime/function/function_program.h"
 #include "runtime/replay/argument_names.h"
 #include "runtime/replay/module_file.h"
+#include "runtime/variable/make_variable.h"
 #include "runtime/weights/safetensors.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
 namespace kiln {
 namespace {
@@ -27,22 +29,6 @@ decltype(auto) reading_file(const char* argument, const Work& work) {
   } catch (const IoError& error) {
     throw IoError(Call::function(), argument, error.message(), Call::where());
   }
-}
-
-/// The variables that the user gave, by name.
-std::map<std::string, Variable> given_variables(const std::vector<Tensor>& variables) {
-  std::map<std::string, Variable> by_name;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const ir::Value value = value_of(variables, i, "variables");
-    if (value.node->op != ir::Op::Variable) {
-      Call::type_error("variables",
-                       text("variables[", i, "] is not a variable (", variables[i], ")"));
-    }
-    const std::string& name = value.node->as<ir::VariableAttrs>().name;
-    if (by_name.emplace(name, Variable(variables[i])).second) continue;
-    Call::value_error("variables", text("two variables are named ", runtime::quoted_name(name)));
-  }
-  return by_name;
 }
 
 /// The tensors of the file `weights` that the module has variables for.
@@ -86,19 +72,54 @@ void require_type(const std::string& name, const ir::Type& type, const Variable&
            names.empty() ? "; it has none" : text("; its variables: ", join_text(names))));
 }
 
+/// The entry of the module's state that has this name in `names`, which are distinct, or else is
+/// the only one that has it in the module.
+std::size_t entry_of(const std::string& name, const Module& module,
+                     const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  const auto has_name = [&](const module::StateEntry& entry) {
+    return given_name(*entry.variable.node) == name;
+  };
+  const auto& state = module.state;
+  if (std::count_if(state.begin(), state.end(), has_name) != 1) reject_unknown(name, names);
+  return static_cast<std::size_t>(std::find_if(state.begin(), state.end(), has_name) -
+                                  state.begin());
+}
+
+using GivenVariables = std::vector<std::optional<Variable>>;  // by the entry of the module's state
+
+GivenVariables given_variables(const Module& module, const std::vector<std::string>& names,
+                               const std::vector<Tensor>& variables) {
+  GivenVariables given(names.size());
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const ir::Value value = value_of(variables, i, "variables");
+    if (value.node->op != ir::Op::Variable) {
+      Call::type_error("variables",
+                       text("variables[", i, "] is not a variable (", variables[i], ")"));
+    }
+    const std::string& name = value.node->as<ir::VariableAttrs>().name;
+    std::optional<Variable>& entry = given[entry_of(name, module, names)];
+    if (entry) {
+      Call::value_error("variables", text("two variables are named ", runtime::quoted_name(name)));
+    }
+    entry = Variable(variables[i]);
+  }
+  return given;
+}
+
 /// One variable for each entry of the module's state.
 std::vector<Variable> variables_of(const Module& module, const LoadModuleOptions& options) {
   const std::vector<std::string> names = runtime::variable_names(module);
-  std::map<std::string, Variable> given = given_variables(options.variables);
+  const GivenVariables given = given_variables(module, names, options.variables);
   const WeightsFile weights(options.weights);
   std::vector<Variable> variables;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ir::Type& type = module.state[i].variable.type();
-    if (const auto found = given.find(names[i]); found != given.end()) {
-      variables.push_back(found->second);
-      given.erase(found);
+    if (given[i]) {
+      variables.push_back(*given[i]);
     } else if (const std::optional<Array> value = weights.find(names[i])) {
-      variables.push_back(variable(*value, {.dtype = value->dtype(), .name = names[i]}));
+      variables.push_back(runtime::make_variable(*value, names[i]));
     } else {
       Call::value_error(
           "variables",
@@ -108,7 +129,6 @@ std::vector<Variable> variables_of(const Module& module, const LoadModuleOptions
     }
     require_type(names[i], type, variables.back());
   }
-  if (!given.empty()) reject_unknown(given.begin()->first, names);
   return variables;
 }
 

@@ -1,6 +1,7 @@
 // Suffixes are those of symbols in the text form (core/module/print.h).
 #include "runtime/replay/argument_names.h"
 
+#include "core/ir/argument_text.h"
 #include "core/types/text.h"
 
 #include <unordered_set>
@@ -20,12 +21,12 @@ std::vector<std::string> argument_names(const std::vector<ir::Value>& inputs,
                                         const std::vector<module::StateEntry>& state) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string& name = inputs[i].node->as<ir::PlaceholderAttrs>().name;
-    names.push_back(name.empty() ? text("input_", i) : name);
+    const std::string_view name = given_name(*inputs[i].node);
+    names.push_back(name.empty() ? text("input_", i) : std::string(name));
   }
   for (std::size_t i = 0; i < state.size(); ++i) {
-    const std::string& name = state[i].variable.node->as<ir::VariableAttrs>().name;
-    names.push_back(name.empty() ? text("variable_", i) : name);
+    const std::string_view name = given_name(*state[i].variable.node);
+    names.push_back(name.empty() ? text("variable_", i) : std::string(name));
   }
   return distinct_names(std::move(names));
 }

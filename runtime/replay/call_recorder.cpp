@@ -132,6 +132,11 @@ void CallRecorder::write_files(const std::string& path, std::span<const ArrayVie
   }
   create_private_folder(request_.directory);
   const module::Encoded encoded = module::write_module(module_, {.embed_constants = true});
+  if (encoded.bytes.size() > module::kMaxModuleBytes) {
+    throw IoError("", "",
+                  text(path, ".kirb would have ", encoded.bytes.size(), " bytes; at most ",
+                       module::kMaxModuleBytes, " are read"));
+  }
   OutputFile file(path + ".kirb", kRecordMode);
   file.write(encoded.bytes);
   write_safetensors(path + ".safetensors", values, metadata, kRecordMode);
@@ -176,7 +181,7 @@ void CallRecorder::Call::fail(std::string_view error) noexcept {
   if (!is_chosen && !is_wanted) return;
   recorder_.attempt([&] {
     Metadata call = metadata();
-    call.emplace(kRecordError, is_utf8(error) ? std::string(error) : escaped_text(error));
+    call.emplace(kRecordError, utf8_text(error));
     recorder_.write_files(is_chosen ? path_ : recorder_.next_path(), is_chosen ? views_ : inputs_,
                           snapshot_, std::move(call));
   });

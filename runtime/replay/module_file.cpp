@@ -9,25 +9,36 @@
 
 #include <kiln/error.h>
 
+#include <array>
 #include <cstring>
 
 namespace kiln::runtime {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+bool is_binary(const InputFile& file) {
+  std::array<std::byte, sizeof(module::kMagic)> head;
+  if (file.size() < head.size()) return false;
+  file.read(0, head);
+  return std::memcmp(head.data(), module::kMagic, head.size()) == 0;
+}
+
+std::string contents_of(const InputFile& file, std::uint64_t max_bytes) {
+  if (file.size() > max_bytes) {
+    file.reject(text("has ", file.size(), " bytes; at most ", max_bytes, " are read"));
+  }
+  std::string contents(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(contents)));
+  return contents;
+}
 
 }  // namespace
 
 module::Module read_module_file(const std::string& path) {
   const InputFile file(path);
-  if (file.size() > kMaxBytes) {
-    file.reject(text("has ", file.size(), " bytes; at most ", kMaxBytes, " are read"));
+  if (!is_binary(file)) {
+    return module::parse_module(contents_of(file, module::kMaxTextBytes), path);
   }
-  std::string contents(file.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(contents)));
-  const bool is_binary = contents.size() >= sizeof(module::kMagic) &&
-                         std::memcmp(contents.data(), module::kMagic, sizeof(module::kMagic)) == 0;
-  if (!is_binary) return module::parse_module(contents, path);
+  const std::string contents = contents_of(file, module::kMaxModuleBytes);
   try {
     return module::read_module(std::as_bytes(std::span(contents)));
   } catch (const IoError& error) {

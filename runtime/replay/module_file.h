@@ -8,7 +8,8 @@
 namespace kiln::runtime {
 
 /// Reads a module as text or bytes; the first bytes tell which. Throws IoError "<path> ..." or
-/// "<path>:LINE:COLUMN: ...", also for files of more than 1 GiB.
+/// "<path>:LINE:COLUMN: ...", also for text of more than kMaxTextBytes and for more than
+/// kMaxModuleBytes.
 module::Module read_module_file(const std::string& path);
 
 }  // namespace kiln::runtime

@@ -7,6 +7,7 @@
 #include "core/types/at_line.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/array/host_values.h"
+#include "runtime/variable/make_variable.h"
 #include "runtime/variable/random_values.h"
 #include "runtime/variable/variable_state.h"
 
@@ -19,21 +20,10 @@
 namespace kiln {
 namespace {
 
-using runtime::VariableStorage;
+using runtime::make_variable, runtime::VariableStorage;
 
 ir::Type type_of(const Array& value) {
   return {value.dtype(), ir::Dims(value.dims().begin(), value.dims().end())};
-}
-
-Variable make_variable(Array value, const std::string& name, Constraint constraint) {
-  static std::atomic<std::int64_t> next{1};
-  ir::VariableAttrs attrs;
-  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
-  attrs.type = type_of(value);
-  attrs.name = scoped_name(name);
-  attrs.state.state = std::make_shared<VariableStorage>(attrs.id, attrs.name, std::move(value),
-                                                        std::move(constraint));
-  return Variable(wrap(ir::make(ir::Op::Variable, std::move(attrs), {}), name));
 }
 
 VariableStorage& storage(const Tensor& x, const std::string& argument) {
@@ -72,7 +62,7 @@ Tensor filled(const char* function, const Shape& shape, double value, const Crea
     const DType dtype = dtype_of(options.dtype);
     if (is_symbolic(shape)) return wrap(ir::full(dtype, dims_of(shape), value), options.name);
     return make_variable(at_line(where, [&] { return Array::full(sizes_of(shape), value, dtype); }),
-                         options.name, {});
+                         scoped_name(options.name));
   });
 }
 
@@ -116,10 +106,22 @@ Variable random_variable(const Shape& shape, const RandomVariableOptions& option
   Array value =
       at_line(Call::where(), [&] { return runtime::uninitialised_array(sizes_of(shape), dtype); });
   fill(value, seed);
-  return make_variable(std::move(value), options.name, {});
+  return make_variable(std::move(value), scoped_name(options.name));
 }
 
 }  // namespace
+
+Variable runtime::make_variable(Array value, const std::string& full_name, Constraint constraint) {
+  static std::atomic<std::int64_t> next{1};
+  ir::VariableAttrs attrs;
+  attrs.id = next.fetch_add(1, std::memory_order_relaxed);
+  attrs.type = type_of(value);
+  attrs.name = full_name;
+  attrs.state.state = std::make_shared<VariableStorage>(attrs.id, full_name, std::move(value),
+                                                        std::move(constraint));
+  TensorImpl impl{.content = ir::make(ir::Op::Variable, std::move(attrs), {}), .name = full_name};
+  return Variable(Tensor(std::make_shared<const TensorImpl>(std::move(impl))));
+}
 
 Variable::Variable(const Tensor& tensor, Where where) try : Tensor(tensor) {
   const Call call("Variable", where);
@@ -136,7 +138,8 @@ const Constraint& Variable::constraint(Where where) const& {
 Variable variable(const Array& value, const VariableOptions& options, Where where) {
   return api_call("variable", where, [&] {
     const DType dtype = dtype_of(options.dtype);
-    return make_variable(cast_argument(value, dtype, "value"), options.name, options.constraint);
+    return make_variable(cast_argument(value, dtype, "value"), scoped_name(options.name),
+                         options.constraint);
   });
 }
 
@@ -202,7 +205,7 @@ Variable eye(std::pair<WholeNumber, WholeNumber> size, const CreateOptions& opti
     for (std::int64_t i = 0; i < std::min(rows, columns); ++i) {
       elements[static_cast<std::size_t>(i * columns + i)] = 1;
     }
-    return make_variable(value.astype(dtype), options.name, {});
+    return make_variable(value.astype(dtype), scoped_name(options.name));
   });
 }
 

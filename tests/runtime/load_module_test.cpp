@@ -6,6 +6,8 @@
 
 #include <kiln/k.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -72,6 +74,63 @@ TEST_CASE("load_module: guards of a file are checked") {
   const K::Array two{1.f, 2.f}, three{1.f, 2.f, 3.f};
   CHECK(error_text<K::ValueError>([&] { loaded({two, three}); }) ==
         error_text<K::ValueError>([&] { f({two, three}); }));
+}
+
+TEST_CASE("load_module: a name scope leaves the names of variables alone") {
+  const Scratch scratch;
+  const auto w = K::variable({{1.}, {2.}}, {.name = "w"});
+  step_function(w).dump(scratch.folder(), K::Stage::Module);
+  K::save_weights(scratch.path("w.safetensors"), {w});
+  const auto scope = K::name_scope("scope");
+  const auto loaded =
+      K::load_module(scratch.path("40-module.kir"), {.weights = scratch.path("w.safetensors")});
+  CHECK(loaded.variables()[0].name() == "w");
+  CHECK(K::zeros({2}, {.name = "w"}).name() == "scope/w");
+}
+
+TEST_CASE("load_module: a variable may have the name of an input, or none") {
+  const Scratch scratch;
+  const auto x = K::placeholder({.shape = {}, .name = "w"});
+  const auto w = K::variable(2, {.name = "w"}), unnamed = K::variable(5);
+  const auto original = K::function({x}, {x + w, x * unnamed});
+  original.dump(scratch.folder(), K::Stage::Module);
+  const auto load = [&](const std::vector<K::Tensor>& variables) {
+    return K::load_module(scratch.path("40-module.kir"), {.variables = variables});
+  };
+  const K::Array one(1.f);
+  CHECK(load(original.variables())({one}) == original({one}));
+  const auto distinct = K::variable(2, {.name = "w~2"});
+  CHECK(load({unnamed, distinct})({one}) == original({one}));
+  CHECK(error_text<K::ValueError>([&] { load({w, unnamed, distinct}); }) ==
+        "load_module: two variables are named 'w~2'");
+}
+
+TEST_CASE("load_module: variables of one name are told apart by suffixes") {
+  const Scratch scratch;
+  const auto w = K::variable(2, {.name = "w"}), also_w = K::variable(3, {.name = "w"});
+  K::function({}, {w + also_w}).dump(scratch.folder(), K::Stage::Module);
+  const auto load = [&](const std::vector<K::Tensor>& variables) {
+    return K::load_module(scratch.path("40-module.kir"), {.variables = variables});
+  };
+  CHECK(error_text<K::ValueError>([&] { load({w, also_w}); }) ==
+        "load_module: two variables are named 'w'");
+  const auto suffixed = K::variable(3, {.name = "w~2"});
+  CHECK(load({w, suffixed})({})[0] == K::Array(5.f));
+}
+
+TEST_CASE("load_module: a file that is too large is rejected before it is read") {
+  const Scratch scratch;
+  const auto error = [&](const char* head, std::uintmax_t bytes) {
+    const std::string path = scratch.write("large", head);
+    std::filesystem::resize_file(path, bytes);  // a hole, without memory
+    return error_text<K::IoError>([&] { K::load_module(path); });
+  };
+  constexpr std::uintmax_t kGiB = std::uintmax_t{1} << 30;
+  const std::string path = scratch.path("large");
+  CHECK(error("kir 0.1", kGiB + 1) ==
+        "load_module: " + path + " has 1073741825 bytes; at most 1073741824 are read");
+  CHECK(error("KILNMODL", 4 * kGiB + 1) ==
+        "load_module: " + path + " has 4294967297 bytes; at most 4294967296 are read");
 }
 
 TEST_CASE("load_module: errors name the file, the variable and both types") {
