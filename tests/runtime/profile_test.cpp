@@ -221,6 +221,21 @@ TEST_CASE("profile: bytes and operations are those of the sizes of the calls") {
   CHECK(kernel->operations <= 6 * 40 * 32);
 }
 
+TEST_CASE("profile: operations of a kernel with 64 axes") {
+  const std::vector<ShapeEntry> unknown(64, ShapeEntry(None));
+  std::vector<std::int64_t> reversed(64), sizes(64, 1);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  sizes.front() = sizes.back() = 3;
+  const Tensor x = placeholder({.shape = unknown});
+  const Function f = function({x}, {exp(x + permute_dimensions(x, reversed))}, {.backend = "cpu"});
+  const Profiler profiler = f.profile();
+  f({zeros_of(sizes)});
+  const Profile profile = profiler.result();
+  const ProfileRow* kernel = row_of(profile, "operator+");
+  REQUIRE(kernel != nullptr);
+  CHECK(kernel->operations == 2 * 9);
+}
+
 TEST_CASE("profile: the steps of a loop are rows of their own, and no time counts twice") {
   for (const std::string& backend : kBackends) {
     INFO(backend);

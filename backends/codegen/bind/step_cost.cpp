@@ -10,7 +10,11 @@
 namespace kiln::codegen {
 namespace {
 
-using AxisSet = std::uint64_t;  // a bit for each axis; kernels have few
+using AxisSet = std::uint64_t;  // a bit for each axis; those from number 63 on share the last
+
+AxisSet axis_bit(std::size_t axis) { return AxisSet{1} << std::min<std::size_t>(axis, 63); }
+
+AxisSet first_axes(int count) { return count < 64 ? axis_bit(at(count)) - 1 : ~AxisSet{0}; }
 
 class KernelCost {
  public:
@@ -73,7 +77,7 @@ class KernelCost {
   double points(AxisSet axes) const {
     double product = 1;
     for (std::size_t i = 0; i < extents_.size(); ++i) {
-      if ((axes >> i & 1) != 0) product *= extents_[i];
+      if ((axes & axis_bit(i)) != 0) product *= extents_[i];
     }
     return product;
   }
@@ -84,7 +88,7 @@ class KernelCost {
     AxisSet axes = axes_of(access.dynamic);
     for (std::size_t i = 0; i < access.strides.size(); ++i) {
       const ir::Dim& stride = access.strides[i];
-      if (!stride.is_static() || stride.value() != 0) axes |= AxisSet{1} << i;
+      if (!stride.is_static() || stride.value() != 0) axes |= axis_bit(i);
     }
     return axes;
   }
@@ -93,14 +97,14 @@ class KernelCost {
     AxisSet axes = 0;
     for (const int argument : one.arguments) axes |= axes_of(argument);
     switch (one.kind) {
-      case ExpressionKind::AxisIndex: return AxisSet{1} << one.number;
+      case ExpressionKind::AxisIndex: return axis_bit(at(one.number));
       case ExpressionKind::Load: {
         const Access& access = kernel_.accesses[at(one.number)];
         return axes_of(access) | axes_of(access.when);
       }
       case ExpressionKind::StageResult: {
         const bool runs = kernel_.stages[at(one.number)].kind == StageKind::Running;
-        return runs ? ~AxisSet{0} : (AxisSet{1} << kernel_.outer) - 1;
+        return runs ? ~AxisSet{0} : first_axes(kernel_.outer);
       }
       default: return axes;
     }
