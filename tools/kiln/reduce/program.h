@@ -26,6 +26,9 @@ struct Program {
   ir::Graph graph;
   KnownValues values;  // of all inputs and variables, and of other values if they are known
 
+  /// Has the guards that its nodes demand. Others of the file, of nodes that passes had removed,
+  /// are left out: they are about sizes that edits remove, and reject a call before any backend
+  /// runs.
   module::Module to_module() const;
   /// The values of the module's inputs, then of its variables.
   std::vector<Array> arguments(const module::Module& module) const;
