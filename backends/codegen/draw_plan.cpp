@@ -2,6 +2,7 @@
 #include "backends/codegen/draw_program.h"
 
 #include "backends/codegen/plan/step_effects.h"
+#include "core/ir/argument_text.h"
 #include "core/ops/op.h"
 #include "core/picture/node_groups.h"
 #include "core/picture/node_text.h"
@@ -126,8 +127,8 @@ class PlanDrawer {
   TensorSource argument(std::size_t number, const DrawnPlan& top) {
     const Slot& slot = top.plan.slots[at(top.plan.arguments[number])];
     if (slot.node->op == ir::Op::Variable) return {{}, picture::leaf_text(*slot.node)};
-    const auto* input = std::get_if<ir::PlaceholderAttrs>(&slot.node->attrs);
-    const std::string name = input == nullptr || input->name.empty() ? "input" : input->name;
+    const std::string_view given = given_name(*slot.node);
+    const std::string name(given.empty() ? "input" : given);
     return {{add(Box{.title = {name}, .type = text(top.type_of(slot)), .look = Look::Input})}, ""};
   }
 

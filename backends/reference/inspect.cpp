@@ -2,6 +2,7 @@
 #include "backends/reference/inspect.h"
 
 #include "backends/abi/kiln_backend_profile.h"
+#include "core/ir/argument_text.h"
 #include "core/ir/scope.h"
 #include "core/module/source_paths.h"
 #include "core/ops/op.h"
@@ -43,13 +44,11 @@ std::string line_of(const Interpretation& program, const Step& step) {
 /// "input x", "variable w" or, without a name, "argument 0".
 std::string name_of_argument(const module::Module& module, std::size_t number) {
   const std::vector<ir::Value>& inputs = module.graph.inputs;
-  const bool is_input = number < inputs.size();
-  const ir::Attrs& attrs =
-      (is_input ? inputs[number] : module.state[number - inputs.size()].variable).node->attrs;
-  const std::string name = is_input ? std::get<ir::PlaceholderAttrs>(attrs).name
-                                    : std::get<ir::VariableAttrs>(attrs).name;
-  if (name.empty()) return text("argument ", number);
-  return (is_input ? "input " : "variable ") + name;
+  const ir::Node& node =
+      *(number < inputs.size() ? inputs[number] : module.state[number - inputs.size()].variable)
+           .node;
+  const std::string named = argument_text(node);
+  return named.empty() ? text("argument ", number) : named;
 }
 
 /// Calls visit(step, depth); the steps of bodies follow the step that has the bodies.

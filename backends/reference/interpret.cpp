@@ -16,15 +16,7 @@ namespace {
   const ir::Origin origin = run.module->origin_of(node);
   std::string what = failure.what();
   const auto has = [&](const char* text) { return what.find(text) != std::string::npos; };
-  if (!has(" (op ") && !has(" (at ")) {
-    what += text(" (op ", def(node).name);
-    if (*origin.function != '\0' && origin.function != def(node).name) {
-      what += text(" of ", origin.function);
-    }
-    if (origin.where.known()) what += text(" at ", origin.where.file, ":", origin.where.line);
-    if (origin.scope != nullptr) what += " in " + scope_path(origin.scope);
-    what += ")";
-  }
+  if (!has(" (op ") && !has(" (at ")) what += text(" (", op_text(origin, def(node).name), ")");
   throw sdk::Failure(failure.code(), what);
 }
 

@@ -228,8 +228,7 @@ Array evaluated(const ir::Graph& graph, Where where) {
 namespace runtime {
 
 Function compile_function(FunctionParts parts, const FunctionOptions& options, Where where) {
-  const std::string given = options.name.empty() ? "function" : options.name;
-  const std::string name = is_utf8(given) ? given : escaped_text(given);
+  const std::string name = options.name.empty() ? "function" : utf8_text(options.name);
   auto impl = std::make_shared<Function::Impl>();
   impl->sparse = std::move(parts.sparse);
   impl->has_sparse =

@@ -1,6 +1,7 @@
 // A sparse input is three inputs of the program: indices, values and extent.
 #include "runtime/function/tensor_specs.h"
 
+#include "core/ir/argument_text.h"
 #include "core/k/base/tensor_impl.h"
 #include "runtime/replay/argument_names.h"
 
@@ -29,12 +30,6 @@ TensorSpec sparse_spec(const CompiledProgram& program, std::size_t first) {
   TensorSpec spec = spec_of(program.binding.name(first), type);
   spec.is_sparse = true;
   return spec;
-}
-
-std::string name_of(const ir::Value& value) {
-  if (const auto* input = std::get_if<ir::PlaceholderAttrs>(&value.node->attrs)) return input->name;
-  if (const auto* state = std::get_if<ir::VariableAttrs>(&value.node->attrs)) return state->name;
-  return {};
 }
 
 /// Names those without a name, and makes all distinct.
@@ -74,8 +69,9 @@ Results<TensorSpec> output_specs(const FunctionProgram& function) {
   const std::vector<ir::Value>& outputs = function.programs.last->program.user_graph.outputs;
   std::vector<TensorSpec> specs;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& given = function.output_names[i];
-    specs.push_back(spec_of(given.empty() ? name_of(outputs[i]) : given, outputs[i].type()));
+    std::string name = function.output_names[i];
+    if (name.empty()) name = given_name(*outputs[i].node);
+    specs.push_back(spec_of(std::move(name), outputs[i].type()));
   }
   return with_names(std::move(specs), "output_");
 }
@@ -88,8 +84,9 @@ Results<Tensor> variables_of(const FunctionProgram& function) {
   }
   std::vector<Tensor> variables;
   for (const ir::Value& value : found) {
+    std::string name(given_name(*value.node));
     variables.emplace_back(
-        std::make_shared<const TensorImpl>(TensorImpl{.content = value, .name = name_of(value)}));
+        std::make_shared<const TensorImpl>(TensorImpl{.content = value, .name = std::move(name)}));
   }
   return variables;
 }

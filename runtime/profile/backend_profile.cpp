@@ -80,10 +80,7 @@ class ProfileParser {
     if (!is_at_end_) line_.remove_prefix(end + 1);
     return found;
   }
-  std::string text_field() {
-    const std::string found(field());
-    return is_utf8(found) ? found : escaped_text(found);
-  }
+  std::string text_field() { return utf8_text(field()); }
   template <class Number>
   Number number() {
     const std::string_view digits = field();

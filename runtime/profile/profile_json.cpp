@@ -42,9 +42,7 @@ void for_each_member(Struct& s, const Visit& visit) {
   }
 }
 
-void write(JsonWriter& out, const std::string& value) {
-  out.String(is_utf8(value) ? value : escaped_text(value));
-}
+void write(JsonWriter& out, const std::string& value) { out.String(utf8_text(value)); }
 void write(JsonWriter& out, std::int64_t value) { out.Int64(value); }
 void write(JsonWriter& out, double value) { out.Double(value); }
 template <class T>

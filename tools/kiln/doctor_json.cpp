@@ -15,7 +15,7 @@ namespace {
 using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 void write(Writer& json, const std::string& text) {
-  const std::string shown = is_utf8(text) ? text : escaped_text(text);
+  const std::string shown = utf8_text(text);
   json.String(shown.data(), static_cast<rapidjson::SizeType>(shown.size()));
 }
 

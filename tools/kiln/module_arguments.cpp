@@ -1,6 +1,7 @@
 // Symbols take the sizes of the inputs that are read, so that random ones fit to them.
 #include "tools/kiln/module_arguments.h"
 
+#include "core/ir/argument_text.h"
 #include "core/ops/op.h"
 #include "core/types/nearest.h"
 #include "core/types/text.h"
@@ -92,11 +93,8 @@ std::string kind_of(const ir::Value& argument) {
 }
 
 std::string name_of(const ir::Value& argument) {
-  if (const auto* variable = std::get_if<ir::VariableAttrs>(&argument.node->attrs)) {
-    return kind_of(argument) + variable->name;
-  }
-  const std::string& name = argument.node->as<ir::PlaceholderAttrs>().name;
-  return kind_of(argument) + (name.empty() ? "(unnamed)" : name);
+  const std::string_view name = given_name(*argument.node);
+  return text(kind_of(argument), name.empty() ? "(unnamed)" : name);
 }
 
 /// Checks that random values of the arguments fit into the machine's memory: Linux may grant such

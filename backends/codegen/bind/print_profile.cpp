@@ -2,6 +2,7 @@
 #include "backends/codegen/bind/print_profile.h"
 
 #include "backends/codegen/plan/step_effects.h"
+#include "core/ir/argument_text.h"
 #include "core/ir/scope.h"
 #include "core/ops/op.h"
 #include "core/types/at.h"
@@ -216,22 +217,13 @@ class ProfilePrinter {
                     const std::string& kind) {
     const Slot& described = memory.plan->slots[at(slot)];
     std::string what = text(described.dtype, "[", join_text(memory.sizes->dims(slot), ","), "]");
-    if (described.node != nullptr) what = name_of(*described.node) + what;
+    const std::string_view name = described.node == nullptr ? "" : given_name(*described.node);
+    if (!name.empty()) what = text(name, " ", what);
     out.tensor(bytes, kind, what);
     if (described.node == nullptr) return;
     Places places(module_);
     places.add(*described.node, 1);
     places.print(out);
-  }
-
-  static std::string name_of(const ir::Node& node) {
-    if (const auto* placeholder = std::get_if<ir::PlaceholderAttrs>(&node.attrs)) {
-      return placeholder->name.empty() ? "" : placeholder->name + " ";
-    }
-    if (const auto* variable = std::get_if<ir::VariableAttrs>(&node.attrs)) {
-      return variable->name.empty() ? "" : variable->name + " ";
-    }
-    return "";
   }
 
   void print_block(const PlanMemory& memory, const ArenaBlock& block, const std::string& within) {

@@ -14,15 +14,7 @@ namespace {
 /// `op`: the name of the node's op, or of the part of its expansion that failed.
 sdk::Failure op_failure(const ir::Origin& origin, std::string_view op, std::uint32_t code,
                         const std::string& text) {
-  std::string source = kiln::text(" (op ", op);
-  if (*origin.function != '\0' && origin.function != op) {
-    source += kiln::text(" of ", origin.function);
-  }
-  if (origin.where.known()) {
-    source += kiln::text(" at ", origin.where.file, ":", origin.where.line);
-  }
-  if (origin.scope != nullptr) source += " in " + scope_path(origin.scope);
-  return {code, text + source + ")"};
+  return {code, kiln::text(text, " (", op_text(origin, op), ")")};
 }
 
 /// `index`: an element of the operand `indices` of the node.

@@ -2,6 +2,7 @@
 #include "backends/codegen/inspect/source.h"
 
 #include "backends/codegen/inspect/comment_text.h"
+#include "core/ir/argument_text.h"
 #include "core/ir/scope.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -39,19 +40,6 @@ std::string scope_word(const ir::Scope* scope) {
   std::string word = "_" + scope->name.substr(0, kMaxScopeCharacters);
   std::replace_if(word.begin(), word.end(), [](char c) { return !is_word_character(c); }, '_');
   return word;
-}
-
-/// "variable w" or "input x"; empty for other nodes, and without a name.
-std::string name_of_leaf(const ir::Node& node) {
-  const auto* variable = std::get_if<ir::VariableAttrs>(&node.attrs);
-  const auto* placeholder = std::get_if<ir::PlaceholderAttrs>(&node.attrs);
-  if (variable != nullptr && !variable->name.empty()) {
-    return comment_text("variable " + variable->name);
-  }
-  if (placeholder != nullptr && !placeholder->name.empty()) {
-    return comment_text("input " + placeholder->name);
-  }
-  return "";
 }
 
 void add_new(std::vector<std::string>& list, std::string text) {
@@ -124,7 +112,7 @@ class Sources {
 }  // namespace
 
 std::string source_of(const ir::Node& node) {
-  const std::string name = name_of_leaf(node);
+  const std::string name = comment_text(argument_text(node));
   if (name.empty()) return source_text(node.origin, def(node.op).name);
   ir::Origin origin = node.origin;
   origin.function = "";
@@ -132,7 +120,7 @@ std::string source_of(const ir::Node& node) {
 }
 
 std::string name_of_argument(const ir::Node* node, int number) {
-  const std::string name = node == nullptr ? "" : name_of_leaf(*node);
+  const std::string name = node == nullptr ? "" : comment_text(argument_text(*node));
   return name.empty() ? text("argument ", number) : name;
 }
 

@@ -1,6 +1,7 @@
 // Checks the user's tensors: inputs are placeholders, updates fit, every placeholder is fed.
 #include "runtime/function/compile/build_graph.h"
 
+#include "core/ir/argument_text.h"
 #include "core/ir/traverse.h"
 #include "core/k/base/learning_phase_impl.h"
 #include "core/k/base/sparse_impl.h"
@@ -18,9 +19,7 @@ using ir::Graph;
 using ir::Value;
 
 std::string label(const Value& value) {
-  const bool is_variable = value.node->op == ir::Op::Variable;
-  const std::string& name = is_variable ? value.node->as<ir::VariableAttrs>().name
-                                        : value.node->as<ir::PlaceholderAttrs>().name;
+  const std::string_view name = given_name(*value.node);
   return text(name.empty() ? "unnamed" : name, " ", value.type());
 }
 

@@ -41,23 +41,10 @@ bool is_computation(const Node& node) {
   return false;
 }
 
-std::string at_line_of(const Node& node) {
-  const Where where = node.origin.where;
-  if (!where.known()) return "";
-  const std::string scope = scope_path(node.origin.scope);
-  return text(" at ", where.file, ":", where.line, scope.empty() ? "" : " in ", scope);
-}
-
 /// Formats a placeholder or a variable: "variable w at model.cpp:12".
 std::string described(std::string_view kind, const std::string& name, const Node& node) {
-  return text(name.empty() ? text("unnamed ", kind) : text(kind, " ", name), at_line_of(node));
-}
-
-/// Formats a node: "op log at model.cpp:12", "op div of log at model.cpp:12".
-std::string described(const Node& node) {
-  const std::string_view op = def(node).name, function = node.origin.function;
-  const bool is_named = function.empty() || function == op;
-  return text("op ", op, is_named ? "" : text(" of ", function), at_line_of(node));
+  return text(name.empty() ? text("unnamed ", kind) : text(kind, " ", name),
+              place_text(node.origin));
 }
 
 class CheckInserter {
@@ -90,7 +77,7 @@ class CheckInserter {
     if (node.op == Op::Variable) {
       return described("variable", node.as<ir::VariableAttrs>().name, node) + " holds";
     }
-    return is_computation(node) ? described(node) + " gives" : "";
+    return is_computation(node) ? op_text(node.origin, def(node).name) + " gives" : "";
   }
 
   static Value check(const Value& value, const std::string& subject,
