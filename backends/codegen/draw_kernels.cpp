@@ -18,7 +18,7 @@ namespace {
 using ir::Node;
 using picture::Box;
 using picture::Grouping;
-using picture::Look;
+using picture::BoxStyle;
 
 /// The boxes of one computation: each node with the number of its fusion group.
 class GroupedNodes {
@@ -45,7 +45,7 @@ class GroupedNodes {
   Box new_box(int number) const {
     const FusionGroup& group = plan().groups[at(number)];
     if (const auto* kernel = std::get_if<KernelGroup>(&group)) {
-      Box box{.title = {}, .look = Look::Kernel};
+      Box box{.title = {}, .style = BoxStyle::Kernel};
       for (const int k : kernels_of(number)) {
         box.title.push_back(compilation_.program.kernels[at(k)].kernel.name);
       }
@@ -58,9 +58,9 @@ class GroupedNodes {
       return box;
     }
     switch (std::get<NodeGroup>(group).kind) {
-      case NodeGroup::Kind::HostCall: return {.title = {"host call"}, .look = Look::Host};
-      case NodeGroup::Kind::RowUpdate: return {.title = {"row update"}, .look = Look::Kernel};
-      default: return {.title = {"library call"}, .look = Look::Contraction};
+      case NodeGroup::Kind::HostCall: return {.title = {"host call"}, .style = BoxStyle::Host};
+      case NodeGroup::Kind::RowUpdate: return {.title = {"row update"}, .style = BoxStyle::Kernel};
+      default: return {.title = {"library call"}, .style = BoxStyle::Contraction};
     }
   }
 

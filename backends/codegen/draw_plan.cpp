@@ -20,7 +20,7 @@ using picture::Arrow;
 using picture::BodyGroup;
 using picture::Box;
 using picture::Group;
-using picture::Look;
+using picture::BoxStyle;
 
 /// The origin of a tensor: boxes, or the text of a variable or constant.
 struct TensorSource {
@@ -59,7 +59,7 @@ Box box_of(const Program& program, const KernelStep& step) {
   Box box{.title = {kernel.name},
           .structure = text(words, " ", kernel.stages.size(), " ", kernel.expressions.size(), " ",
                             kernel.accesses.size(), " ", join_text(kernel.axes)),
-          .look = Look::Kernel};
+          .style = BoxStyle::Kernel};
   for (std::size_t i = 0; i < built.operands.size(); ++i) {
     if (!kernel.operands[i].written || !built.operands[i]) continue;
     for (const std::string& line : lines_of(*built.operands[i].node)) {
@@ -75,7 +75,7 @@ Box box_of(const char* name, const LibraryStep& step, const std::string& sizes) 
   Box box{.title = {what},
           .sources = lines_of(*step.node),
           .structure = what + sizes,
-          .look = Look::Contraction};
+          .style = BoxStyle::Contraction};
   if (!sizes.empty()) box.work.push_back(sizes);
   return box;
 }
@@ -88,16 +88,17 @@ Box box_of(const Program&, const MatmulStep& step) {
 Box box_of(const Program&, const ConvolutionStep& step) { return box_of("convolution", step, ""); }
 Box box_of(const Program&, const HostCallStep& step) {
   const std::string what = "host call " + step.node->as<ir::HostCallAttrs>().function;
-  return {.title = {what}, .sources = lines_of(*step.node), .structure = what, .look = Look::Host};
+  return {
+      .title = {what}, .sources = lines_of(*step.node), .structure = what, .style = BoxStyle::Host};
 }
 Box box_of(const Program&, const RowUpdateStep& step) {
   return {.title = {text("row update of ", step.updates.size())},
           .sources = lines_of(*step.updates[0].node),
           .structure = "row update",
-          .look = Look::Kernel};
+          .style = BoxStyle::Kernel};
 }
 Box box_of(const Program&, const CopyStep&) {
-  return {.title = {"copy"}, .structure = "copy", .look = Look::Work};
+  return {.title = {"copy"}, .structure = "copy", .style = BoxStyle::Work};
 }
 
 class PlanDrawer {
@@ -129,7 +130,8 @@ class PlanDrawer {
     if (slot.node->op == ir::Op::Variable) return {{}, picture::leaf_text(*slot.node)};
     const std::string_view given = given_name(*slot.node);
     const std::string name(given.empty() ? "input" : given);
-    return {{add(Box{.title = {name}, .type = text(top.type_of(slot)), .look = Look::Input})}, ""};
+    return {{add(Box{.title = {name}, .type = text(top.type_of(slot)), .style = BoxStyle::Input})},
+            ""};
   }
 
   /// Adds the result to the steps that write it.
@@ -258,7 +260,7 @@ class PlanDrawer {
       }
       Box box{.title = {is_carry ? text("carry ", i - 1 - consts) : "slice of this iteration"},
               .type = text(body.type_of(body.plan.slots[at(slot)])),
-              .look = Look::Input,
+              .style = BoxStyle::Input,
               .group = group};
       if (!operand.leaf.empty()) box.title.push_back("from " + operand.leaf);
       const int input = add(std::move(box));
@@ -278,7 +280,7 @@ class PlanDrawer {
     const int group = add_group("branch", number, *branch.node, Group::Kind::Branch, drawn);
     const TensorSource& predicate = drawn.sources[at(branch.operands[0])];
     const int choice =
-        add(Box{.title = {"if " + predicate.leaf}, .look = Look::Choice, .group = group});
+        add(Box{.title = {"if " + predicate.leaf}, .style = BoxStyle::Choice, .group = group});
     connect(predicate, choice);
     for (const std::size_t b : {std::size_t{0}, std::size_t{1}}) {
       const int inner = picture_.add(Group{b == 0 ? "then" : "else", group, Group::Kind::Branch});

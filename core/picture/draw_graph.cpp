@@ -41,15 +41,15 @@ struct Level {
   std::unordered_map<int, int> boxes = {};  // by their numbers in the grouping
 };
 
-Look look_of(const Node& node) {
+BoxStyle style_of(const Node& node) {
   switch (def(node).lowering) {
-    case ir::Lowering::Contraction: return Look::Contraction;
+    case ir::Lowering::Contraction: return BoxStyle::Contraction;
     case ir::Lowering::Reduce:
-    case ir::Lowering::Running: return Look::Reduction;
+    case ir::Lowering::Running: return BoxStyle::Reduction;
     default: break;
   }
-  if (node.op == Op::Conv) return Look::Contraction;
-  return node.op == Op::HostCall ? Look::Host : Look::Work;
+  if (node.op == Op::Conv) return BoxStyle::Contraction;
+  return node.op == Op::HostCall ? BoxStyle::Host : BoxStyle::Work;
 }
 
 /// Whether the node has the elements of its operand, or some of them.
@@ -148,7 +148,7 @@ class GraphDrawer {
   }
 
   int box_for(const Node& node, Level& level) {
-    if (level.grouping == nullptr) return picture_.add(Box{.look = look_of(node)});
+    if (level.grouping == nullptr) return picture_.add(Box{.style = style_of(node)});
     const int number = level.grouping->box_of(node);
     const auto [entry, is_new] = level.boxes.emplace(number, 0);
     if (is_new) entry->second = picture_.add(level.grouping->new_box(number));
@@ -159,7 +159,7 @@ class GraphDrawer {
     const std::string& name = node.as<ir::PlaceholderAttrs>().name;
     return {{picture_.add(Box{.title = {name.empty() ? "input" : name},
                               .type = types_text(node),
-                              .look = Look::Input})},
+                              .style = BoxStyle::Input})},
             "",
             ""};
   }
@@ -173,7 +173,7 @@ class GraphDrawer {
     const int box = picture_.add(Box{.title = {name},
                                      .type = source.leaf,
                                      .structure = "result",
-                                     .look = Look::Result,
+                                     .style = BoxStyle::Result,
                                      .group = group});
     connect(source, box);
   }
@@ -237,7 +237,7 @@ class GraphDrawer {
     Box box{.title = {name},
             .type = text(type),
             .structure = name + operand.structure,
-            .look = Look::Input,
+            .style = BoxStyle::Input,
             .group = group};
     if (!operand.leaf.empty()) box.title.push_back("from " + operand.leaf);
     const int number = picture_.add(std::move(box));
@@ -252,7 +252,7 @@ class GraphDrawer {
     const Source& predicate = level.sources.at(node.operands[0]);
     const int choice = picture_.add(Box{.title = {"if " + predicate.leaf},
                                         .structure = "if",
-                                        .look = Look::Choice,
+                                        .style = BoxStyle::Choice,
                                         .group = group});
     connect(predicate, choice);
     std::vector<Source> results(node.types.size());

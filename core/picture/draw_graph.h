@@ -14,7 +14,7 @@ struct Grouping {
   /// The number of the node's box; negative: it has none, and arrows to its users come from its
   /// operands. Not asked for arguments, constants, loops and branches.
   std::function<int(const ir::Node&)> box_of;
-  /// A box with its title and look, to which the nodes add their lines.
+  /// A box with its title and style, to which the nodes add their lines.
   std::function<Box(int number)> new_box;
   /// The grouping of a body of the loop or branch.
   std::function<Grouping(const ir::Node&, std::size_t body)> of_body;

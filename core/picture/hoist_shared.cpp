@@ -21,7 +21,7 @@ std::vector<bool> dependent_boxes(const Picture& picture, const Users& users) {
     open.push_back(box);
   };
   for (std::size_t i = 0; i < picture.boxes.size(); ++i) {
-    if (picture.boxes[i].look == Look::Input) add(static_cast<int>(i));
+    if (picture.boxes[i].style == BoxStyle::Input) add(static_cast<int>(i));
   }
   for (const Arrow& arrow : picture.arrows) {
     if (arrow.kind != Arrow::Kind::Value) add(arrow.to);

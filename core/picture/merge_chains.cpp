@@ -36,7 +36,7 @@ void append(Box& to, Box& from) {
   to.type = from.type;
   add_new(to.sources, from.sources);
   to.structure += "; " + from.structure;
-  to.look = std::max(to.look, from.look);
+  to.style = std::max(to.style, from.style);
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ void merge_chains(Picture& picture) {
     if (source < 0 || source > merged[i] || neighbours.user[at(source)] != merged[i]) continue;
     Box& box = picture.boxes[i];
     Box& first = picture.boxes[at(merged[at(source)])];
-    const bool is_work = std::min(first.look, box.look) >= Look::Work &&
-                         std::max(first.look, box.look) <= Look::Contraction;
+    const bool is_work = std::min(first.style, box.style) >= BoxStyle::Work &&
+                         std::max(first.style, box.style) <= BoxStyle::Contraction;
     const bool has_title = !first.title.empty() || !box.title.empty();
     if (!is_work || has_title || first.group != box.group) continue;
     append(first, box);

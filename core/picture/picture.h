@@ -11,7 +11,7 @@
 namespace kiln::picture {
 
 /// The appearance of a box. Boxes from Work to Contraction may be merged.
-enum class Look : std::uint8_t {
+enum class BoxStyle : std::uint8_t {
   Input,
   Result,
   Choice,
@@ -29,7 +29,7 @@ struct Box {
   std::vector<std::string> sources = {};  // K functions and lines of the user
   /// The work without names and sizes: boxes that differ in nothing else may be drawn once.
   std::string structure = {};
-  Look look = Look::Work;
+  BoxStyle style = BoxStyle::Work;
   int group = 0;
   int copies = 1;  // the number of boxes that it stands for
 };

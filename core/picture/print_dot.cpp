@@ -16,17 +16,17 @@ constexpr const char* kLegend =
     "·: an operand that an arrow leads to; #1: a result that another part reads; "
     "dashed: to the next iteration or repetition";
 
-/// Attributes of the boxes of a look, in the order of its enumerators.
-const char* attributes(Look look) {
-  switch (look) {
-    case Look::Input: return "shape=ellipse, fillcolor=\"#fff3c4\"";
-    case Look::Result: return "shape=ellipse, fillcolor=\"#d8f0d3\"";
-    case Look::Choice: return "shape=diamond, fillcolor=\"#ffffff\"";
-    case Look::Work: return "fillcolor=\"#ffffff\"";
-    case Look::Reduction: return "fillcolor=\"#ece4f7\"";
-    case Look::Contraction: return "fillcolor=\"#cfe2f8\"";
-    case Look::Kernel: return "fillcolor=\"#f6efe2\"";
-    case Look::Host: return "shape=hexagon, fillcolor=\"#f7dcd6\"";
+/// Attributes of the boxes of a style, in the order of its enumerators.
+const char* attributes(BoxStyle style) {
+  switch (style) {
+    case BoxStyle::Input: return "shape=ellipse, fillcolor=\"#fff3c4\"";
+    case BoxStyle::Result: return "shape=ellipse, fillcolor=\"#d8f0d3\"";
+    case BoxStyle::Choice: return "shape=diamond, fillcolor=\"#ffffff\"";
+    case BoxStyle::Work: return "fillcolor=\"#ffffff\"";
+    case BoxStyle::Reduction: return "fillcolor=\"#ece4f7\"";
+    case BoxStyle::Contraction: return "fillcolor=\"#cfe2f8\"";
+    case BoxStyle::Kernel: return "fillcolor=\"#f6efe2\"";
+    case BoxStyle::Host: return "shape=hexagon, fillcolor=\"#f7dcd6\"";
   }
   return "";
 }
@@ -144,7 +144,7 @@ class DotPrinter {
     for (const std::size_t i : boxes_[group]) {
       const Box& box = picture_.boxes[i];
       out_ += text(indent, "n", i, " [label=\"", label_of(box, remotes_[i]), "\", ",
-                   attributes(box.look), box.copies > 1 ? ", peripheries=2" : "", "];\n");
+                   attributes(box.style), box.copies > 1 ? ", peripheries=2" : "", "];\n");
     }
     for (const std::size_t inner : groups_[group]) {
       const Group& one = picture_.groups[inner];

@@ -12,11 +12,11 @@ TEST_CASE("print_dot: groups are clusters, arrows follow") {
   picture.title = "step";
   const int loop = picture.add(Group{"loop of 3", 0, Group::Kind::Loop});
   const int scope = picture.add(Group{"layer_0", loop, Group::Kind::Scope, 12, "layer_11"});
-  const int x = picture.add(Box{.title = {"x"}, .look = Look::Input});
+  const int x = picture.add(Box{.title = {"x"}, .style = BoxStyle::Input});
   const int dot = picture.add(Box{.work = {"dot(·, w)", "relu"},
                                   .type = "float32[2]",
                                   .sources = {"dense at a.cpp:3"},
-                                  .look = Look::Contraction,
+                                  .style = BoxStyle::Contraction,
                                   .group = scope});
   picture.add(Arrow{x, dot});
   picture.add(Arrow{dot, x, Arrow::Kind::Next});

@@ -21,7 +21,7 @@ int add_work(Picture& picture, const std::string& work, int group = 0,
 /// `count` scopes, each of which reads the one before it: dot -> relu -> add, and dot -> add.
 Picture layers(int count, const std::vector<std::string>& types = {}) {
   Picture picture;
-  int before = picture.add(Box{.title = {"x"}, .look = Look::Input});
+  int before = picture.add(Box{.title = {"x"}, .style = BoxStyle::Input});
   for (int i = 0; i < count; ++i) {
     const int scope = picture.add(Group{"layer_" + std::to_string(i), 0});
     const std::string type = types.empty() ? "float32[2]" : types[static_cast<std::size_t>(i)];
@@ -34,7 +34,7 @@ Picture layers(int count, const std::vector<std::string>& types = {}) {
     picture.add(Arrow{relu, sum});
     before = sum;
   }
-  const int result = picture.add(Box{.title = {"y"}, .look = Look::Result});
+  const int result = picture.add(Box{.title = {"y"}, .style = BoxStyle::Result});
   picture.add(Arrow{before, result});
   return picture;
 }
@@ -47,7 +47,7 @@ bool has_arrow(const Picture& picture, const Arrow& arrow) {
 
 TEST_CASE("merge_chains: merges what only the next box reads") {
   Picture picture;
-  const int x = picture.add(Box{.title = {"x"}, .look = Look::Input});
+  const int x = picture.add(Box{.title = {"x"}, .style = BoxStyle::Input});
   const int dot = add_work(picture, "dot"), add = add_work(picture, "add");
   const int relu = add_work(picture, "relu"), exp = add_work(picture, "exp");
   const int sum = add_work(picture, "sum");
@@ -74,7 +74,7 @@ TEST_CASE("merge_chains: boxes of two groups, with titles, or before the next it
   const int scope = picture.add(Group{"layer", 0});
   const int a = add_work(picture, "a"), b = add_work(picture, "b", scope);
   const int c = picture.add(Box{.title = {"library call"}, .work = {"c"}, .group = scope});
-  const int carry = picture.add(Box{.title = {"carry"}, .look = Look::Input});
+  const int carry = picture.add(Box{.title = {"carry"}, .style = BoxStyle::Input});
   const int d = add_work(picture, "d"), e = add_work(picture, "e");
   const Arrow arrows[] = {{a, b}, {b, c}, {carry, d}, {d, e}, {d, carry, Arrow::Kind::Next}};
   for (const Arrow& one : arrows) picture.add(one);
