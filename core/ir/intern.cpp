@@ -107,9 +107,9 @@ NodeRef InternTable::find(Shard& shard, const Key& key, Origin origin) {
 }
 
 void InternTable::note_origin(const Node& node, Origin origin) {
-  if (!origin.where.known() || same_place(node.origin, origin)) return;
+  if (!origin.where.known() || same_scoped_origin(node.origin, origin)) return;
   for (const Origin& known : node.more_origins_) {
-    if (same_place(known, origin)) return;
+    if (same_scoped_origin(known, origin)) return;
   }
   if (node.more_origins_.size() + 1 >= kMaxOrigins) return;
   try {

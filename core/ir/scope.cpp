@@ -74,7 +74,7 @@ std::string scope_path(const Scope* scope) {
   return path;
 }
 
-bool same_place(const Origin& a, const Origin& b) {
+bool same_scoped_origin(const Origin& a, const Origin& b) {
   return a.scope == b.scope && same_origin(a, b);
 }
 

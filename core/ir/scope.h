@@ -50,7 +50,7 @@ std::size_t scope_depth(const Scope* scope);
 /// The names from the outermost scope to this one, "encoder/layer_2/attention"; "" for null.
 std::string scope_path(const Scope* scope);
 /// same_origin() of origins in the same scope.
-bool same_place(const Origin& a, const Origin& b);
+bool same_scoped_origin(const Origin& a, const Origin& b);
 /// " in encoder/layer_2 (model.cpp:88, train.cpp:12)": the scope, and the last two lines that
 /// entered it, as far as they are not the origin's; "" without a scope.
 std::string scope_text(const Origin& origin);

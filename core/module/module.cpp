@@ -15,7 +15,7 @@ const ir::Origin& Module::origin_of(const ir::Node& node) const {
 }
 
 void Module::set_origin(const ir::Node& node, const ir::Origin& origin) {
-  if (!same_place(node.origin, origin)) read_origins.emplace(&node, origin);
+  if (!same_scoped_origin(node.origin, origin)) read_origins.emplace(&node, origin);
 }
 
 std::vector<ir::Value> Module::written_roots() const {

@@ -98,7 +98,7 @@ class Printer {
 
   /// "; dot train.cpp:88 in #1 encoder/attention"
   void append_origin(const ir::Origin& origin) {
-    if (same_place(origin, {})) return;
+    if (same_scoped_origin(origin, {})) return;
     body_ += " ; ";
     append_word(body_, origin.function);
     append_where(body_, origin.where);
