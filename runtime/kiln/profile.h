@@ -11,9 +11,9 @@
 
 namespace kiln {
 
-/// A place in the user's program, and its share of a row. Texts are empty and the line is 0 where
-/// they are not known.
-struct ProfilePlace {
+/// The origin of a step in the user's program, and its share of a row. Texts are empty and the line
+/// is 0 where they are not known.
+struct ProfileOrigin {
   std::string scope;  ///< names of scopes and layers: "encoder/layer_2/dense"
   std::string function;  ///< the K function: "dot"
   std::string file;
@@ -26,7 +26,7 @@ struct ProfileRow {
   std::string step;
   /// The largest share first. A fused kernel belongs in equal parts to the nodes that it computes,
   /// kernels that run in parallel as one step by the number of their operands.
-  std::vector<ProfilePlace> places;
+  std::vector<ProfileOrigin> places;
   std::int64_t calls = 0;
   /// Of all calls. Steps of a loop whose rows are divided among threads get their part of its time.
   double seconds = 0;
@@ -51,7 +51,7 @@ struct ProfileTensor {
   std::string name;  ///< "w float32[784,64]", or only the type
   std::string kind;  ///< "argument", "temporary", ...
   std::int64_t bytes = 0;
-  ProfilePlace place;
+  ProfileOrigin place;
 };
 
 /// A compilation, or the preparation of compiled code for input sizes, and the reason.

@@ -156,7 +156,7 @@ class ProfileParser {
   }
 
   void read_place() {
-    ProfilePlace place;
+    ProfileOrigin place;
     place.share = number<double>();
     place.scope = text_field();
     place.function = text_field();
@@ -175,7 +175,7 @@ class ProfileParser {
   bool is_at_end_ = false;
   BackendProfile out_;
   bool is_step_last_ = false;  // of the last call and the last step
-  std::vector<ProfilePlace>* places_ = nullptr;  // of the last step; null: the record was a tensor
+  std::vector<ProfileOrigin>* places_ = nullptr;  // of the last step; null: the record was a tensor
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ class RowCollector {
     step.shortest = end_of(i) > i + 1 ? 0 : scale.all * step.shortest;
     std::stable_sort(
         step.places.begin(), step.places.end(),
-        [](const ProfilePlace& a, const ProfilePlace& b) { return a.share > b.share; });
+        [](const ProfileOrigin& a, const ProfileOrigin& b) { return a.share > b.share; });
     rows_.push_back(std::move(static_cast<ProfileRow&>(step)));
   }
 
@@ -242,7 +242,7 @@ void finish_profile(Profile& profile) {
   };
   std::stable_sort(profile.rows.begin(), profile.rows.end(), slower);
   for (const ProfileRow& row : profile.rows) {
-    for (const ProfilePlace& place : row.places) {
+    for (const ProfileOrigin& place : row.places) {
       const ProfileSum part{"", row.seconds * place.share, row.first_seconds * place.share};
       add_scopes(profile.scopes, place.scope, part);
       if (!place.file.empty()) add_sum(profile.lines, text(place.file, ":", place.line), part);

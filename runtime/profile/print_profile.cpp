@@ -50,7 +50,7 @@ std::string bytes_text(std::int64_t bytes) {
 std::string_view without_folders(std::string_view file) { return file.substr(file.rfind('/') + 1); }
 
 /// "dot at model.cpp:45".
-std::string op_and_line(const ProfilePlace& place) {
+std::string op_and_line(const ProfileOrigin& place) {
   if (place.file.empty()) return place.function;
   return text(place.function, place.function.empty() ? "" : " at ", without_folders(place.file),
               ":", place.line);

@@ -16,7 +16,7 @@ namespace {
 template <class Struct, class Visit>
 void for_each_member(Struct& s, const Visit& visit) {
   using Plain = std::remove_const_t<Struct>;
-  if constexpr (std::is_same_v<Plain, ProfilePlace>) {
+  if constexpr (std::is_same_v<Plain, ProfileOrigin>) {
     visit("scope", s.scope), visit("function", s.function), visit("file", s.file);
     visit("line", s.line), visit("share", s.share);
   } else if constexpr (std::is_same_v<Plain, ProfileRow>) {

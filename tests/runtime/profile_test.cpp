@@ -306,7 +306,7 @@ TEST_CASE("profile: tensors by bytes, by the names of variables and placeholders
 
 TEST_CASE("profile: sums of scopes have those of the scopes within them") {
   Profile profile;
-  const auto row = [](double seconds, std::vector<ProfilePlace> places) {
+  const auto row = [](double seconds, std::vector<ProfileOrigin> places) {
     ProfileRow made;
     made.seconds = seconds;
     made.places = std::move(places);
