@@ -4,13 +4,16 @@
 
 #include "backends/abi/kiln_backend_memory.h"
 #include "runtime/array/small_blocks.h"
+#include "runtime/files/machine_limits.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <ctime>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -221,11 +224,16 @@ std::int64_t coarse_now() noexcept {
 
 constinit BlockPool shared_pool(coarse_now, 0);
 
-std::size_t default_limit() {
+std::size_t default_limit() noexcept try {
   if (has_address_sanitizer()) return 0;
   const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || bytes <= 0) return 0;
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) / 8;
+  const auto machine = static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes);
+  // Linux ends a process whose control group exceeds its limit, also where memory is idle.
+  const auto limit = read_memory_limit();
+  return (limit ? std::min<std::size_t>(machine, limit->value) : machine) / 8;
+} catch (const std::exception&) {  // no memory to read it
+  return 0;
 }
 
 /// Registered when the library is loaded: if a function-local static registered the handlers, a

@@ -95,8 +95,9 @@ class BlockPool {
   std::atomic<std::int64_t> oldest_{kNever};
 };
 
-/// Returns the pool of all Arrays. Its limit is an eighth of the machine's memory; 0 with
-/// AddressSanitizer, which then sees each use after free.
+/// Returns the pool of all Arrays. Its limit is an eighth of the machine's memory or, if that is
+/// less, of the limit of the process's control group; 0 with AddressSanitizer, which then sees each
+/// use after free.
 BlockPool& block_pool() noexcept;
 /// Calls block_pool().release_old(); each call of a function does so first.
 void release_old_blocks() noexcept;

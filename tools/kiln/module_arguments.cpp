@@ -6,10 +6,10 @@
 #include "core/types/nearest.h"
 #include "core/types/text.h"
 #include "runtime/array/host_values.h"
+#include "runtime/files/machine_limits.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/replay/argument_names.h"
 #include "runtime/weights/safetensors.h"
-#include "tools/environment/machine_limits.h"
 
 #include <kiln/error.h>
 
@@ -120,7 +120,7 @@ class MemoryBudget {
 
  private:
   static std::uint64_t memory() {
-    const Memory machine = read_memory();
+    const runtime::MachineMemory machine = runtime::read_memory();
     const std::uint64_t total = machine.total != 0 ? machine.total : UINT64_MAX;
     return machine.limit ? std::min(total, machine.limit->value) : total;
   }

@@ -88,7 +88,7 @@ std::string gibibytes(std::uint64_t bytes) {
 }
 
 void print_processors(const ProcessReport& report, std::ostream& out) {
-  const Processors& processors = report.processors;
+  const runtime::MachineProcessors& processors = report.processors;
   out << "processors: " << (processors.model.empty() ? "unknown model" : processors.model) << ", "
       << report.available_processors << " available";
   if (processors.quota) {
@@ -97,7 +97,7 @@ void print_processors(const ProcessReport& report, std::ostream& out) {
   out << "\n";
 }
 
-void print_memory(const Memory& memory, std::ostream& out) {
+void print_memory(const runtime::MachineMemory& memory, std::ostream& out) {
   out << "memory: " << gibibytes(memory.total) << ", " << gibibytes(memory.available)
       << " available";
   if (memory.limit) {
@@ -129,8 +129,8 @@ ProcessReport describe_process(const std::vector<std::string>& backends) {
   report.library = runtime::host_path();
   describe_threads(report);
   report.available_processors = available_processors();
-  report.processors = read_processors();
-  report.memory = read_memory();
+  report.processors = runtime::read_processors();
+  report.memory = runtime::read_memory();
   report.keras_json = describe_keras_json();
   for (SetVariable& variable : set_variables()) {
     const std::string note = note_of(variable, backends);

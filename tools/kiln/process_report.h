@@ -1,8 +1,8 @@
 // The settings and limits of a process, as kiln doctor prints them.
 #pragma once
 
+#include "runtime/files/machine_limits.h"
 #include "tools/environment/environment_page.h"
-#include "tools/environment/machine_limits.h"
 
 #include <iosfwd>
 #include <string>
@@ -30,8 +30,8 @@ struct ProcessReport {
   unsigned threads = 0;
   std::string threads_origin;  // or the error, with 0 threads
   unsigned available_processors = 0;
-  Processors processors;
-  Memory memory;
+  runtime::MachineProcessors processors;
+  runtime::MachineMemory memory;
   KerasJsonReport keras_json;
   std::vector<VariableReport> variables;
 };

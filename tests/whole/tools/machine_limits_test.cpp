@@ -1,7 +1,7 @@
 // Tests the limits of control groups, with folders of each version of cgroups.
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
-#include "tools/environment/machine_limits.h"
+#include "runtime/files/machine_limits.h"
 
 #include <filesystem>
 #include <string>
@@ -9,10 +9,11 @@
 #include <vector>
 
 using kiln::testing::Scratch;
-using kiln::tool::Memory;
-using kiln::tool::Processors;
-using kiln::tool::read_memory;
-using kiln::tool::read_processors;
+using kiln::runtime::MachineMemory;
+using kiln::runtime::MachineProcessors;
+using kiln::runtime::read_memory;
+using kiln::runtime::read_memory_limit;
+using kiln::runtime::read_processors;
 
 namespace {
 
@@ -40,13 +41,14 @@ TEST_CASE("machine limits: version 2 has the smallest limit of a group and those
        {"sys/fs/cgroup/user/app/cpu.max", "150000 100000\n"},
        {"sys/fs/cgroup/user/cpu.max", "max 100000\n"}});
   const std::string& folder = root.scratch.folder();
-  const Memory memory = read_memory(folder);
+  const MachineMemory memory = read_memory(folder);
   CHECK(memory.total == 2048 * 1024);
   CHECK(memory.available == 1024 * 1024);
   REQUIRE(memory.limit);
   CHECK(memory.limit->value == 4096);
+  CHECK(read_memory_limit(folder)->value == 4096);
   CHECK(memory.limit->file == folder + "/sys/fs/cgroup/user/memory.max");
-  const Processors processors = read_processors(folder);
+  const MachineProcessors processors = read_processors(folder);
   CHECK(processors.model == "Abacus 9");
   REQUIRE(processors.quota);
   CHECK(processors.quota->value == 1.5);

@@ -1,12 +1,12 @@
 // Control groups form a tree of folders, each with files of limits.
-#include "tools/environment/machine_limits.h"
+#include "runtime/files/machine_limits.h"
 
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <vector>
 
-namespace kiln::tool {
+namespace kiln::runtime {
 namespace {
 
 /// The value of a line "NAME: value" or "NAME : value"; empty without one.
@@ -92,20 +92,23 @@ std::optional<double> quota_1(const std::string& folder, std::istream& in) {
 
 }  // namespace
 
-Memory read_memory(const std::string& root) {
+std::optional<GroupLimit<std::uint64_t>> read_memory_limit(const std::string& root) {
   const std::vector<std::string> folders = group_folders(root, "memory");
-  return {
-      .total = bytes_in(root + "/proc/meminfo", "MemTotal"),
-      .available = bytes_in(root + "/proc/meminfo", "MemAvailable"),
-      .limit = smaller(smallest<std::uint64_t>(folders, "memory.max", memory_limit),
-                       smallest<std::uint64_t>(folders, "memory.limit_in_bytes", memory_limit))};
+  return smaller(smallest<std::uint64_t>(folders, "memory.max", memory_limit),
+                 smallest<std::uint64_t>(folders, "memory.limit_in_bytes", memory_limit));
 }
 
-Processors read_processors(const std::string& root) {
+MachineMemory read_memory(const std::string& root) {
+  return {.total = bytes_in(root + "/proc/meminfo", "MemTotal"),
+          .available = bytes_in(root + "/proc/meminfo", "MemAvailable"),
+          .limit = read_memory_limit(root)};
+}
+
+MachineProcessors read_processors(const std::string& root) {
   const std::vector<std::string> folders = group_folders(root, "cpu");
   return {.model = value_in(root + "/proc/cpuinfo", "model name"),
           .quota = smaller(smallest<double>(folders, "cpu.max", quota_2),
                            smallest<double>(folders, "cpu.cfs_quota_us", quota_1))};
 }
 
-}  // namespace kiln::tool
+}  // namespace kiln::runtime

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace kiln::tool {
+namespace kiln::runtime {
 
 /// The smallest limit of the process's control group and of those around it.
 template <class T>
@@ -15,18 +15,21 @@ struct GroupLimit {
   std::string file;  // that sets it
 };
 
-struct Memory {
+struct MachineMemory {
   std::uint64_t total = 0, available = 0;       // bytes; 0: unknown
   std::optional<GroupLimit<std::uint64_t>> limit;  // bytes
 };
 
-struct Processors {
+struct MachineProcessors {
   std::string model;  // of the first one; empty: unknown
   std::optional<GroupLimit<double>> quota;  // processors' worth of time
 };
 
-/// Reads <root>/proc and <root>/sys; files that are missing or unreadable give unknown values.
-Memory read_memory(const std::string& root = "");
-Processors read_processors(const std::string& root = "");
+// Each reads <root>/proc and <root>/sys; files that are missing or unreadable give unknown values.
 
-}  // namespace kiln::tool
+/// Returns the limit of bytes alone.
+std::optional<GroupLimit<std::uint64_t>> read_memory_limit(const std::string& root = "");
+MachineMemory read_memory(const std::string& root = "");
+MachineProcessors read_processors(const std::string& root = "");
+
+}  // namespace kiln::runtime
