@@ -5,6 +5,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 
+#include <kiln/distributed.h>
 #include <kiln/train.h>
 
 #include <optional>
