@@ -48,19 +48,35 @@ CommunicationThread::CommunicationThread(const CommunicatorLibrary& library,
 
 CommunicationThread::~CommunicationThread() { stop(); }
 
+template <class Condition>
+void CommunicationThread::wait_until(std::unique_lock<ForkMutex>& lock,
+                                     const Condition& condition) {
+  while (!condition()) {
+    const std::uint32_t seen = changes_.load();
+    lock.unlock();
+    changes_.wait(seen);
+    lock.lock();
+  }
+}
+
+void CommunicationThread::notify() {
+  ++changes_;
+  changes_.notify_all();
+}
+
 void CommunicationThread::stop() {
   {
     const std::lock_guard lock(mutex_);
     is_stopped_ = true;
+    notify();
   }
-  changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
 std::uint64_t CommunicationThread::add(std::string title, std::function<void()> body) {
   const std::lock_guard lock(mutex_);
   jobs_.push_back({std::move(title), std::move(body)});
-  changed_.notify_all();
+  notify();
   return ++added_;
 }
 
@@ -71,7 +87,7 @@ std::uint64_t CommunicationThread::add(std::string title, Job job) {
 
 void CommunicationThread::wait(std::uint64_t job) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return ended_ >= job; });
+  wait_until(lock, [&] { return ended_ >= job; });
   if (job >= broken_by_) throw CommunicatorError(broken_);
 }
 
@@ -95,7 +111,7 @@ void CommunicationThread::abort(std::uint32_t exit_code) {
 void CommunicationThread::run_jobs() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return is_stopped_ || !jobs_.empty(); });
+    wait_until(lock, [&] { return is_stopped_ || !jobs_.empty(); });
     if (jobs_.empty()) break;
     const Entry& entry = jobs_.front();
     std::string failure;
@@ -110,7 +126,7 @@ void CommunicationThread::run_jobs() {
       broken_ = std::move(failure);
       broken_by_ = ended_;
     }
-    changed_.notify_all();
+    notify();
   }
   if (abort_code_ != 0 && world_ != nullptr) world_->abort(abort_code_);
 }

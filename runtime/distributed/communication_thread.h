@@ -5,12 +5,13 @@
 #include "core/types/fork.h"
 #include "runtime/distributed/channel.h"
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -61,8 +62,14 @@ class CommunicationThread {
   /// Ends the thread after the jobs that it has.
   void stop();
 
+  /// Waits until condition(), which is called with the lock, as after each change.
+  template <class Condition>
+  void wait_until(std::unique_lock<ForkMutex>& lock, const Condition& condition);
+  /// Wakes those that wait. Called with the lock, after a change.
+  void notify();
+
   ForkMutex mutex_;
-  std::condition_variable_any changed_;
+  std::atomic<std::uint32_t> changes_{0};
   std::deque<Entry> jobs_;  // those that have not ended, the running one first
   std::uint64_t added_ = 0, ended_ = 0;
   std::uint64_t broken_by_ = kNone;  // the first job that threw
