@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <utility>
 
 namespace kiln::distributed {
 namespace {
@@ -27,6 +28,7 @@ struct Current {
   std::shared_ptr<InternalGroup> world;  // null before init() and after the end of its Session
   std::shared_ptr<InternalGroup> last;  // that was in `world`
   std::string init;  // with its line
+  bool ends_at_exit = false;  // end_at_exit() is registered
 };
 constinit ForkMutex current_mutex;
 KILN_AT_LOAD NoDestructor<Current> current;
@@ -86,9 +88,8 @@ Session init(const InitOptions& options, Where where) {
       } catch (const CommunicatorError& error) {
         throw ConfigError("init", "communicator", error.what());
       }
-      static const int registered = std::atexit(end_at_exit);
-      static_cast<void>(registered);
       const std::lock_guard lock(current_mutex);
+      if (!std::exchange(current->ends_at_exit, true)) std::atexit(end_at_exit);
       current->world = current->last = world;
       current->init = text("init at ", where.file, ":", where.line);
       return Session(world);
