@@ -109,8 +109,8 @@ TEST_CASE("backend options: errors name the option and the file") {
         "function: device is '0.5' but needs the number of a device from 0 to 2147483647; "
         "options: 'device' = '0.5'" +
             end);
-  CHECK(error(R"("tf32": 1)") ==
-        "function: tf32 is '1' but needs true or false; options: 'tf32' = '1'" + end);
+  CHECK(error(R"("tf32": 2)") ==
+        "function: tf32 is '2' but needs true or false; options: 'tf32' = '2'" + end);
   home.write(file_of(backend, R"("tf32": false)"));
   CHECK(graph_launches(backend) == 3);
 }
