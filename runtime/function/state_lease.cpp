@@ -1,6 +1,8 @@
 // A call that updates variables in place holds the overwrite until it publishes or is reverted.
 #include "runtime/function/state_lease.h"
 
+#include "runtime/variable/variable_snapshot.h"
+
 #include <mutex>
 #include <utility>
 
