@@ -102,8 +102,8 @@ const std::vector<Row> kRows{
     {"overlap with a transfer in progress",
      [](const FakeRank& own, Memory& memory) {
        start_empty(own, memory);
-       own.start(own.world(), broadcast(1, memory.a));
-       own.start(own.world(), broadcast(0, memory.a));
+       own.start(memory.alone, broadcast(0, memory.a));
+       own.start(memory.alone, all_gather(memory.b, memory.a));
      },
      "start: receive overlaps send of transfer 1 in progress"},
     {"test of a transfer that is over",
@@ -116,7 +116,7 @@ const std::vector<Row> kRows{
     {"change of what is sent",
      [](const FakeRank& own, Memory& memory) {
        kiln_comm_work* const first = start_empty(own, memory);
-       kiln_comm_work* const work = own.start(own.world(), broadcast(1, memory.a));
+       kiln_comm_work* const work = own.start(memory.alone, broadcast(0, memory.a));
        memory.a[5] = std::byte{1};
        own.wait({first, work});
      },
