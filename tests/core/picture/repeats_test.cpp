@@ -150,6 +150,14 @@ TEST_CASE("hoist_shared: what depends on no input and several scopes read leaves
   CHECK(group(1) == first);
 }
 
+TEST_CASE("hoist_shared: what a neighbouring scope alone reads stays in its own") {
+  Picture picture = layers(2);
+  const int own = add_work(picture, "own", 1), user = add_work(picture, "user", 2);
+  picture.add(Arrow{own, user});
+  hoist_shared(picture);
+  CHECK(picture.boxes[static_cast<std::size_t>(own)].group == 1);
+}
+
 TEST_CASE("shorten: equal steps of a parallel region are one, and other equal boxes stay") {
   Picture picture;
   const int region = picture.add(Group{"in parallel", 0, Group::Kind::Parallel});
