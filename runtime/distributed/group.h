@@ -18,12 +18,12 @@
 
 namespace kiln::runtime::distributed {
 
-/// What the groups of a process share.
+/// The thread, the lock and the parts that the groups of a process share.
 struct Membership;
 
 class Group {
  public:
-  /// What runs on the communication thread once the ranks agree. An exception other than
+  /// The part that runs on the communication thread once the ranks agree. Another exception than
   /// CommunicatorError must leave no transfer out that other ranks are in.
   using Steps = std::function<void(Channel&)>;
 

@@ -1,4 +1,4 @@
-// What a group of ranks does together, and how the ranks agree on it.
+// Operations of a group of ranks, and the agreement of the ranks on each.
 #pragma once
 
 #include <kiln/where.h>
@@ -26,7 +26,7 @@ struct Operation {
   Where where;
   std::string call;  // with its line: "barrier (train.cpp:12)"
   std::uint64_t detail = 0;  // what else the ranks agree on, and `call` names
-  /// What it works on: "'w' float32[2,3]"; and what one of these is: "variable".
+  /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable".
   std::vector<std::string> items = {};
   std::string_view item = "item";
   std::size_t bytes = 0;  // of the largest buffer that its transfers receive

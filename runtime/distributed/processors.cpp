@@ -17,7 +17,7 @@
 namespace kiln::runtime::distributed {
 namespace {
 
-/// What each rank tells the others.
+/// The machine and the processors of a rank, as it tells the others.
 struct Seat {
   std::array<char, 40> machine{};
   cpu_set_t processors{};

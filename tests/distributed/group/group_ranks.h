@@ -20,7 +20,7 @@ std::unique_ptr<runtime::distributed::Group> open_group(
     const runtime::distributed::WaitLimits& limits = {},
     const runtime::distributed::Clock& clock = runtime::distributed::steady_time);
 
-/// What a rank does in its group.
+/// The body of a rank in its group.
 using GroupFunction =
     std::function<std::string(runtime::distributed::Group& group, std::uint32_t rank)>;
 

@@ -1,4 +1,4 @@
-// What all ranks are told when they agree, differ, fail, leave or wait too long.
+// Texts of all ranks when they agree, differ, fail, leave or wait too long.
 #include "tests/distributed/group/group_ranks.h"
 #include "tests/support/catch.h"
 
