@@ -341,12 +341,38 @@ struct RequireAttrs {
   bool operator==(const RequireAttrs&) const = default;
 };
 
+/// What the ranks of a group do with their operands x: AllReduce combines them element by element;
+/// AllGather concatenates them along `axis`, in rank order; ReduceScatter adds them, of which each
+/// rank gets its part of `axis`; Broadcast gives all ranks that of `root`; Reduce adds them for
+/// `root`, the others get zeros. The numbers are part of the module format, here and below.
+enum class CollectiveKind : std::int64_t { AllReduce, AllGather, ReduceScatter, Broadcast, Reduce };
+/// How AllReduce combines.
+enum class CollectiveReduction : std::int64_t { Sum, Max, Min };
+
+/// Collective: `group` numbers the groups of the process, 0 for that of all ranks, which has
+/// `ranks` members. Fields that a kind does not name are 0.
+struct CollectiveAttrs {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  CollectiveReduction reduction = CollectiveReduction::Sum;
+  std::int64_t axis = 0;
+  std::int64_t root = 0;
+  std::int64_t group = 0;
+  std::int64_t ranks = 1;
+  static constexpr auto fields() {
+    return std::tuple{
+        field("kind", &CollectiveAttrs::kind),   field("reduction", &CollectiveAttrs::reduction),
+        field("axis", &CollectiveAttrs::axis),   field("root", &CollectiveAttrs::root),
+        field("group", &CollectiveAttrs::group), field("ranks", &CollectiveAttrs::ranks)};
+  }
+  bool operator==(const CollectiveAttrs&) const = default;
+};
+
 /// The order is part of the module format: append only.
 using Attrs =
     std::variant<NoAttrs, ConstantAttrs, PlaceholderAttrs, VariableAttrs, ParameterAttrs, IotaAttrs,
                  RandomAttrs, DimAttrs, CastAttrs, AxesAttrs, AxisAttrs, DimsAttrs, BroadcastAttrs,
                  SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs,
-                 WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs>;
+                 WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs, CollectiveAttrs>;
 
 /// The index of an attribute struct in the variant.
 template <class Struct, std::size_t I = 0>

@@ -85,6 +85,8 @@ enum class Op : std::uint16_t {
   Variance,
   // composites with a gradient of their own
   ScaleGradient,
+  // groups of processes
+  Collective,
 };
 // clang-format on
 

@@ -2,6 +2,7 @@
 // that none is missing. Other code calls def() of op.h.
 #pragma once
 
+#include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/leaves.h"
 #include "core/ops/movement.h"
@@ -29,8 +30,8 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 
 }  // namespace detail
 
-inline constexpr auto kDefinitions =
-    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows, kStatistics);
+inline constexpr auto kDefinitions = detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement,
+                                                  kStructure, kWindows, kStatistics, kCollectives);
 
 namespace detail {
 

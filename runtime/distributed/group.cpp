@@ -1,52 +1,18 @@
-// The groups of a process share one communication thread and one lock, so that a rank takes part in
-// one operation at a time.
+// Operations of a group: each is a job of the communication thread, under the lock of the process.
 #include "runtime/distributed/group.h"
 
 #include <kiln/distributed.h>
 #include <kiln/error.h>
 
 #include "core/types/text.h"
+#include "runtime/distributed/membership.h"
 #include "runtime/host/log.h"
 
-#include <deque>
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
 namespace kiln::runtime::distributed {
-
-struct Group::Part {
-  Channel* channel;
-  std::uint64_t calls = 0;  // that were begun
-  std::string end = {};  // why it cannot be used; empty: it can
-};
-
-struct Membership {
-  Membership(const CommunicatorLibrary& library, const CommunicatorOptions& options,
-             const WaitLimits& limits, Clock clock)
-      : thread(std::make_unique<CommunicationThread>(library, options, limits, std::move(clock))) {}
-  ~Membership() {
-    if (is_of_parent()) static_cast<void>(thread.release());  // it does not exist in a child
-  }
-  Membership(const Membership&) = delete;
-  Membership& operator=(const Membership&) = delete;
-
-  bool is_of_parent() const { return fork_count() != forks; }
-  /// Makes the groups unusable, as a transfer may still run.
-  void mark_broken(const Operation& operation, const std::string& reason) {
-    broken = reason;
-    for (Group::Part& part : parts) {
-      if (part.end.empty())
-        part.end = text("the group is broken since ", operation.call, ": ", reason);
-    }
-  }
-
-  const std::uint32_t forks = fork_count();
-  std::unique_ptr<CommunicationThread> thread;
-  ForkMutex mutex;  // held during an operation; guards the rest
-  std::deque<Group::Part> parts;  // the world first, the others in the order of split
-  std::string broken;  // why; empty: the groups can be used
-  bool has_left = false;  // this process, all of them
-};
 
 Group::Group() = default;
 
@@ -54,9 +20,7 @@ Group::Group(const CommunicatorLibrary& library, const CommunicatorOptions& opti
              const WaitLimits& limits, Clock clock)
     : membership_(std::make_shared<Membership>(library, options, limits, std::move(clock))),
       place_(membership_->thread->place()) {
-  Channel* world = nullptr;
-  membership_->thread->run("init", [&](Channel& channel) { world = &channel; });
-  part_ = &membership_->parts.emplace_back(Part{world});
+  membership_->thread->run("init", [&](Channel& world) { part_ = &membership_->add(world); });
 }
 
 Group::Group(std::shared_ptr<Membership> membership, Part* part)
@@ -64,47 +28,80 @@ Group::Group(std::shared_ptr<Membership> membership, Part* part)
 
 Group::~Group() = default;
 
-void Group::run(const Operation& operation, const Steps& steps) {
-  if (!membership_) {
-    if (operation.failure) std::rethrow_exception(operation.failure);
-    return;
-  }
+void Group::require_usable(const Operation& operation) const {
   if (membership_->is_of_parent()) {
     throw BackendError(operation.function, "", "a child of fork() is not a rank of the group",
                        operation.where);
   }
-  const std::lock_guard lock(membership_->mutex);
-  if (!part_->end.empty()) {
-    throw kiln::distributed::DistributedError(operation.function, part_->end, place_.rank,
-                                              operation.where);
+  if (membership_->caller.load() == std::this_thread::get_id()) {
+    throw ValueError(operation.function, "",
+                     "called within a call of a function with collectives, by this thread",
+                     operation.where);
   }
-  Agreement agreement(operation, ++part_->calls, *part_->channel);
+}
+
+void Group::require_whole(const Operation& operation) const {
+  if (part_->end.empty()) return;
+  throw kiln::distributed::DistributedError(operation.function, part_->end, place_.rank,
+                                            operation.where);
+}
+
+void Group::run_job(const Operation& operation, const Steps& job) {
   try {
-    membership_->thread->run(operation.call, [&](Channel&) { agreement.run(steps); });
+    membership_->thread->run(operation.call, job);
   } catch (const CommunicatorError& error) {
     membership_->mark_broken(operation, error.what());
     throw kiln::distributed::DistributedError(operation.function,
                                               text(error.what(), "; the group is broken"),
                                               place_.rank, operation.where);
   }
+}
+
+void Group::run(const Operation& operation, const Steps& steps) {
+  if (!membership_) {
+    if (operation.failure) std::rethrow_exception(operation.failure);
+    return;
+  }
+  require_usable(operation);
+  const std::lock_guard lock(membership_->mutex);
+  require_whole(operation);
+  Agreement agreement(operation, ++part_->calls, *part_->channel);
+  run_job(operation, [&](Channel&) { agreement.run(steps); });
   if (agreement.has_left()) part_->end = agreement.error();
   agreement.throw_if_failed();
 }
 
 std::unique_ptr<Group> Group::split(const Operation& operation, std::int64_t color,
                                     std::int64_t key) {
-  Channel* channel = nullptr;
-  run(operation,
-      [&](Channel& parent) { channel = &membership_->thread->split(parent, color, key); });
+  Part* part = nullptr;
+  run(operation, [&](Channel& parent) {
+    part = &membership_->add(membership_->thread->split(parent, color, key));
+  });
   if (!membership_) return std::make_unique<Group>();
-  const std::lock_guard lock(membership_->mutex);
-  return std::unique_ptr<Group>(
-      new Group(membership_, &membership_->parts.emplace_back(Part{channel})));
+  return std::unique_ptr<Group>(new Group(membership_, part));
 }
 
-RankSums& Group::sums() {
-  if (!sums_) sums_ = std::make_unique<RankSums>(*membership_->thread, *part_->channel);
-  return *sums_;
+RankSums& Group::sums() { return part_->sums; }
+
+std::int64_t Group::number() const {
+  if (!membership_) return 0;
+  const std::lock_guard lock(membership_->mutex);
+  const auto& parts = membership_->parts;
+  const auto is_own = [&](const Part& part) { return &part == part_; };
+  return std::find_if(parts.begin(), parts.end(), is_own) - parts.begin();
+}
+
+std::shared_ptr<Group> Group::numbered(std::int64_t number) const {
+  if (!membership_) return nullptr;
+  const std::lock_guard lock(membership_->mutex);
+  auto& parts = membership_->parts;
+  if (number < 0 || static_cast<std::size_t>(number) >= parts.size()) return nullptr;
+  return std::shared_ptr<Group>(new Group(membership_, &parts[static_cast<std::size_t>(number)]));
+}
+
+void Group::break_up(const Operation& operation, const std::string& reason) {
+  const std::lock_guard lock(membership_->mutex);
+  membership_->mark_broken(operation, reason);
 }
 
 void Group::leave(const std::string& reason) noexcept try {

@@ -47,9 +47,16 @@ class Group {
   /// The group of the ranks with this color, ordered by key, then by rank. Throws as run().
   std::unique_ptr<Group> split(const Operation& operation, std::int64_t color, std::int64_t key);
 
-  /// The reductions over the group, made by the first call. Called by the steps of an operation, in
-  /// the same order on all ranks.
+  /// The reductions over the group. Used on the communication thread.
   RankSums& sums();
+
+  /// The number of this group among those of its process, in the order of split: 0 for all ranks.
+  std::int64_t number() const;
+  /// The group with that number; null if there is none.
+  std::shared_ptr<Group> numbered(std::int64_t number) const;
+
+  /// Makes the groups of the process unusable, since the ranks may differ from now on.
+  void break_up(const Operation& operation, const std::string& reason);
 
   /// Leaves the world and all parts; `reason` is what other ranks get as their error. A broken
   /// group is left as it is. Later operations are errors.
@@ -57,16 +64,23 @@ class Group {
   /// Ends the processes of all ranks if the group is broken.
   void abort_if_broken() noexcept;
 
-  /// This group, as its process sees it.
+  /// This group, as its process sees it. REQUIRES: several ranks.
   struct Part;
+  Part& part() const { return *part_; }
 
  private:
+  friend class GroupCall;
   Group(std::shared_ptr<Membership> membership, Part* part);
+  /// BackendError in a child of fork(), ValueError within a call of this thread.
+  void require_usable(const Operation& operation) const;
+  /// DistributedError for a group that is broken or left. REQUIRES: the lock.
+  void require_whole(const Operation& operation) const;
+  /// Runs on the communication thread; DistributedError if it breaks the group.
+  void run_job(const Operation& operation, const Steps& job);
 
   std::shared_ptr<Membership> membership_;  // null: the only rank
   Part* part_ = nullptr;  // of the membership
   Place place_;
-  std::unique_ptr<RankSums> sums_;
 };
 
 }  // namespace kiln::runtime::distributed

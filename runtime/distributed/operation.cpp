@@ -135,7 +135,7 @@ void Agreement::explain(const std::vector<Head>& heads) {
   }
 }
 
-void Agreement::run_steps(const std::function<void(Channel&)>& steps) {
+std::exception_ptr Agreement::run_steps(const std::function<void(Channel&)>& steps) {
   try {
     steps(channel_);
   } catch (const CommunicatorError&) {
@@ -143,39 +143,50 @@ void Agreement::run_steps(const std::function<void(Channel&)>& steps) {
   } catch (const Finding& finding) {
     finding_ = finding.what();
   } catch (const std::exception&) {
-    failure_ = std::current_exception();
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+void Agreement::advance() {
+  std::vector<Head> heads;
+  while (true) {
+    switch (protocol_->next()) {
+      case Action::ExchangeHeads:
+        heads = exchange(protocol_->head());
+        protocol_->on_heads(heads);
+        judgement_ = protocol_->judgement();
+        break;
+      case Action::ExchangeTexts:
+        explain(heads);
+        protocol_->on_texts();
+        break;
+      case Action::RunCollectives:
+      case Action::Publish:
+      case Action::Throw: return;
+    }
   }
 }
 
-void Agreement::run(const std::function<void(Channel&)>& steps) {
+bool Agreement::open() {
   try {
     channel_.reserve(operation_.bytes);
   } catch (const std::bad_alloc&) {
     if (!failure_) failure_ = std::current_exception();
   }
-  RankProtocol protocol(opening());
-  std::vector<Head> heads;
-  while (true) {
-    switch (protocol.next()) {
-      case Action::ExchangeHeads:
-        heads = exchange(protocol.head());
-        protocol.on_heads(heads);
-        judgement_ = protocol.judgement();
-        break;
-      case Action::RunCollectives:
-        run_steps(steps);
-        protocol.on_run(failure_           ? Outcome::Failed
-                        : finding_.empty() ? Outcome::Done
-                                           : Outcome::Found);
-        break;
-      case Action::ExchangeTexts:
-        explain(heads);
-        protocol.on_texts();
-        break;
-      case Action::Publish:
-      case Action::Throw: return;
-    }
-  }
+  protocol_.emplace(opening());
+  advance();
+  return protocol_->next() == Action::RunCollectives;
+}
+
+void Agreement::close(const std::exception_ptr& failure) {
+  failure_ = failure;
+  protocol_->on_run(failure_ ? Outcome::Failed : finding_.empty() ? Outcome::Done : Outcome::Found);
+  advance();
+}
+
+void Agreement::run(const std::function<void(Channel&)>& steps) {
+  if (open()) close(run_steps(steps));
 }
 
 void Agreement::throw_if_failed() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,7 +47,13 @@ class Agreement {
   Agreement(const Operation& operation, std::uint64_t number, Channel& channel)
       : operation_(operation), number_(number), channel_(channel), failure_(operation.failure) {}
 
-  /// Runs on the communication thread. Throws CommunicatorError.
+  // Each runs on the communication thread and throws CommunicatorError.
+
+  /// Agrees on the operation. Returns whether the steps follow, then close().
+  bool open();
+  /// Agrees that no rank has failed. `failure`: of this rank in its steps; null for none.
+  void close(const std::exception_ptr& failure);
+  /// All of it.
   void run(const std::function<void(Channel&)>& steps);
 
   /// Throws what run() found: the failure of this rank, else DistributedError.
@@ -60,7 +67,9 @@ class Agreement {
   Head opening() const;
   std::vector<Head> exchange(const Head& head);
   std::vector<std::string> exchange(const std::string& text);
-  void run_steps(const std::function<void(Channel&)>& steps);
+  std::exception_ptr run_steps(const std::function<void(Channel&)>& steps);
+  /// Exchanges until the steps or the end of the operation.
+  void advance();
   void explain(const std::vector<Head>& heads);
   void explain_difference(const std::vector<Head>& heads);
   /// The first item that differs between rank 0 and the judged one.
@@ -71,6 +80,7 @@ class Agreement {
   Channel& channel_;
   std::exception_ptr failure_;  // of this rank
   std::string finding_;
+  std::optional<RankProtocol> protocol_;
   Judgement judgement_;
   std::string error_;
 };

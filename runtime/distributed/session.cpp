@@ -8,6 +8,7 @@
 #include "core/types/text.h"
 #include "runtime/distributed/group.h"
 #include "runtime/distributed/processors.h"
+#include "runtime/distributed/session.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -73,6 +74,19 @@ void require_no_group() {
 }
 
 }  // namespace
+
+}  // namespace kiln::distributed
+
+namespace kiln::runtime::distributed {
+
+std::shared_ptr<Group> current_world() {
+  const std::lock_guard lock(kiln::distributed::current_mutex);
+  return kiln::distributed::current->world;
+}
+
+}  // namespace kiln::runtime::distributed
+
+namespace kiln::distributed {
 
 Session init(const InitOptions& options, Where where) {
   return api_call("init", where, [&] {

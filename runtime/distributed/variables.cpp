@@ -4,6 +4,7 @@
 
 #include "core/ir/attrs.h"
 #include "core/k/base/tensor_impl.h"
+#include "core/types/exception_text.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/array/array_text.h"
 #include "runtime/distributed/group.h"
@@ -142,7 +143,16 @@ void broadcast_variables(const std::vector<Tensor>& variables,
                 });
       }
     });
-    if (group.size() > 1) batch_set_value(values, where);
+    if (group.size() == 1) return;
+    try {
+      batch_set_value(values, where);
+    } catch (const std::exception& error) {
+      group.impl().break_up(given.operation, text("rank ", group.rank(),
+                                                  " could not set values that were agreed on, "
+                                                  "so that variables may differ: ",
+                                                  exception_text(error)));
+      throw;
+    }
   });
 }
 

@@ -6,6 +6,7 @@
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/function/call_results.h"
+#include "runtime/function/collective_call.h"
 #include "runtime/function/scoped_call.h"
 #include "runtime/function/state_lease.h"
 #include "runtime/host/error_subject.h"
@@ -29,6 +30,24 @@ std::uint64_t counter_of(const CompiledProgram& program, const PreparedCall& pre
   const std::uint64_t number = next_call_counter(prepared.random);
   if (prepared.taken_number != nullptr) *prepared.taken_number = number;
   return number;
+}
+
+/// Agrees on the call with the group of the program's collectives. REQUIRES: inputs are bound.
+void open_collectives(const CompiledProgram& program, PreparedCall& prepared) {
+  if (program.collectives.empty()) return;
+  CollectiveCall* call = CollectiveCall::current();
+  if (call == nullptr) {
+    throw BackendError(program.name, "", "a program with collectives runs outside of its group");
+  }
+  call->open(prepared.symbols());
+  prepared.host_calls.collectives = call;
+}
+
+/// Publishes the updates, once no rank of the program's group can fail.
+void publish(const CompiledProgram& program, PreparedCall& prepared, StateLease& state) {
+  if (!program.collectives.empty()) prepared.host_calls.collectives->close();
+  state.commit();
+  count_call(prepared);
 }
 
 // ---- Through a frame of the backend ----
@@ -58,8 +77,7 @@ void run_frame(const CompiledProgram& program, PreparedCall& prepared) {
     state.reject();
     throw;
   }
-  state.commit();
-  count_call(prepared);
+  publish(program, prepared, state);
 }
 
 /// Returns work(); an OutOfMemory names the input.
@@ -137,8 +155,7 @@ std::vector<Array> execute_buffers(const CompiledProgram& program, PreparedCall&
   for (std::size_t i = 0; i < updates.size(); ++i) {
     prepared.next[i]->put_buffer(std::move(updates[i]));
   }
-  state.commit();
-  count_call(prepared);
+  publish(program, prepared, state);
   return results;
 }
 
@@ -192,6 +209,7 @@ void run_into(const CallableProgram& callable, std::span<const ArrayView> inputs
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
+  open_collectives(program, prepared);
   const std::size_t count = program.graph.outputs.size();
   if (outputs.size() != count) {
     throw ValueError(
@@ -214,6 +232,7 @@ std::vector<Array> run(const CallableProgram& callable, std::span<const ArrayVie
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
   inputs = prepared.with_canonical_bools(inputs);
+  open_collectives(program, prepared);
   return prepared.is_direct() ? call_frame(program, prepared)
                               : call_buffers(program, prepared, inputs);
 }
@@ -247,6 +266,7 @@ std::vector<Array> call(const CallableProgram& callable, std::span<const Array> 
   const ScopedCall scope(callable, nullptr, nullptr);
   PreparedCall& prepared = scope.prepared();
   prepared.bind_inputs(inputs);
+  open_collectives(program, prepared);
   if (prepared.is_direct()) return call_frame(program, prepared);
   std::vector<ArrayView> views;
   for (const Array& input : inputs) views.push_back(input.as_view());

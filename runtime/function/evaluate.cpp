@@ -1,11 +1,13 @@
 // Tries the lifted program first, then the original one.
 #include "runtime/function/evaluate.h"
 
+#include "core/k/base/call.h"
 #include "core/k/base/random_state_impl.h"
 #include "core/passes/pipeline.h"
 #include "core/types/fp_environment.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/function/call.h"
+#include "runtime/function/collective_call.h"
 #include "runtime/function/compile/lift_arguments.h"
 #include "runtime/function/partitioned_program.h"
 
@@ -88,8 +90,9 @@ Array evaluate(const ir::Graph& graph, const InstancePtr& instance) {
   const PartitionedProgram programs =
       compile_partitioned(graph, kName, instance, wanted_dumps("", Stage::All, kName),
                           {.random = scoped_random_state()});
-  Array value = call(programs, std::span<const Array>()).front();
   const CompiledProgram& last = programs.last->program;
+  Array value = call_in_group(last.collectives, last.name, Call::where(),
+                              [&] { return call(programs, std::span<const Array>()).front(); });
   if (programs.partitions.empty() && !last.calls_host) keep_recent(last.executable);
   return value;
 }

@@ -12,6 +12,7 @@
 #include "runtime/array/small_blocks.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
+#include "runtime/function/collective_call.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/function/evaluate.h"
 #include "runtime/function/function_program.h"
@@ -189,6 +190,13 @@ template <class Input>
   return runtime::call(impl.programs, arrays.views());
 }
 
+/// Returns work(), a call of the function at `where`, in the group of its collectives.
+template <class Work>
+std::vector<Array> in_group(const Function::Impl& impl, Where where, const Work& work) {
+  const CompiledProgram& last = impl.programs.last->program;
+  return runtime::call_in_group(last.collectives, last.name, where, work);
+}
+
 runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   if (options.backend.empty()) return runtime::current_instance(Call::function());
   return runtime::backend_instance(options.backend, Call::function());
@@ -268,12 +276,14 @@ Results<Array> Function::operator()(const std::vector<Array>& inputs, Where wher
     return at_line(where, [&] {
       const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
       const Impl& impl = *impl_;
-      if (impl.has_sparse) {
-        const std::vector<Feed> feeds(inputs.begin(), inputs.end());
-        return call_with(impl, std::span<const Feed>(feeds));
-      }
-      if (!can_bind(impl.programs.first(), inputs)) return call_by_views(impl, inputs);
-      return runtime::call(impl.programs, std::span(inputs));
+      return in_group(impl, where, [&] {
+        if (impl.has_sparse) {
+          const std::vector<Feed> feeds(inputs.begin(), inputs.end());
+          return call_with(impl, std::span<const Feed>(feeds));
+        }
+        if (!can_bind(impl.programs.first(), inputs)) return call_by_views(impl, inputs);
+        return runtime::call(impl.programs, std::span(inputs));
+      });
     });
   });
 }
@@ -282,7 +292,9 @@ Results<Array> Function::operator()(std::initializer_list<FeedRef> inputs, Where
   return translate_exceptions("Function", where, [&] {
     return at_line(where, [&] {
       const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-      return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
+      return in_group(*impl_, where, [&] {
+        return call_with(*impl_, std::span<const FeedRef>(inputs.begin(), inputs.size()));
+      });
     });
   });
 }
@@ -291,7 +303,7 @@ Results<Array> Function::call_with_feeds(std::span<const Feed> inputs, Where whe
   return translate_exceptions("Function", where, [&] {
     return at_line(where, [&] {
       const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-      return call_with(*impl_, inputs);
+      return in_group(*impl_, where, [&] { return call_with(*impl_, inputs); });
     });
   });
 }
@@ -308,7 +320,9 @@ void Function::call_into(std::span<const ArrayView> inputs,
   translate_exceptions("call_into", where, [&] {
     at_line(where, [&] {
       const std::shared_ptr<const Impl> kept = keep_during_call(impl_);
-      runtime::call_into(impl_->programs, inputs, outputs);
+      const CompiledProgram& last = impl_->programs.last->program;
+      runtime::call_in_group(last.collectives, last.name, where,
+                             [&] { runtime::call_into(impl_->programs, inputs, outputs); });
     });
   });
 }

@@ -1,6 +1,7 @@
 // Compiles one program per partition (compile/graph_partition.h) and calls them in order.
 #include "runtime/function/partitioned_program.h"
 
+#include "core/k/base/call.h"
 #include "runtime/function/call.h"
 #include "runtime/function/compile/graph_partition.h"
 #include "runtime/function/compile/numeric_checks.h"
@@ -100,6 +101,9 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
     const std::size_t i = programs.partitions.size();
     programs.partitions.push_back(program_partition(
         *partition, compile(partition->graph, partition_directory(directory, i))));
+    if (!programs.partitions.back().program->program.collectives.empty()) {
+      Call::not_implemented("", "a size that is known only at run time depends on a collective");
+    }
     rest = std::move(partition->rest);
   }
   programs.last = compile(rest, directory);

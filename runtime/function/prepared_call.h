@@ -41,6 +41,8 @@ class PreparedCall {
   /// normalised copy, and binds the copies. Their memory is reused by later calls. REQUIRES:
   /// `inputs` are bound. Throws OutOfMemory.
   std::span<const ArrayView> with_canonical_bools(std::span<const ArrayView> inputs);
+  /// The values of the program's symbols. REQUIRES: inputs are bound.
+  std::span<const std::int64_t> symbols() const { return symbols_; }
   /// Whether the backend has a frame, which reads and writes the caller's memory itself.
   bool is_direct() const { return static_cast<bool>(frame_); }
   /// Returns the dims of output i; a negative one is known only after the call. REQUIRES: inputs

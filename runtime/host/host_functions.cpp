@@ -1,13 +1,18 @@
 // Looks host functions up in two constant tables.
 #include "runtime/host/host_functions.h"
 
+#include <kiln/error.h>
+
 #include "backends/abi/kiln_backend_structs.h"
+#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/host/ctc_decoder.h"
 #include "runtime/host/size_functions.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <system_error>
 
 namespace kiln::runtime {
 namespace {
@@ -20,6 +25,7 @@ struct NamedFunction {
 constexpr NamedFunction kFunctions[] = {
     {"print_tensor", host_print_tensor},
     {"check_numerics", host_check_numerics},
+    {"collective", host_collective},
 };
 
 struct NamedDataDependentFunction {
@@ -58,6 +64,25 @@ void copy_value(const HostView& value, const HostView& result, std::string_view 
   }
   const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
   if (bytes != 0) std::memcpy(result.data, value.data, bytes);
+}
+
+void host_collective(const HostCallArguments& arguments) {
+  const std::string_view payload(reinterpret_cast<const char*>(arguments.payload.data()),
+                                 arguments.payload.size());
+  std::size_t number = 0;
+  const auto [end, error] =
+      std::from_chars(payload.data(), payload.data() + payload.size(), number);
+  const bool is_number = error == std::errc() && end == payload.data() + payload.size();
+  if (!is_number || arguments.inputs.size() != 1 || arguments.outputs.size() != 2) {
+    throw abi::BrokenStruct(text("collective '", escaped_text(payload), "' has ",
+                                 arguments.inputs.size(), " inputs and ", arguments.outputs.size(),
+                                 " results"));
+  }
+  if (arguments.collectives == nullptr) {
+    throw NotImplementedError("", "", "a collective outside of a call of a group");
+  }
+  arguments.collectives->run(number, arguments.inputs[0].data, arguments.outputs[0].data);
+  *static_cast<std::int64_t*>(arguments.outputs[1].data) = 0;
 }
 
 DataDependentFunction find_data_dependent_function(std::string_view name) {

@@ -13,11 +13,22 @@
 
 namespace kiln::runtime {
 
+/// What a call of a program does with its group (runtime/function/collective_call.h).
+class CollectiveService {
+ public:
+  virtual ~CollectiveService() = default;
+  /// Runs the collective of that number with all ranks. REQUIRES: tensors of its types.
+  virtual void run(std::size_t number, const void* operand, void* result) = 0;
+  /// Agrees that no rank has failed, before any publishes its updates.
+  virtual void close() = 0;
+};
+
 struct HostCallArguments {
   std::span<const std::byte> payload;  // attributes of the node
   std::span<const HostView> inputs;
   std::span<const HostView> outputs;
   std::string_view caller = {};  // name of the compiled function, for errors
+  CollectiveService* collectives = nullptr;  // of the call; null: it has none
 };
 
 using HostFunction = void (*)(const HostCallArguments&);
@@ -43,6 +54,10 @@ void host_print_tensor(const HostCallArguments& arguments);
 /// floating-point operands of the op that computed input 0, then the step number, an int64 scalar,
 /// of each loop around it. The payload is the beginning of the message: "op log at m.cpp:3 gives".
 void host_check_numerics(const HostCallArguments& arguments);
+
+/// "collective": runs the collective whose number is the payload. Results: that of the collective,
+/// and the int64 scalar 0, which orders the collectives as the position of the next.
+void host_collective(const HostCallArguments& arguments);
 
 /// Copies `value` to `result`. Throws BrokenStruct naming `function` if their types differ.
 void copy_value(const HostView& value, const HostView& result, std::string_view function);

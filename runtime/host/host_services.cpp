@@ -189,13 +189,14 @@ void set_error_text(const kiln_host_call_args& args, std::string_view reason) no
   args.error_text[size] = '\0';
 }
 
-void call_host_function(const kiln_host_call_args& args, std::string_view caller) {
+void call_host_function(const kiln_host_call_args& args, const HostCallContext& context) {
   const std::string_view name = reported_text(args.name, "name", KILN_MAX_NAME);
   const HostFunction function = find_host_function(name);
   if (function == nullptr) throw NotImplementedError("", "", text("no host function '", name, "'"));
   const std::vector<HostView> inputs = read_views(args.inputs);
   const std::vector<HostView> outputs = read_views(args.outputs);
-  function({abi::view_of(args.payload, "payload"), inputs, outputs, caller});
+  function({abi::view_of(args.payload, "payload"), inputs, outputs, context.function,
+            context.collectives});
 }
 
 std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) noexcept {
@@ -203,7 +204,7 @@ std::uint32_t host_call(void* call_context, const kiln_host_call_args* given) no
   auto* const context = static_cast<HostCallContext*>(call_context);
   try {
     args = abi::read_request(given, "kiln_host_call_args");
-    call_host_function(args, context == nullptr ? std::string_view() : context->function);
+    call_host_function(args, context == nullptr ? HostCallContext() : *context);
     return KILN_CODE_OK;
   } catch (const NotImplementedError& error) {
     set_error_text(args, error.what());

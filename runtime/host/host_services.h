@@ -13,6 +13,8 @@
 
 namespace kiln::runtime {
 
+class CollectiveService;  // host_functions.h
+
 /// The context of one backend instance; outlives the instance.
 struct HostContext {
   std::string backend;  // prefix of its log lines
@@ -21,6 +23,7 @@ struct HostContext {
 /// The context of one call of a program with host functions; valid during the call.
 struct HostCallContext {
   std::string_view function;  // name of the compiled function, for messages
+  CollectiveService* collectives = nullptr;  // of the call; null: it has none
   std::exception_ptr thrown;  // by a host function, rethrown after the call with its type
 };
 

@@ -17,6 +17,26 @@ const char* name_of(ir::ConvRole role) {
   return nullptr;
 }
 
+const char* name_of(ir::CollectiveKind kind) {
+  switch (kind) {
+    case ir::CollectiveKind::AllReduce: return "all_reduce";
+    case ir::CollectiveKind::AllGather: return "all_gather";
+    case ir::CollectiveKind::ReduceScatter: return "reduce_scatter";
+    case ir::CollectiveKind::Broadcast: return "broadcast";
+    case ir::CollectiveKind::Reduce: return "reduce";
+  }
+  return nullptr;
+}
+
+const char* name_of(ir::CollectiveReduction reduction) {
+  switch (reduction) {
+    case ir::CollectiveReduction::Sum: return "sum";
+    case ir::CollectiveReduction::Max: return "max";
+    case ir::CollectiveReduction::Min: return "min";
+  }
+  return nullptr;
+}
+
 const char* name_of(ir::Guard::Kind kind) {
   switch (kind) {
     case ir::Guard::Kind::Equal: return "equal";

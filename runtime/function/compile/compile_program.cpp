@@ -247,7 +247,8 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
     bind_inputs(program);
   }
   const DisabledPasses disabled = disabled_passes(*program.instance);
-  program.graph = run_passes(program, disabled.own, observer);
+  program.graph = lower_collectives(run_passes(program, disabled.own, observer),
+                                    program.binding.symbols(), program.collectives);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
   program.calls_host = ir::reaches(program.graph.roots(), ir::Op::HostCall);

@@ -7,6 +7,7 @@
 #include "core/passes/pipeline.h"
 #include "runtime/function/compile/executable_cache.h"
 #include "runtime/function/compile/input_binding.h"
+#include "runtime/function/compile/lower_collectives.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/variable/variable_state.h"
 
@@ -45,6 +46,7 @@ struct CompiledProgram {
   bool has_lines = true;  // false: the module has no source lines
   std::uint64_t seed = 0;  // of every call, xored with the seed of each draw
   ir::Graph graph;  // after the passes
+  ProgramCollectives collectives;
   InputBinding binding;  // checks and guards of a call's inputs
   std::vector<ir::Value> states;  // Variable nodes in the module's state order
   std::vector<VariableStorage*> state_storages;  // of `states`

@@ -364,6 +364,10 @@ std::vector<Case> cases() {
      },
      MAP1(a)},
     {Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})},
+    // of one rank; tests/distributed/collectives has groups
+    {Op::Collective, one,
+     [](const Values& x) { return Values{ir::make(Op::Collective, ir::CollectiveAttrs{}, x)}; },
+     MAP1(a)},
   };
   static_assert(std::size(table) == ir::kOpCount, "tests/core/ops/cases.cpp: every op has one row");
   std::vector<Case> rows(std::begin(table), std::end(table));

@@ -1,0 +1,58 @@
+// Each phase of a call is a job of the communication thread.
+#include "runtime/distributed/group_call.h"
+
+#include "runtime/distributed/membership.h"
+
+#include <new>
+
+namespace kiln::runtime::distributed {
+
+GroupCall::GroupCall(std::shared_ptr<Group> group, Operation operation)
+    : group_(std::move(group)), operation_(std::move(operation)) {
+  Membership& membership = *group_->membership_;
+  group_->require_usable(operation_);
+  lock_ = std::unique_lock(membership.mutex);
+  group_->require_whole(operation_);
+  membership.caller = std::this_thread::get_id();
+}
+
+GroupCall::~GroupCall() { group_->membership_->caller = std::thread::id(); }
+
+void GroupCall::run_job(const Group::Steps& job) {
+  try {
+    group_->run_job(operation_, job);
+  } catch (...) {
+    is_open_ = false;
+    throw;
+  }
+}
+
+void GroupCall::throw_if_failed() {
+  if (agreement_->has_left()) group_->part_->end = agreement_->error();
+  agreement_->throw_if_failed();
+}
+
+void GroupCall::open(const std::function<void()>& prepare) {
+  run_job([&](Channel&) {
+    try {
+      if (!operation_.failure) prepare();
+    } catch (const std::bad_alloc&) {
+      operation_.failure = std::current_exception();
+    }
+    agreement_.emplace(operation_, ++group_->part_->calls, *group_->part_->channel);
+    is_open_ = agreement_->open();
+  });
+  throw_if_failed();
+}
+
+void GroupCall::run(const std::function<void()>& collective) {
+  run_job([&](Channel&) { collective(); });
+}
+
+void GroupCall::close(const std::exception_ptr& failure) {
+  run_job([&](Channel&) { agreement_->close(failure); });
+  is_open_ = false;
+  throw_if_failed();
+}
+
+}  // namespace kiln::runtime::distributed
