@@ -10,10 +10,13 @@
 #include "runtime/array/block_pool.h"
 #include "runtime/array/host_values.h"
 #include "runtime/array/small_blocks.h"
+#include "runtime/distributed/group.h"
+#include "runtime/distributed/session.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
 #include "runtime/function/collective_call.h"
 #include "runtime/function/compile/build_graph.h"
+#include "runtime/function/compile/replicas.h"
 #include "runtime/function/evaluate.h"
 #include "runtime/function/function_program.h"
 #include "runtime/function/measured_function.h"
@@ -202,6 +205,9 @@ runtime::InstancePtr chosen_instance(const FunctionOptions& options) {
   return runtime::backend_instance(options.backend, Call::function());
 }
 
+/// Odd, so that ranks draw different numbers; rank 0 draws those of one process.
+constexpr std::uint64_t kSeedOfRank = 0x9e3779b97f4a7c15u;
+
 ArrayMemory array_memory() {
   const runtime::BlockPool::Counts counts = runtime::block_pool().counts();
   return {.used_bytes = static_cast<std::int64_t>(counts.used),
@@ -242,6 +248,9 @@ Function compile_function(FunctionParts parts, const FunctionOptions& options, W
   impl->has_sparse =
       std::find(impl->sparse.begin(), impl->sparse.end(), true) != impl->sparse.end();
   impl->output_names = std::move(parts.output_names);
+  const std::shared_ptr<distributed::Group> world = distributed::current_world();
+  const std::size_t rank = world ? world->place().rank : 0;
+  if (world && world->place().size > 1) require_equal_updates(parts.graph);
   return at_line(where, [&] {
     const InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
@@ -251,6 +260,7 @@ Function compile_function(FunctionParts parts, const FunctionOptions& options, W
          .check_numerics = options.check_numerics,
          .random = options.random ? options.random : scoped_random_state(),
          .sparse = impl->sparse,
+         .seed = rank * kSeedOfRank,
          .guards = std::move(parts.guards)});
     impl->prints = calls_host(impl->programs);
     impl->profile_record = record_profile(impl->programs, impl->backend);

@@ -86,6 +86,7 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
     callable->program.user_graph = options.check_numerics ? with_numeric_checks(part, fed) : part;
     callable->program.sparse = options.sparse;
     callable->program.optimize = options.optimize;
+    callable->program.seed = options.seed;
     if (programs.partitions.empty()) callable->program.given_guards = options.guards;
     callable->program.instance = instance;
     callable->random = options.random;

@@ -46,6 +46,7 @@ struct PartitionOptions {
   bool check_numerics = false;  // compile/numeric_checks.h
   std::optional<RandomState> random = {};  // as CallableProgram::random
   std::vector<bool> sparse = {};  // as CompiledProgram::sparse
+  std::uint64_t seed = 0;  // as CompiledProgram::seed
   std::vector<ir::Guard> guards = {};  // of the first partition, as CompiledProgram::given_guards
 };
 

@@ -29,6 +29,9 @@ struct VariableOptions {
   DTypeArgument dtype = {};  ///< unset: floatx(), regardless of the value's dtype
   StringArgument name = {};
   Constraint constraint = {};
+  /// Whether the variable may differ between the ranks of kiln/distributed.h, as a counter of rows
+  /// does; updates keep others equal.
+  bool per_rank = false;
 };
 
 struct CreateOptions {

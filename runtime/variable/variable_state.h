@@ -147,6 +147,9 @@ class VariableStorage : public ir::VariableState {
   const Buffer& buffer_at(Version& version, const InstancePtr& instance) const;
   /// Records that a function which updates the variable was compiled.
   void mark_updated() { is_updated_.store(true, std::memory_order_relaxed); }
+  /// Whether the variable may differ between the ranks of a group.
+  void set_per_rank() { is_per_rank_.store(true, std::memory_order_relaxed); }
+  bool is_per_rank() const { return is_per_rank_.load(std::memory_order_relaxed); }
   /// Version::require_writable_copy of one of the variable's versions.
   void require_writable_copy(Version& version, const InstancePtr& instance) const;
 
@@ -186,7 +189,7 @@ class VariableStorage : public ir::VariableState {
   template <class Lock>
   static void wait_until_readable(Lock& lock, std::span<VariableStorage* const> variables);
 
-  std::atomic<bool> is_updated_{false};
+  std::atomic<bool> is_updated_{false}, is_per_rank_{false};
   VersionRef current_;  // guarded by publish_mutex()
   /// fork_count() + 1 of the process in which a call writes the current buffer, else 0; guarded by
   /// publish_mutex().
