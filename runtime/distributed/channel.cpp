@@ -82,11 +82,11 @@ std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_b
   return {receive_.data(), receive_bytes};
 }
 
-std::span<const std::byte> Channel::all_gather(const std::byte* part, std::size_t bytes) {
-  grow(bytes * place_.size);
-  send_.resize(bytes);
-  if (part != nullptr) std::copy_n(part, bytes, send_.begin());
-  return run({TransferKind::AllGather, 0, send_.data(), nullptr, bytes}, bytes * place_.size);
+std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part) {
+  grow(part.size() * place_.size);
+  send_.assign(part.begin(), part.end());
+  return run({TransferKind::AllGather, 0, send_.data(), nullptr, part.size()},
+             part.size() * place_.size);
 }
 
 std::span<const std::byte> Channel::all_to_all(std::span<const std::byte> parts) {
@@ -96,11 +96,10 @@ std::span<const std::byte> Channel::all_to_all(std::span<const std::byte> parts)
              parts.size());
 }
 
-std::span<const std::byte> Channel::broadcast(std::size_t root, const std::byte* from,
-                                              std::size_t bytes) {
-  grow(bytes);
-  if (root == place_.rank && from != nullptr) std::copy_n(from, bytes, receive_.begin());
-  return run({TransferKind::Broadcast, root, nullptr, nullptr, bytes}, bytes);
+std::span<const std::byte> Channel::broadcast(std::size_t root, std::span<const std::byte> bytes) {
+  grow(bytes.size());
+  if (root == place_.rank) std::copy(bytes.begin(), bytes.end(), receive_.begin());
+  return run({TransferKind::Broadcast, root, nullptr, nullptr, bytes.size()}, bytes.size());
 }
 
 }  // namespace kiln::runtime::distributed

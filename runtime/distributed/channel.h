@@ -48,18 +48,11 @@ class Channel {
   /// The parts of all ranks, in their order. The memory is the channel's, valid until the next
   /// transfer: a transfer that is given up may write it later. Throws CommunicatorError, here and
   /// below. REQUIRES: equal sizes on all ranks.
-  std::span<const std::byte> all_gather(std::span<const std::byte> part) {
-    return all_gather(part.data(), part.size());
-  }
-  /// A null `part`, here and below, stands for any bytes.
-  std::span<const std::byte> all_gather(const std::byte* part, std::size_t bytes);
+  std::span<const std::byte> all_gather(std::span<const std::byte> part);
   /// Sends part i of `parts`, which divide it equally, to rank i; returns those that came.
   std::span<const std::byte> all_to_all(std::span<const std::byte> parts);
   /// The bytes of `root`.
-  std::span<const std::byte> broadcast(std::size_t root, std::span<const std::byte> bytes) {
-    return broadcast(root, bytes.data(), bytes.size());
-  }
-  std::span<const std::byte> broadcast(std::size_t root, const std::byte* from, std::size_t bytes);
+  std::span<const std::byte> broadcast(std::size_t root, std::span<const std::byte> bytes);
 
   /// The group of the ranks with this color, ordered by key, then by rank.
   kiln_comm* split(std::int64_t color, std::int64_t key) const {

@@ -1,5 +1,6 @@
-// A transfer carries at most kChunk bytes of a rank, so that memory is bounded. Along an axis other
-// than the first, the ranks' blocks alternate in a tensor and follow each other in a transfer.
+// A transfer carries at most kChunk bytes, so that the memory of transfers is bounded. Along an
+// axis other than the first, the blocks of ranks alternate in a tensor and follow each other in a
+// transfer.
 #include "runtime/distributed/collective_runner.h"
 
 #include "runtime/distributed/membership.h"
@@ -10,9 +11,13 @@
 namespace kiln::runtime::distributed {
 namespace {
 
+using ir::CollectiveKind;
+
 constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes
 
-using ir::CollectiveKind;
+void grow(std::vector<std::byte>& memory, std::size_t bytes) {
+  if (memory.size() < bytes) memory.resize(bytes);
+}
 
 }  // namespace
 
@@ -20,14 +25,29 @@ std::size_t CollectiveRunner::part_bytes() const {
   return std::max(kChunk / ranks(), std::size_t{1});
 }
 
-void CollectiveRunner::reserve(const Collective& c) {
+bool CollectiveRunner::is_in_place() const {
+  return collective_.kind != CollectiveKind::AllGather &&
+         collective_.kind != CollectiveKind::ReduceScatter;
+}
+
+std::size_t CollectiveRunner::result_bytes() const {
+  if (is_in_place()) return collective_.bytes;
+  const std::size_t block_bytes = collective_.outer * collective_.block;
+  return collective_.kind == CollectiveKind::AllGather ? block_bytes * ranks() : block_bytes;
+}
+
+void CollectiveRunner::prepare(const Collective& collective) {
+  collective_ = collective;
+  const Collective& c = collective_;
+  grow(operand_, c.bytes);
+  if (!is_in_place()) grow(result_, result_bytes());
   Group::Part& part = group_->part();
   switch (c.kind) {
     case CollectiveKind::AllReduce:
     case CollectiveKind::Reduce: return part.sums.reserve(c.dtype, c.reduction, c.bytes);
     case CollectiveKind::ReduceScatter:
       part.sums.reserve(c.dtype, c.reduction, c.bytes);
-      if (c.outer > 1) part.packed.resize(std::max(part.packed.size(), c.bytes));
+      if (c.outer > 1) grow(part.packed, c.bytes);
       return;
     case CollectiveKind::AllGather:
       return part.channel->reserve(std::min(c.bytes, part_bytes()) * ranks());
@@ -35,35 +55,33 @@ void CollectiveRunner::reserve(const Collective& c) {
   }
 }
 
-void CollectiveRunner::run(const Collective& c, const std::byte* from, std::byte* to) {
+void CollectiveRunner::run() {
+  const Collective& c = collective_;
   switch (c.kind) {
     case CollectiveKind::AllReduce:
-      return group_->sums().all_reduce(c.dtype, c.reduction, from, to, c.bytes);
+      return group_->sums().all_reduce(c.dtype, c.reduction, operand(), operand());
     case CollectiveKind::Reduce:
-      group_->sums().all_reduce(c.dtype, Reduction::Sum, from, to, c.bytes);
-      if (to != nullptr && c.bytes != 0 && group_->place().rank != c.root) {
-        std::memset(to, 0, c.bytes);
-      }
+      group_->sums().all_reduce(c.dtype, Reduction::Sum, operand(), operand());
+      if (group_->place().rank != c.root) std::ranges::fill(operand(), std::byte{0});
       return;
-    case CollectiveKind::ReduceScatter: return reduce_scatter(c, from, to);
-    case CollectiveKind::AllGather: return all_gather(c, from, to);
-    case CollectiveKind::Broadcast: return broadcast(c, from, to);
+    case CollectiveKind::ReduceScatter: return reduce_scatter();
+    case CollectiveKind::AllGather: return all_gather();
+    case CollectiveKind::Broadcast: return broadcast();
   }
 }
 
-void CollectiveRunner::all_gather(const Collective& c, const std::byte* from, std::byte* to) {
-  Channel& channel = *group_->part().channel;
+void CollectiveRunner::all_gather() {
+  const Collective& c = collective_;
   for (std::size_t at = 0; at < c.bytes; at += part_bytes()) {
-    const std::size_t bytes = std::min(part_bytes(), c.bytes - at);
+    const std::size_t end = std::min(at + part_bytes(), c.bytes);
     const std::byte* received =
-        channel.all_gather(from == nullptr ? nullptr : from + at, bytes).data();
-    if (to == nullptr) continue;
+        group_->part().channel->all_gather(operand().subspan(at, end - at)).data();
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
-      for (std::size_t begin = at; begin < at + bytes;) {
+      for (std::size_t begin = at; begin < end;) {
         const std::size_t in_block = begin % c.block;
-        const std::size_t run = std::min(c.block - in_block, at + bytes - begin);
+        const std::size_t run = std::min(c.block - in_block, end - begin);
         const std::size_t block = begin / c.block * ranks() + rank;
-        std::memcpy(to + block * c.block + in_block, received, run);
+        std::memcpy(result_.data() + block * c.block + in_block, received, run);
         received += run;
         begin += run;
       }
@@ -71,25 +89,28 @@ void CollectiveRunner::all_gather(const Collective& c, const std::byte* from, st
   }
 }
 
-void CollectiveRunner::reduce_scatter(const Collective& c, const std::byte* from, std::byte* to) {
-  if (c.outer > 1 && from != nullptr) {
-    std::byte* packed = group_->part().packed.data();
+void CollectiveRunner::reduce_scatter() {
+  const Collective& c = collective_;
+  std::span<const std::byte> packed = operand();
+  if (c.outer > 1) {
+    std::byte* to = group_->part().packed.data();
+    packed = {to, c.bytes};
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
-      for (std::size_t i = 0; i < c.outer; ++i, packed += c.block) {
-        std::memcpy(packed, from + (i * ranks() + rank) * c.block, c.block);
+      for (std::size_t i = 0; i < c.outer; ++i, to += c.block) {
+        std::memcpy(to, operand_.data() + (i * ranks() + rank) * c.block, c.block);
       }
     }
-    from = group_->part().packed.data();
   }
-  group_->sums().reduce_scatter(c.dtype, Reduction::Sum, from, to, c.outer * c.block);
+  group_->sums().reduce_scatter(c.dtype, Reduction::Sum, packed,
+                                std::span(result_).first(result_bytes()));
 }
 
-void CollectiveRunner::broadcast(const Collective& c, const std::byte* from, std::byte* to) {
-  Channel& channel = *group_->part().channel;
+void CollectiveRunner::broadcast() {
+  const Collective& c = collective_;
   for (std::size_t at = 0; at < c.bytes; at += kChunk) {
-    const std::size_t bytes = std::min(kChunk, c.bytes - at);
-    const auto received = channel.broadcast(c.root, from == nullptr ? nullptr : from + at, bytes);
-    if (to != nullptr) std::memcpy(to + at, received.data(), bytes);
+    const std::span<std::byte> chunk = operand().subspan(at, std::min(kChunk, c.bytes - at));
+    const auto received = group_->part().channel->broadcast(c.root, chunk);
+    std::ranges::copy(received, chunk.begin());
   }
 }
 

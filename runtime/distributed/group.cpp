@@ -46,9 +46,9 @@ void Group::require_whole(const Operation& operation) const {
                                             operation.where);
 }
 
-void Group::run_job(const Operation& operation, const Steps& job) {
+void Group::wait(const Operation& operation, std::uint64_t job) {
   try {
-    membership_->thread->run(operation.call, job);
+    membership_->thread->wait(job);
   } catch (const CommunicatorError& error) {
     membership_->mark_broken(operation, error.what());
     throw kiln::distributed::DistributedError(operation.function,
@@ -66,7 +66,8 @@ void Group::run(const Operation& operation, const Steps& steps) {
   const std::lock_guard lock(membership_->mutex);
   require_whole(operation);
   Agreement agreement(operation, ++part_->calls, *part_->channel);
-  run_job(operation, [&](Channel&) { agreement.run(steps); });
+  wait(operation,
+       membership_->thread->add(operation.call, [&](Channel&) { agreement.run(steps); }));
   if (agreement.has_left()) part_->end = agreement.error();
   agreement.throw_if_failed();
 }

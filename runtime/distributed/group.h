@@ -75,8 +75,8 @@ class Group {
   void require_usable(const Operation& operation) const;
   /// DistributedError for a group that is broken or left. REQUIRES: the lock.
   void require_whole(const Operation& operation) const;
-  /// Runs on the communication thread; DistributedError if it breaks the group.
-  void run_job(const Operation& operation, const Steps& job);
+  /// Waits for a job of the communication thread; DistributedError if it breaks the group.
+  void wait(const Operation& operation, std::uint64_t job);
 
   std::shared_ptr<Membership> membership_;  // null: the only rank
   Part* part_ = nullptr;  // of the membership

@@ -18,9 +18,13 @@ GroupCall::GroupCall(std::shared_ptr<Group> group, Operation operation)
 
 GroupCall::~GroupCall() { group_->membership_->caller = std::thread::id(); }
 
-void GroupCall::run_job(const Group::Steps& job) {
+std::uint64_t GroupCall::add(Group::Steps job) {
+  return group_->membership_->thread->add(operation_.call, std::move(job));
+}
+
+void GroupCall::wait(std::uint64_t number) {
   try {
-    group_->run_job(operation_, job);
+    group_->wait(operation_, number);
   } catch (...) {
     is_open_ = false;
     throw;
@@ -45,8 +49,8 @@ void GroupCall::open(const std::function<void()>& prepare) {
   throw_if_failed();
 }
 
-void GroupCall::run(const std::function<void()>& collective) {
-  run_job([&](Channel&) { collective(); });
+std::uint64_t GroupCall::start(std::function<void()> collective) {
+  return add([run = std::move(collective)](Channel&) { run(); });
 }
 
 void GroupCall::close(const std::exception_ptr& failure) {

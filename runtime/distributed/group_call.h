@@ -4,6 +4,7 @@
 
 #include "runtime/distributed/group.h"
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -29,16 +30,20 @@ class GroupCall {
   /// Agrees on the call. `prepare` runs before that on the communication thread and makes room for
   /// the collectives. Throws this rank's failure, else DistributedError; then the call is over.
   void open(const std::function<void()>& prepare);
-  /// Runs a collective on the communication thread. REQUIRES: is_open().
-  /// Throws DistributedError if that breaks the group; then the call is over.
-  void run(const std::function<void()>& collective);
+  /// Has the communication thread run a collective, after those before it; returns its number.
+  /// REQUIRES: is_open(); what `collective` uses lives until the call is over.
+  std::uint64_t start(std::function<void()> collective);
+  /// Waits for the end of that collective. DistributedError if the group breaks; then the call is
+  /// over.
+  void wait(std::uint64_t number);
   /// Agrees that no rank has failed, and ends the call. Throws as open(). REQUIRES: is_open(), and
-  /// the rank has run all collectives.
+  /// the rank has started all collectives.
   void close(const std::exception_ptr& failure);
 
  private:
-  /// Runs on the communication thread.
-  void run_job(const Group::Steps& job);
+  /// Runs a job on the communication thread.
+  void run_job(Group::Steps job) { wait(add(std::move(job))); }
+  std::uint64_t add(Group::Steps job);
   void throw_if_failed();
 
   std::shared_ptr<Group> group_;

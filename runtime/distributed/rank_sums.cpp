@@ -70,27 +70,25 @@ void RankSums::gather(std::size_t bytes) {
   }
 }
 
-void RankSums::all_reduce_chunk(DType dtype, Reduction reduction, const std::byte* from,
-                                std::byte* to, std::size_t bytes) {
+void RankSums::all_reduce_chunk(DType dtype, Reduction reduction, std::span<const std::byte> from,
+                                std::byte* to) {
   const std::size_t ranks = group_.place().size, element = dtype_bytes(dtype);
-  if (bytes * ranks <= kSmall) {
-    const auto received = group_.all_gather(from, bytes);
-    if (to != nullptr) reduce_parts(dtype, reduction, dtype, dtype, ranks, received, to);
-    return;
+  if (from.size() * ranks <= kSmall) {
+    const auto received = group_.all_gather(from);
+    return reduce_parts(dtype, reduction, dtype, dtype, ranks, received, to);
   }
-  const std::size_t count = padded(bytes / element, ranks);
-  if (from != nullptr) std::copy_n(from, bytes, work_.begin());
-  std::fill_n(work_.begin() + static_cast<std::ptrdiff_t>(bytes), count * element - bytes,
-              std::byte{0});
+  const std::size_t count = padded(from.size() / element, ranks);
+  const auto end = std::copy(from.begin(), from.end(), work_.begin());
+  std::fill(end, work_.begin() + static_cast<std::ptrdiff_t>(count * element), std::byte{0});
   gather(scatter(dtype, reduction, count) * element);
-  if (to != nullptr) std::memcpy(to, work_.data(), bytes);
+  std::memcpy(to, work_.data(), from.size());
 }
 
-void RankSums::all_reduce(DType dtype, Reduction reduction, const std::byte* from, std::byte* to,
-                          std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += kChunk) {
-    all_reduce_chunk(dtype, reduction, from == nullptr ? nullptr : from + at,
-                     to == nullptr ? nullptr : to + at, std::min(kChunk, bytes - at));
+void RankSums::all_reduce(DType dtype, Reduction reduction, std::span<const std::byte> from,
+                          std::span<std::byte> to) {
+  for (std::size_t at = 0; at < from.size(); at += kChunk) {
+    const auto chunk = from.subspan(at, std::min(kChunk, from.size() - at));
+    all_reduce_chunk(dtype, reduction, chunk, to.data() + at);
   }
 }
 
@@ -105,17 +103,18 @@ std::size_t RankSums::position_of(std::size_t rank) const {
   return position;
 }
 
-void RankSums::reduce_scatter(DType dtype, Reduction reduction, const std::byte* from,
-                              std::byte* to, std::size_t bytes) {
+void RankSums::reduce_scatter(DType dtype, Reduction reduction, std::span<const std::byte> from,
+                              std::span<std::byte> to) {
   const std::size_t ranks = group_.place().size, element = dtype_bytes(dtype);
   const std::size_t most = std::max<std::size_t>(1, kChunk / ranks / element) * element;
-  for (std::size_t at = 0; at < bytes; at += most) {
-    const std::size_t part = std::min(most, bytes - at);
-    for (std::size_t rank = 0; from != nullptr && rank < ranks; ++rank) {
-      std::memcpy(work_.data() + position_of(rank) * part, from + rank * bytes + at, part);
+  for (std::size_t at = 0; at < to.size(); at += most) {
+    const std::size_t bytes = std::min(most, to.size() - at);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      std::memcpy(work_.data() + position_of(rank) * bytes, from.data() + rank * to.size() + at,
+                  bytes);
     }
-    scatter(dtype, reduction, ranks * part / element);
-    if (to != nullptr) std::memcpy(to + at, work_.data(), part);
+    scatter(dtype, reduction, ranks * bytes / element);
+    std::memcpy(to.data() + at, work_.data(), bytes);
   }
 }
 

@@ -20,29 +20,18 @@ class RankSums {
   /// REQUIRES, here and below: reserve() for this size. `from` and `to`: elements of `dtype`,
   /// equally many on all ranks; they may be the same memory.
   void all_reduce(DType dtype, Reduction reduction, std::span<const std::byte> from,
-                  std::span<std::byte> to) {
-    all_reduce(dtype, reduction, from.data(), to.data(), from.size());
-  }
-  /// A null `from`, here and below, stands for any elements, a null `to` discards the result: ranks
-  /// that have failed go on with the others. `bytes`: of `from`.
-  void all_reduce(DType dtype, Reduction reduction, const std::byte* from, std::byte* to,
-                  std::size_t bytes);
+                  std::span<std::byte> to);
   /// `from`: one part for each rank, in rank order; `to`: this rank's part of the sum.
   void reduce_scatter(DType dtype, Reduction reduction, std::span<const std::byte> from,
-                      std::span<std::byte> to) {
-    reduce_scatter(dtype, reduction, from.data(), to.data(), to.size());
-  }
-  /// `bytes`: of `to`.
-  void reduce_scatter(DType dtype, Reduction reduction, const std::byte* from, std::byte* to,
-                      std::size_t bytes);
+                      std::span<std::byte> to);
 
   /// Makes room for calls with tensors of up to `bytes`, so that they cannot fail for want of
   /// memory. Throws std::bad_alloc.
   void reserve(DType dtype, Reduction reduction, std::size_t bytes);
 
  private:
-  void all_reduce_chunk(DType dtype, Reduction reduction, const std::byte* from, std::byte* to,
-                        std::size_t bytes);
+  void all_reduce_chunk(DType dtype, Reduction reduction, std::span<const std::byte> from,
+                        std::byte* to);
   /// Reduces the first `count` elements of `work_`, a multiple of the ranks, to this rank's segment
   /// of them. Returns its number of elements.
   std::size_t scatter(DType dtype, Reduction reduction, std::size_t count);

@@ -1,23 +1,57 @@
-// Collectives run one after the other, when the program asks for them.
+// Collectives run on the communication thread while the program goes on until it needs a result.
 #include "runtime/function/collective_call.h"
 
 #include "core/types/text.h"
 
 #include <kiln/error.h>
 
+#include <cstring>
 #include <utility>
 
 namespace kiln::runtime {
 namespace {
 
-thread_local CollectiveCall* current_call = nullptr;
+using distributed::Reduction;
+using ir::CollectiveAttrs;
+using ir::CollectiveKind;
+using ir::CollectiveReduction;
+
+constinit thread_local CollectiveCall* current_call = nullptr;
+
+Reduction reduction_of(CollectiveReduction reduction) {
+  switch (reduction) {
+    case CollectiveReduction::Sum: return Reduction::Sum;
+    case CollectiveReduction::Max: return Reduction::Max;
+    case CollectiveReduction::Min: return Reduction::Min;
+  }
+  return Reduction::Sum;
+}
+
+std::size_t product(std::span<const std::int64_t> dims) {
+  std::size_t size = 1;
+  for (const std::int64_t dim : dims) size *= static_cast<std::size_t>(dim);
+  return size;
+}
+
+/// Sets the blocks along the axis of the kinds that have one.
+void set_blocks(distributed::Collective& sized, const CollectiveAttrs& attrs,
+                std::span<const std::int64_t> dims) {
+  const auto axis = static_cast<std::size_t>(attrs.axis);
+  sized.outer = product(dims.first(axis));
+  sized.block = product(dims.subspan(axis)) * dtype_bytes(sized.dtype);
+  if (attrs.kind == CollectiveKind::ReduceScatter) {
+    sized.block /= static_cast<std::size_t>(attrs.ranks);
+  }
+}
+
+std::size_t bytes_of(const HostView& view) { return view.elements() * dtype_bytes(view.dtype); }
 
 }  // namespace
 
-CollectiveCall::CollectiveCall(const ProgramCollectives& program, const std::string& function,
+CollectiveCall::CollectiveCall(const ProgramCollectives& collectives, const std::string& function,
                                Where where)
-    : program_(program),
-      call_(program.agreeing,
+    : collectives_(collectives),
+      call_(collectives.group,
             distributed::Operation(distributed::HeadKind::Call, function.c_str(), where)) {
   call_.operation().item = "collective";
   current_call = this;
@@ -27,41 +61,83 @@ CollectiveCall::~CollectiveCall() { current_call = nullptr; }
 
 CollectiveCall* CollectiveCall::current() { return current_call; }
 
-void CollectiveCall::open(std::span<const std::int64_t> symbols) {
+void CollectiveCall::add(const ProgramCollective& collective,
+                         std::span<const std::int64_t> symbols) {
+  distributed::Collective& sized = sized_.emplace_back(
+      collective.attrs.kind, reduction_of(collective.attrs.reduction),
+      collective.members[0].type.dtype, static_cast<std::size_t>(collective.attrs.root));
   std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < program_.list.size(); ++i) {
-    const ProgramCollective& collective = program_.list[i];
+  for (const CollectiveMember& member : collective.members) {
     dims.clear();
-    for (const ir::DimEvaluator& size : collective.sizes) dims.push_back(size(symbols));
-    call_.operation().items.push_back(collective.text(dims));
-    sized_.push_back(collective.sized(dims));
-    runners_.emplace_back(program_.groups[i]);
+    for (const ir::DimEvaluator& size : member.sizes) dims.push_back(size(symbols));
+    sized.bytes += product(dims) * dtype_bytes(sized.dtype);
+    const std::string place = member.place.empty() ? "" : text(" (", member.place, ")");
+    call_.operation().items.push_back(
+        text(collective.kind_text(), " ", sized.dtype, "[", join_text(dims, ","), "]", place));
   }
+  const bool has_axis = collective.attrs.kind == CollectiveKind::AllGather ||
+                        collective.attrs.kind == CollectiveKind::ReduceScatter;
+  if (has_axis) set_blocks(sized, collective.attrs, dims);
+}
+
+void CollectiveCall::open(std::span<const std::int64_t> symbols) {
+  for (const ProgramCollective& collective : collectives_.list) add(collective, symbols);
+  started_.reserve(sized_.size());
   has_opened_ = true;
-  call_.open([&] { prepare(); });
+  call_.open([&] {
+    for (std::size_t i = 0; i < sized_.size(); ++i) collectives_.list[i].runner->prepare(sized_[i]);
+  });
 }
 
-void CollectiveCall::prepare() {
-  for (std::size_t i = 0; i < sized_.size(); ++i) runners_[i].reserve(sized_[i]);
+void CollectiveCall::start_next() {
+  distributed::CollectiveRunner& runner = *collectives_.list[started_.size()].runner;
+  started_.push_back(call_.start([&runner] { runner.run(); }));
 }
 
-void CollectiveCall::run_next(const std::byte* from, std::byte* to) {
-  const std::size_t i = next_++;
-  call_.run([&] { runners_[i].run(sized_[i], from, to); });
-}
-
-void CollectiveCall::run(std::size_t number, const void* operand, void* result) {
-  if (number != next_ || !call_.is_open()) {
+void CollectiveCall::start(std::size_t number, std::span<const HostView> operands) {
+  if (number != started_.size() || number == sized_.size() || !call_.is_open()) {
     throw BackendError(call_.operation().function, "",
-                       text("collective ", number, " runs when ", next_, " is the next"));
+                       text("collective ", number, " of ", sized_.size(), " starts when ",
+                            started_.size(), " is the next"));
   }
-  run_next(static_cast<const std::byte*>(operand), static_cast<std::byte*>(result));
+  std::span<std::byte> to = collectives_.list[number].runner->operand();
+  for (const HostView& operand : operands) {
+    const std::size_t bytes = bytes_of(operand);
+    if (bytes > to.size()) break;
+    if (bytes != 0) std::memcpy(to.data(), operand.data, bytes);
+    to = to.subspan(bytes);
+  }
+  if (!to.empty()) {
+    throw BackendError(call_.operation().function, "",
+                       text("collective ", number, " starts with operands of other sizes"));
+  }
+  start_next();
+}
+
+void CollectiveCall::wait(std::size_t number, std::span<const HostView> results) {
+  if (number >= started_.size()) {
+    throw BackendError(call_.operation().function, "",
+                       text("a wait for collective ", number, ", which has not started"));
+  }
+  call_.wait(started_[number]);
+  std::span<const std::byte> from = collectives_.list[number].runner->result();
+  for (const HostView& result : results) {
+    const std::size_t bytes = bytes_of(result);
+    if (bytes > from.size()) break;
+    if (bytes != 0) std::memcpy(result.data, from.data(), bytes);
+    from = from.subspan(bytes);
+  }
+  if (!from.empty()) {
+    throw BackendError(call_.operation().function, "",
+                       text("collective ", number, " has results of other sizes"));
+  }
 }
 
 void CollectiveCall::close() {
-  if (next_ != sized_.size()) {
-    throw BackendError(call_.operation().function, "",
-                       text("the program ran ", next_, " of ", sized_.size(), " collectives"));
+  if (started_.size() != sized_.size()) {
+    throw BackendError(
+        call_.operation().function, "",
+        text("the program ran ", started_.size(), " of ", sized_.size(), " collectives"));
   }
   call_.close(nullptr);
 }
@@ -71,7 +147,7 @@ void CollectiveCall::fail(const std::exception_ptr& failure) {
     call_.operation().failure = failure;
     call_.open([] {});
   } else if (call_.is_open()) {
-    while (next_ < sized_.size()) run_next(nullptr, nullptr);
+    while (started_.size() < sized_.size()) start_next();
     call_.close(failure);
   }
   std::rethrow_exception(failure);

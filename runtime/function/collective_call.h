@@ -8,6 +8,7 @@
 
 #include <kiln/where.h>
 
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <vector>
@@ -16,9 +17,9 @@ namespace kiln::runtime {
 
 class CollectiveCall : public CollectiveService {
  public:
-  /// Waits for other operations of the process. `where`: the line of the user's call.
-  /// Throws as GroupCall. REQUIRES: `program` has collectives.
-  CollectiveCall(const ProgramCollectives& program, const std::string& function, Where where);
+  /// Waits for other operations of the process. `where`: the line of the user's call. Throws as
+  /// GroupCall. REQUIRES: the program has collectives, and the arguments outlive the object.
+  CollectiveCall(const ProgramCollectives& collectives, const std::string& function, Where where);
   ~CollectiveCall() override;
 
   /// The call of this thread; null for none.
@@ -26,29 +27,30 @@ class CollectiveCall : public CollectiveService {
 
   /// Agrees on the call, once the inputs are checked. `symbols`: the values of the inputs' symbols.
   void open(std::span<const std::int64_t> symbols);
-  void run(std::size_t number, const void* operand, void* result) override;
+  void start(std::size_t number, std::span<const HostView> operands) override;
+  void wait(std::size_t number, std::span<const HostView> results) override;
   void close() override;
-  /// Takes part in what the others still do, then rethrows: the failure, or the error of the group.
+  /// Takes part in what the others still do, then throws the failure, or the error of the group.
   [[noreturn]] void fail(const std::exception_ptr& failure);
 
  private:
-  void run_next(const std::byte* from, std::byte* to);
-  void prepare();
+  /// Adds a collective of these symbols to what the ranks agree on.
+  void add(const ProgramCollective& collective, std::span<const std::int64_t> symbols);
+  void start_next();
 
-  const ProgramCollectives& program_;
+  const ProgramCollectives& collectives_;
   distributed::GroupCall call_;
   std::vector<distributed::Collective> sized_;
-  std::vector<distributed::CollectiveRunner> runners_;
-  std::size_t next_ = 0;  // number of the collective that runs next
-  bool has_opened_ = false;  // or has tried
+  std::vector<std::uint64_t> started_;  // numbers of their jobs
+  bool has_opened_ = false;  // or has tried to
 };
 
 /// Returns work(), as one call of a program, in the group of its collectives if it has any.
 template <class Work>
-auto call_in_group(const ProgramCollectives& program, const std::string& function, Where where,
+auto call_in_group(const ProgramCollectives& collectives, const std::string& function, Where where,
                    const Work& work) {
-  if (program.empty()) return work();
-  CollectiveCall call(program, function, where);
+  if (collectives.empty()) return work();
+  CollectiveCall call(collectives, function, where);
   try {
     return work();
   } catch (...) {

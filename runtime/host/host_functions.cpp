@@ -25,7 +25,8 @@ struct NamedFunction {
 constexpr NamedFunction kFunctions[] = {
     {"print_tensor", host_print_tensor},
     {"check_numerics", host_check_numerics},
-    {"collective", host_collective},
+    {"collective_start", host_collective_start},
+    {"collective_wait", host_collective_wait},
 };
 
 struct NamedDataDependentFunction {
@@ -43,6 +44,22 @@ constexpr NamedDataDependentFunction kDataDependentFunctions[] = {
     {"slice_size", slice_size},
     {"range_length", range_length},
 };
+
+/// The number in the payload of a call in a group.
+std::size_t collective_number(const HostCallArguments& arguments) {
+  const auto* begin = reinterpret_cast<const char*>(arguments.payload.data());
+  const char* end = begin + arguments.payload.size();
+  std::size_t number = 0;
+  const auto [parsed, error] = std::from_chars(begin, end, number);
+  if (error != std::errc() || parsed != end) {
+    throw abi::BrokenStruct(
+        text("a collective has the number '", escaped_text(std::string_view(begin, end)), "'"));
+  }
+  if (arguments.collectives == nullptr) {
+    throw NotImplementedError("", "", "a collective outside of a call of a group");
+  }
+  return number;
+}
 
 }  // namespace
 
@@ -66,23 +83,16 @@ void copy_value(const HostView& value, const HostView& result, std::string_view 
   if (bytes != 0) std::memcpy(result.data, value.data, bytes);
 }
 
-void host_collective(const HostCallArguments& arguments) {
-  const std::string_view payload(reinterpret_cast<const char*>(arguments.payload.data()),
-                                 arguments.payload.size());
-  std::size_t number = 0;
-  const auto [end, error] =
-      std::from_chars(payload.data(), payload.data() + payload.size(), number);
-  const bool is_number = error == std::errc() && end == payload.data() + payload.size();
-  if (!is_number || arguments.inputs.size() != 1 || arguments.outputs.size() != 2) {
-    throw abi::BrokenStruct(text("collective '", escaped_text(payload), "' has ",
-                                 arguments.inputs.size(), " inputs and ", arguments.outputs.size(),
-                                 " results"));
+void host_collective_start(const HostCallArguments& arguments) {
+  const std::size_t number = collective_number(arguments);
+  arguments.collectives->start(number, arguments.inputs);
+  for (const HostView& position : arguments.outputs) {
+    std::memset(position.data, 0, position.elements() * dtype_bytes(position.dtype));
   }
-  if (arguments.collectives == nullptr) {
-    throw NotImplementedError("", "", "a collective outside of a call of a group");
-  }
-  arguments.collectives->run(number, arguments.inputs[0].data, arguments.outputs[0].data);
-  *static_cast<std::int64_t*>(arguments.outputs[1].data) = 0;
+}
+
+void host_collective_wait(const HostCallArguments& arguments) {
+  arguments.collectives->wait(collective_number(arguments), arguments.outputs);
 }
 
 DataDependentFunction find_data_dependent_function(std::string_view name) {

@@ -17,8 +17,11 @@ namespace kiln::runtime {
 class CollectiveService {
  public:
   virtual ~CollectiveService() = default;
-  /// Runs the collective of that number with all ranks. REQUIRES: tensors of its types.
-  virtual void run(std::size_t number, const void* operand, void* result) = 0;
+  /// Starts the collective of that number with all ranks; copies its operands.
+  /// REQUIRES, here and below: tensors of its types.
+  virtual void start(std::size_t number, std::span<const HostView> operands) = 0;
+  /// Waits for it and copies its results.
+  virtual void wait(std::size_t number, std::span<const HostView> results) = 0;
   /// Agrees that no rank has failed, before any publishes its updates.
   virtual void close() = 0;
 };
@@ -55,9 +58,11 @@ void host_print_tensor(const HostCallArguments& arguments);
 /// of each loop around it. The payload is the beginning of the message: "op log at m.cpp:3 gives".
 void host_check_numerics(const HostCallArguments& arguments);
 
-/// "collective": runs the collective whose number is the payload. Results: that of the collective,
-/// and the int64 scalar 0, which orders the collectives as the position of the next.
-void host_collective(const HostCallArguments& arguments);
+/// "collective_start" starts the collective whose number is the payload; its result is the int64
+/// scalar 0, the position of the call that follows. "collective_wait" waits for it and gives its
+/// results; it has no inputs.
+void host_collective_start(const HostCallArguments& arguments);
+void host_collective_wait(const HostCallArguments& arguments);
 
 /// Copies `value` to `result`. Throws BrokenStruct naming `function` if their types differ.
 void copy_value(const HostView& value, const HostView& result, std::string_view function);

@@ -138,8 +138,8 @@ const Constraint& Variable::constraint(Where where) const& {
 Variable variable(const Array& value, const VariableOptions& options, Where where) {
   return api_call("variable", where, [&] {
     const DType dtype = dtype_of(options.dtype);
-    Variable made = make_variable(cast_argument(value, dtype, "value"),
-                                  scoped_name(options.name), options.constraint);
+    Variable made = make_variable(cast_argument(value, dtype, "value"), scoped_name(options.name),
+                                  options.constraint);
     if (options.per_rank) storage(made, "value").set_per_rank();
     return made;
   });

@@ -248,7 +248,7 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
   }
   const DisabledPasses disabled = disabled_passes(*program.instance);
   program.graph = lower_collectives(run_passes(program, disabled.own, observer),
-                                    program.binding.symbols(), program.collectives);
+                                    program.binding.symbols(), bucket_bytes(), program.collectives);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
   program.calls_host = ir::reaches(program.graph.roots(), ir::Op::HostCall);

@@ -1,15 +1,23 @@
-// Each call of the host takes a result of the one before as its position, which keeps the order.
+// Each start takes the result of the one before as its position, which keeps the order.
 #include "runtime/function/compile/lower_collectives.h"
 
 #include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
+#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/distributed/session.h"
 
+#include <kiln/error.h>
+
 #include <algorithm>
-#include <numeric>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <system_error>
+#include <unordered_set>
 #include <utility>
 
 namespace kiln::runtime {
@@ -24,15 +32,19 @@ using ir::Value;
 
 std::string place_of(const ir::Origin& origin) {
   const Where& where = origin.where;
-  return where.known() ? text(" (", where.file, ":", where.line, ")") : "";
+  return where.known() ? text(where.file, ":", where.line) : "";
 }
 
-std::string function_of(const Node& node) {
-  return *node.origin.function == '\0' ? "collective" : node.origin.function;
+/// "rnn (model.cpp:30)".
+std::string named(const Node& node) {
+  const std::string place = place_of(node.origin);
+  const std::string function =
+      *node.origin.function == '\0' ? std::string(def(node).name) : node.origin.function;
+  return place.empty() ? function : text(function, " (", place, ")");
 }
 
 [[noreturn]] void reject(const Node& node, const std::string& reason) {
-  Call::not_implemented("", text(function_of(node), place_of(node.origin), " ", reason));
+  Call::not_implemented("", text(named(node), " ", reason));
 }
 
 /// The collective in a lambda of the node; null if there is none.
@@ -51,9 +63,8 @@ std::vector<const Node*> numbered(const ir::Graph& graph) {
   std::vector<std::pair<std::size_t, const Node*>> found;  // with the nodes that they depend on
   for (const Node* node : ir::topological_order(graph.roots())) {
     if (const Node* inner = find_inside(*node)) {
-      reject(*inner,
-             text("is inside a step or a branch of ", function_of(*node), place_of(node->origin),
-                  "; ranks could run it a different number of times"));
+      reject(*inner, text("is inside a step or a branch of ", named(*node),
+                          "; ranks could run it a different number of times"));
     }
     if (node->op != Op::Collective || node->as<CollectiveAttrs>().ranks == 1) continue;
     const Value result = node->result();
@@ -84,26 +95,129 @@ std::shared_ptr<distributed::Group> group_of(const CollectiveAttrs& attrs) {
   return group;
 }
 
-ProgramCollective collective_of(const Node& node, std::span<const ir::Symbol> symbols) {
-  ProgramCollective collective{.attrs = node.as<CollectiveAttrs>(),
-                               .type = node.operands[0].type(),
-                               .place = place_of(node.origin)};
-  for (const ir::Dim& dim : collective.type.dims) {
-    if (!collective.sizes.emplace_back(dim, symbols).is_bound()) {
-      reject(node, text("takes ", collective.type, ", of which a size is known only at run time"));
+CollectiveMember member_of(const Node& node, std::span<const ir::Symbol> symbols) {
+  CollectiveMember member{.type = node.operands[0].type(), .place = place_of(node.origin)};
+  for (const ir::Dim& dim : member.type.dims) {
+    if (!member.sizes.emplace_back(dim, symbols).is_bound()) {
+      reject(node, text("takes ", member.type, ", of which a size is known only at run time"));
     }
   }
-  return collective;
+  return member;
 }
 
-Value call_host(const Node& node, const Value& position, const Value& operand, std::size_t number) {
-  const ir::OriginScope origin(node.origin, /*replace=*/true);
-  return ir::make(Op::HostCall,
-                  ir::HostCallAttrs{.function = kCollectiveFunction,
-                                    .payload = std::to_string(number),
-                                    .results = {node.types[0], position.type()}},
-                  {position, operand});
+/// The bytes of a tensor that may be merged with others; none for symbolic sizes.
+std::optional<std::size_t> static_bytes(const ir::Type& type) {
+  std::size_t bytes = dtype_bytes(type.dtype);
+  for (const ir::Dim& dim : type.dims) {
+    if (!dim.is_static()) return std::nullopt;
+    bytes *= static_cast<std::size_t>(dim.value());
+  }
+  return bytes;
 }
+
+std::unordered_set<const Node*> nodes_of(std::span<const Value> values) {
+  const std::vector<const Node*> order = ir::topological_order(values);
+  return {order.begin(), order.end()};
+}
+
+/// Collectives that run as one.
+class Bucket {
+ public:
+  explicit Bucket(const Node& first) : members_{&first} {
+    const ir::Type& type = first.operands[0].type();
+    bytes_ = first.as<CollectiveAttrs>().kind == CollectiveKind::AllReduce ? static_bytes(type)
+                                                                           : std::nullopt;
+  }
+
+  const std::vector<const Node*>& members() const { return members_; }
+  const CollectiveAttrs& attrs() const { return members_[0]->as<CollectiveAttrs>(); }
+
+  /// Adds the collective if it may run with the others, in at most `limit` bytes.
+  bool add(const Node& node, std::size_t limit) {
+    const ir::Type& type = node.operands[0].type();
+    const std::optional<std::size_t> bytes = static_bytes(type);
+    const bool fits =
+        bytes && bytes_ && *bytes + *bytes_ <= limit && node.as<CollectiveAttrs>() == attrs() &&
+        type.dtype == members_[0]->operands[0].dtype() && !is_in(nodes_of(node.operands));
+    if (!fits) return false;
+    members_.push_back(&node);
+    *bytes_ += *bytes;
+    return true;
+  }
+
+  /// Whether one of the members is among the nodes.
+  bool is_in(const std::unordered_set<const Node*>& nodes) const {
+    return std::any_of(members_.begin(), members_.end(),
+                       [&](const Node* member) { return nodes.count(member) != 0; });
+  }
+
+ private:
+  std::vector<const Node*> members_;
+  std::optional<std::size_t> bytes_;  // none: takes no other
+};
+
+std::vector<Bucket> buckets_of(const ir::Graph& graph, std::size_t limit) {
+  std::vector<Bucket> buckets;
+  for (const Node* node : numbered(graph)) {
+    if (buckets.empty() || !buckets.back().add(*node, limit)) buckets.emplace_back(*node);
+  }
+  return buckets;
+}
+
+/// Replaces buckets by their starts and waits, in their order.
+class Lowering {
+ public:
+  explicit Lowering(const std::vector<Bucket>& buckets) : buckets_(buckets) {}
+
+  ir::Graph run(const ir::Graph& graph) {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) start(i);
+    for (const std::size_t i : std::exchange(under_way_, {})) wait(i);
+    return ir::replace_values(graph, results_);
+  }
+
+ private:
+  static Value call_host(const Node& node, const char* function, std::size_t number,
+                         std::vector<Value> operands, std::vector<ir::Type> results) {
+    const ir::OriginScope origin(node.origin, /*replace=*/true);
+    return ir::make(
+        Op::HostCall,
+        ir::HostCallAttrs{
+            .function = function, .payload = std::to_string(number), .results = std::move(results)},
+        std::move(operands));
+  }
+
+  void start(std::size_t i) {
+    const Bucket& bucket = buckets_[i];
+    std::vector<Value> operands;
+    for (const Node* member : bucket.members()) operands.push_back(member->operands[0]);
+    const std::unordered_set<const Node*> nodes = nodes_of(operands);
+    std::erase_if(under_way_, [&](std::size_t earlier) {
+      const bool is_needed = buckets_[earlier].is_in(nodes);
+      if (is_needed) wait(earlier);
+      return is_needed;
+    });
+    operands = ir::replace_values(operands, results_);
+    operands.insert(operands.begin(), position_);
+    position_ = call_host(*bucket.members()[0], "collective_start", i, std::move(operands),
+                          {position_.type()});
+    under_way_.push_back(i);
+  }
+
+  void wait(std::size_t i) {
+    std::vector<ir::Type> types;
+    for (const Node* member : buckets_[i].members()) types.push_back(member->types[0]);
+    const Value first =
+        call_host(*buckets_[i].members()[0], "collective_wait", i, {position_}, std::move(types));
+    for (std::uint32_t k = 0; k < buckets_[i].members().size(); ++k) {
+      results_.emplace(buckets_[i].members()[k]->result(), Value{first.node, k});
+    }
+  }
+
+  const std::vector<Bucket>& buckets_;
+  Value position_ = ir::scalar_constant_int(DType::Int64, 0);  // result of the last start
+  std::vector<std::size_t> under_way_;
+  ir::Replacements results_;
+};
 
 const char* name_of(const CollectiveAttrs& attrs) {
   switch (attrs.kind) {
@@ -122,72 +236,49 @@ const char* name_of(const CollectiveAttrs& attrs) {
   return "collective";
 }
 
-bool has_axis(CollectiveKind kind) {
-  return kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
-}
-
-bool has_root(CollectiveKind kind) {
-  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
-}
-
-distributed::Reduction reduction_of(CollectiveReduction reduction) {
-  switch (reduction) {
-    case CollectiveReduction::Sum: return distributed::Reduction::Sum;
-    case CollectiveReduction::Max: return distributed::Reduction::Max;
-    case CollectiveReduction::Min: return distributed::Reduction::Min;
-  }
-  return distributed::Reduction::Sum;
-}
+constexpr std::size_t kBucket = std::size_t{4} << 20;
 
 }  // namespace
 
-std::string ProgramCollective::text(std::span<const std::int64_t> dims) const {
-  std::string out = name_of(attrs);
-  if (has_axis(attrs.kind)) out += kiln::text(" axis ", attrs.axis);
-  if (has_root(attrs.kind)) out += kiln::text(" of rank ", attrs.root);
-  return out + kiln::text(" ", type.dtype, "[", join_text(dims, ","), "]", place);
+std::string ProgramCollective::kind_text() const {
+  const std::string name = name_of(attrs);
+  switch (attrs.kind) {
+    case CollectiveKind::AllReduce: return name;
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter: return text(name, " axis ", attrs.axis);
+    case CollectiveKind::Broadcast:
+    case CollectiveKind::Reduce: return text(name, " of rank ", attrs.root);
+  }
+  return name;
 }
 
-distributed::Collective ProgramCollective::sized(std::span<const std::int64_t> dims) const {
-  const auto product = [](std::span<const std::int64_t> list) {
-    return std::accumulate(list.begin(), list.end(), std::size_t{1},
-                           [](std::size_t a, auto b) { return a * static_cast<std::size_t>(b); });
-  };
-  distributed::Collective sized{.kind = attrs.kind,
-                                .reduction = reduction_of(attrs.reduction),
-                                .dtype = type.dtype,
-                                .root = static_cast<std::size_t>(attrs.root)};
-  sized.bytes = product(dims) * dtype_bytes(type.dtype);
-  if (!has_axis(attrs.kind)) return sized;
-  const auto axis = static_cast<std::size_t>(attrs.axis);
-  sized.outer = product(dims.first(axis));
-  sized.block = product(dims.subspan(axis)) * dtype_bytes(type.dtype);
-  if (attrs.kind == CollectiveKind::ReduceScatter) {
-    sized.block /= static_cast<std::size_t>(attrs.ranks);
-  }
-  return sized;
+std::size_t bucket_bytes() {
+  const char* given = std::getenv("KILN_DISTRIBUTED_BUCKET");
+  if (given == nullptr || *given == '\0') return kBucket;
+  std::size_t bytes = 0;
+  const char* end = given + std::strlen(given);
+  const auto [parsed, error] = std::from_chars(given, end, bytes);
+  if (error == std::errc() && parsed == end) return bytes;
+  throw ConfigError(
+      "function", "KILN_DISTRIBUTED_BUCKET",
+      text("KILN_DISTRIBUTED_BUCKET is '", escaped_text(given), "' but must be a number of bytes"));
 }
 
 ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> symbols,
-                            ProgramCollectives& collectives) {
-  const std::vector<const Node*> nodes = numbered(graph);
-  if (nodes.empty()) return graph;
-  ir::Replacements calls;
-  Value position = ir::scalar_constant_int(DType::Int64, 0);
-  for (const Node* node : nodes) {
-    const std::vector<Value> operand = ir::replace_values({node->operands.data(), 1}, calls);
-    const Value call = call_host(*node, position, operand[0], collectives.list.size());
-    collectives.list.push_back(collective_of(*node, symbols));
-    collectives.groups.push_back(group_of(node->as<CollectiveAttrs>()));
-    calls.emplace(node->result(), call);
-    position = {call.node, 1};
+                            std::size_t bucket, ProgramCollectives& collectives) {
+  const std::vector<Bucket> buckets = buckets_of(graph, bucket);
+  if (buckets.empty()) return graph;
+  bool is_of_one_group = true;
+  for (const Bucket& one : buckets) {
+    const std::shared_ptr<distributed::Group> group = group_of(one.attrs());
+    ProgramCollective& added =
+        collectives.list.emplace_back(one.attrs(), std::vector<CollectiveMember>(),
+                                      std::make_shared<distributed::CollectiveRunner>(group));
+    for (const Node* node : one.members()) added.members.push_back(member_of(*node, symbols));
+    is_of_one_group = is_of_one_group && one.attrs().group == buckets[0].attrs().group;
+    collectives.group = is_of_one_group ? group : distributed::current_world();
   }
-  const auto is_first = [&](const auto& one) {
-    return one.attrs.group == collectives.list[0].attrs.group;
-  };
-  const bool is_one = std::all_of(collectives.list.begin(), collectives.list.end(), is_first);
-  collectives.agreeing = is_one ? collectives.groups[0] : distributed::current_world();
-  return ir::replace_values(graph, calls);
+  return Lowering(buckets).run(graph);
 }
 
 }  // namespace kiln::runtime

@@ -1,11 +1,13 @@
-// The collectives of a program: numbered, then replaced by calls of the host, which every backend
-// runs. Their order follows from the graph alone, as schedules and machines of ranks may differ.
+// The collectives of a program: numbered, merged into buckets, and replaced by calls of the host,
+// which every backend runs. Their order follows from the graph alone, as schedules and machines of
+// ranks may differ.
 #pragma once
 
 #include "core/ir/dim_evaluator.h"
 #include "core/ir/graph.h"
 #include "runtime/distributed/collective_runner.h"
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,37 +15,46 @@
 
 namespace kiln::runtime {
 
-/// The host function that runs a collective. Its payload is the number of the collective.
-inline constexpr const char* kCollectiveFunction = "collective";
-
-struct ProgramCollective {
-  ir::CollectiveAttrs attrs;
+/// A collective of the graph.
+struct CollectiveMember {
   ir::Type type;  // of the operand
   std::vector<ir::DimEvaluator> sizes = {};  // of its axes, over the symbols of the inputs
-  std::string place = {};  // " (train.cpp:12)", of its first origin
-
-  /// For errors: "all_reduce max float32[3] (train.cpp:12)". `dims`: of the operand.
-  std::string text(std::span<const std::int64_t> dims) const;
-  /// REQUIRES: `dims` are positive or 0.
-  distributed::Collective sized(std::span<const std::int64_t> dims) const;
+  std::string place = {};  // "train.cpp:12", of its first origin; empty if not known
 };
 
+/// A collective as it runs. Its members' elements follow each other: several only of an AllReduce.
+struct ProgramCollective {
+  ir::CollectiveAttrs attrs;
+  std::vector<CollectiveMember> members;
+  std::shared_ptr<distributed::CollectiveRunner> runner = {};
+
+  std::string kind_text() const;  // "all_reduce max", "broadcast of rank 1"
+};
+
+/// All collectives of a program in their order.
 struct ProgramCollectives {
-  std::vector<ProgramCollective> list;  // in the order in which they run
-  /// The group of each in the list, and the one that agrees on a call: that of all collectives, or
-  /// of all ranks if the collectives have several.
-  std::vector<std::shared_ptr<distributed::Group>> groups = {};
-  std::shared_ptr<distributed::Group> agreeing = nullptr;
+  std::vector<ProgramCollective> list;
+  /// The group that agrees on a call: that of all collectives, or of all ranks if the collectives
+  /// have several.
+  std::shared_ptr<distributed::Group> group = {};
   bool empty() const { return list.empty(); }
 };
 
-/// Replaces collectives of more than one rank.
-/// Before:  %1 = collective all_reduce %0; %3 = collective all_reduce %2
-/// After:   %1, t1 = host_call "collective" 0 at 0, %0; %3, t3 = host_call "collective" 1 at t1, %2
-/// Their numbers ascend with the number of nodes that they depend on. Throws NotImplementedError
-/// for one in a loop or a branch, and for a size that depends on values; ValueError for another
-/// number of ranks than that of the process's group.
+/// The most bytes that AllReduces are merged up to: KILN_DISTRIBUTED_BUCKET, else 4 MiB.
+/// ConfigError for a value that is not a number.
+std::size_t bucket_bytes();
+
+/// Replaces collectives of more than one rank, in a graph that is not differentiated again.
+/// Before:  %1 = collective all_reduce %0; %3 = collective all_reduce %2; uses of %1, %3
+/// After:   t0 = host_call "collective_start" 0 at 0, %0; t1 = .. "collective_start" 1 at t0, %2
+///          %1 = host_call "collective_wait" 0 at t1;     %3 = host_call "collective_wait" 1 at t1
+/// A wait is at the last start that does not depend on it, so that all work which other collectives
+/// need is done while it is under way. Numbers ascend with the number of nodes that a collective
+/// depends on; AllReduces with equal attributes, dtypes and static sizes that follow each other,
+/// and do not depend on each other, are merged up to `bucket` bytes. Throws NotImplementedError for
+/// one in a loop or a branch, and for a size that depends on values; ValueError for another number
+/// of ranks than that of the process's group.
 ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> symbols,
-                            ProgramCollectives& collectives);
+                            std::size_t bucket, ProgramCollectives& collectives);
 
 }  // namespace kiln::runtime

@@ -29,13 +29,14 @@ bool is_static(const ir::Type& type) {
 
 /// Whether a collective gives all ranks of the process's world one result.
 bool makes_equal(const ir::CollectiveAttrs& attrs) {
-  const bool is_one = attrs.kind != CollectiveKind::ReduceScatter &&
-                      attrs.kind != CollectiveKind::Reduce;
+  const bool is_one =
+      attrs.kind != CollectiveKind::ReduceScatter && attrs.kind != CollectiveKind::Reduce;
   return is_one && attrs.group == 0;
 }
 
 Cause first_of(const Causes& causes) {
-  const auto found = std::find_if(causes.begin(), causes.end(), [](Cause c) { return c != nullptr; });
+  const auto found =
+      std::find_if(causes.begin(), causes.end(), [](Cause c) { return c != nullptr; });
   return found == causes.end() ? nullptr : *found;
 }
 
@@ -70,8 +71,7 @@ class Walk {
     switch (node.op) {
       case Op::Placeholder:
         return node.as<ir::PlaceholderAttrs>().name == "learning_phase" ? nullptr : &node;
-      case Op::Variable:
-        return storage_of(node.result()).is_per_rank() ? &node : nullptr;
+      case Op::Variable: return storage_of(node.result()).is_per_rank() ? &node : nullptr;
       case Op::Parameter:
         return parameters_.at(static_cast<std::size_t>(node.as<ir::ParameterAttrs>().index));
       case Op::RandomUniform: return &node;
