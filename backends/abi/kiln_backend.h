@@ -237,7 +237,9 @@ typedef struct kiln_host_api {
   uint32_t (*parallel_for)(void* host, uint64_t n, kiln_range_fn body, void* body_context);
 
   /* Runs a host function by name. call_context: kiln_execute_args.host_call_context. For a code
-   * other than KILN_CODE_OK, args->error_text holds the reason. */
+   * other than KILN_CODE_OK, args->error_text holds the reason. A collective of several ranks is
+   * two calls, "collective_start", which copies its inputs and returns at once, and
+   * "collective_wait"; their operands order them, and each runs once in a call. */
   uint32_t (*host_call)(void* call_context, const kiln_host_call_args* args);
 } kiln_host_api;
 
@@ -369,6 +371,9 @@ typedef struct kiln_executable_info {
   /* One per update. 1: the host may give a run of a frame the buffer of the update's own state as
    * destination, where nothing else uses that state. Null: 0 for all. */
   const uint8_t* updates_in_place;
+  /* The machine that the code computes for, such as "avx512": equal modules compiled for equal
+   * texts compute equal bits. Ranks of a group with different texts are refused. May be empty. */
+  kiln_string target;
 } kiln_executable_info;
 
 /* ---- Buffers ---- */
@@ -639,7 +644,7 @@ KILN_ASSERT_SIZE(kiln_check_args, 48);
 KILN_ASSERT_SIZE(kiln_constant, 32);
 KILN_ASSERT_SIZE(kiln_compile_args, 96);
 KILN_ASSERT_SIZE(kiln_message, 40);
-KILN_ASSERT_SIZE(kiln_executable_info, 112);
+KILN_ASSERT_SIZE(kiln_executable_info, 128);
 KILN_ASSERT_SIZE(kiln_buffer_spec, 40);
 KILN_ASSERT_SIZE(kiln_import_args, 48);
 KILN_ASSERT_SIZE(kiln_buffer_info, 56);

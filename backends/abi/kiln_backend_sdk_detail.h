@@ -128,6 +128,7 @@ inline kiln_error* executable_info(const kiln_executable* executable,
     info.live_bytes = stats.live_bytes;
     const std::vector<std::uint8_t>& in_place = object->program->updates_in_place;
     if (in_place.size() == info.updates) info.updates_in_place = in_place.data();
+    info.target = abi::string_of(object->program->target);
     abi::write(out, info);
   });
 }

@@ -60,10 +60,12 @@ class CpuTarget final : public codegen::HostTarget {
  public:
   CpuTarget(const NamedIsa& isa, bool writes_perf_map, const sdk::Host& host)
       : host_(host),
+        isa_(isa.name),
         target_(target_of(isa.kernels)),
         library_(isa.matmuls),
         writes_perf_map_(writes_perf_map) {}
 
+  std::string machine() const override { return std::string(isa_); }
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
                                                const codegen::Dumps& dumps,
@@ -102,6 +104,7 @@ class CpuTarget final : public codegen::HostTarget {
 
  private:
   const sdk::Host host_;
+  std::string_view isa_;
   IsaTarget target_;
   CpuLibrary library_;
   const bool writes_perf_map_;

@@ -112,6 +112,11 @@ constexpr OptionRow kRows[] = {
      [](const Setting& setting, CudaOptions& options) {
        options.deterministic = parse_bool(setting);
      }},
+    {"collectives", "KILN_CUDA_COLLECTIVES",
+     [](const Setting& setting, CudaOptions& options) {
+       if (setting.value != "host") throw bad_value(setting, "needs host");
+       options.collectives_through_host = true;
+     }},
 };
 
 const OptionRow& row_of(const std::string& option) {

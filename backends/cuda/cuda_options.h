@@ -28,6 +28,8 @@ namespace kiln::cuda {
 /// |                |                        | default false                                     |
 /// | `deterministic`| KILN_CUDA_DETERMINISTIC| false: convolutions may differ in their last bits |
 /// |                |                        | from call to call; default true                   |
+/// | `collectives`  | KILN_CUDA_COLLECTIVES  | host: collectives copy through host memory; unset:|
+/// |                |                        | programs that have any are refused                |
 ///
 /// The host passes the options of set_backend_options, which override the environment variables,
 /// and the options of keras.json whose variables are not set. An empty value counts as not set.
@@ -43,6 +45,7 @@ struct CudaOptions {
   api::CompilerSettings compiler;
   api::CublasLtSettings cublaslt;
   api::CudnnSettings cudnn;
+  bool collectives_through_host = false;
   bool tf32 = false;
   bool deterministic = true;
 };

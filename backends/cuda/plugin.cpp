@@ -33,6 +33,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
   resources.streams = std::make_shared<StreamPool>(resources.memory);
   resources.uses_graphs = options.uses_graphs;
+  resources.collectives_through_host = options.collectives_through_host;
   libraries.matmuls =
       open_matmuls(options.cublaslt, resources.device, options.tf32, host, messages);
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(

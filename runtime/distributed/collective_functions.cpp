@@ -6,7 +6,10 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/halves.h"
 #include "runtime/distributed/group.h"
+#include "runtime/distributed/shards.h"
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 namespace kiln::distributed {
@@ -45,22 +48,6 @@ Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
   return ir::cast(sum / static_cast<double>(attrs.ranks), x.dtype());
 }
 
-Value reduced(CollectiveAttrs attrs, Reduction reduction, const Value& x, const char* argument) {
-  switch (reduction) {
-    case Reduction::Sum: return sum_over(attrs, x);
-    case Reduction::Mean:
-      if (!is_float(x.dtype())) {
-        Call::type_error(argument,
-                         text(argument, " is ", x.type(), "; a mean needs floating point"));
-      }
-      return mean_over(attrs, x);
-    case Reduction::Max: attrs.reduction = CollectiveReduction::Max; return collective(attrs, x);
-    case Reduction::Min: attrs.reduction = CollectiveReduction::Min; return collective(attrs, x);
-  }
-  Call::value_error("reduction", text("reduction is ", static_cast<int>(reduction),
-                                      ", which is not one of Sum, Mean, Max and Min"));
-}
-
 /// The weight of this rank in float32 or wider; an empty Value if none is given.
 Value weight_of(const Tensor& given) {
   if (given.empty()) return {};
@@ -74,6 +61,60 @@ Value weight_of(const Tensor& given) {
   return ir::widened(weight);
 }
 
+/// The parts of this rank; none if the rows are not cut.
+std::optional<runtime::distributed::Shards> shards_of(const Shards& given,
+                                                      const std::optional<Group>& group,
+                                                      const Tensor& weight) {
+  const std::int64_t count = given.count;
+  if (count == 0 && given.split.empty()) return std::nullopt;
+  const Group of = group_or_world(group);
+  const std::int64_t ranks = of.size(), each = count / ranks;
+  if (count < 1 || each * ranks != count || (each & (each - 1)) != 0) {
+    Call::value_error("shards", text("shards.count is ", count, " but must be the ", ranks,
+                                     " ranks times a power of two"));
+  }
+  if (!weight.empty()) Call::value_error("weight", "weight is given, but shards count alike");
+  if (given.split.empty()) Call::value_error("shards", "shards.split is empty");
+  runtime::distributed::Shards shards{
+      .rank = of.rank(), .ranks = ranks, .count = count, .split = {}};
+  for (std::size_t i = 0; i < given.split.size(); ++i) {
+    const Value value = value_of(given.split, i, "shards.split");
+    const bool has_rows = value.node->op == ir::Op::Placeholder && value.rank() > 0 &&
+                          !value.dims()[0].is_static();
+    if (!has_rows) {
+      Call::value_error("shards", text("shards.split[", i, "] is ", given.split[i],
+                                       ", which is not a placeholder with None as axis 0"));
+    }
+    shards.split.push_back(value);
+  }
+  return shards;
+}
+
+/// The mean over all parts of what values_of() gives for one.
+std::vector<Value> means_of_shards(
+    const CollectiveAttrs& attrs, const runtime::distributed::Shards& shards,
+    const std::function<std::vector<Value>(const runtime::distributed::OfPart&)>& values_of) {
+  std::vector<DType> dtypes;
+  const auto checked = [&](const runtime::distributed::OfPart& of_part) {
+    std::vector<Value> values = values_of(of_part);
+    dtypes.clear();
+    for (const Value& value : values) {
+      dtypes.push_back(value.dtype());
+      for (const ir::Dim& dim : value.dims()) {
+        if (dim.is_static()) continue;
+        Call::value_error("shards", text("a value of each part is ", value.type(),
+                                         ", whose shape is not static"));
+      }
+    }
+    return values;
+  };
+  std::vector<Value> means = runtime::distributed::sums_of_shards(shards, checked);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    means[i] = ir::cast(sum_over(attrs, means[i]) / static_cast<double>(shards.count), dtypes[i]);
+  }
+  return means;
+}
+
 /// The sum of `weight` times x, divided by the sum of weights.
 Value weighted_mean(const CollectiveAttrs& attrs, const Value& x, const Value& weight) {
   const Value wide = ir::widened(x);
@@ -84,12 +125,65 @@ Value weighted_mean(const CollectiveAttrs& attrs, const Value& x, const Value& w
   return ir::cast(sum / ir::broadcast_to(sum_over(attrs, own), wide.dims()), x.dtype());
 }
 
+/// `weight`: of a mean; may be empty.
+Value mean_over(const CollectiveAttrs& attrs, const Value& x, const Value& weight) {
+  return weight && attrs.ranks > 1 ? weighted_mean(attrs, x, weight) : mean_over(attrs, x);
+}
+
+Value reduced(CollectiveAttrs attrs, const AllReduceOptions& options, const Value& x,
+              const char* argument) {
+  const Value weight = weight_of(options.weight);
+  const auto shards = shards_of(options.shards, options.group, options.weight);
+  if ((weight || shards) && options.reduction != Reduction::Mean) {
+    Call::value_error(weight ? "weight" : "shards",
+                      text(weight ? "a weight is" : "shards are",
+                           " given, but the reduction is not Mean"));
+  }
+  switch (options.reduction) {
+    case Reduction::Sum: return sum_over(attrs, x);
+    case Reduction::Mean:
+      if (is_float(x.dtype()) && shards) {
+        return means_of_shards(attrs, *shards, [&](const auto& of_part) {
+          return std::vector<Value>{of_part(x)};
+        })[0];
+      }
+      if (is_float(x.dtype())) return mean_over(attrs, x, weight);
+      Call::type_error(argument, text(argument, " is ", x.type(), "; a mean needs floating point"));
+    case Reduction::Max: attrs.reduction = CollectiveReduction::Max; return collective(attrs, x);
+    case Reduction::Min: attrs.reduction = CollectiveReduction::Min; return collective(attrs, x);
+  }
+  Call::value_error("reduction", text("reduction is ", static_cast<int>(options.reduction),
+                                      ", which is not one of Sum, Mean, Max and Min"));
+}
+
+/// The gradients averaged over parts. A variable without a path to the loss keeps its empty Tensor.
+std::vector<Tensor> gradients_of_shards(const CollectiveAttrs& attrs,
+                                        const runtime::distributed::Shards& shards,
+                                        const Operand& loss, const std::vector<Tensor>& variables) {
+  const Value whole = input_of(loss, "loss");
+  std::vector<Tensor> gradients;  // of a part
+  std::vector<Value> means =
+      means_of_shards(attrs, shards, [&](const runtime::distributed::OfPart& of_part) {
+        gradients = kiln::gradients(wrap(of_part(whole)), variables);
+        std::vector<Value> values;
+        for (const Tensor& gradient : gradients) {
+          if (const Value* dx = dense_value_of(gradient)) values.push_back(*dx);
+        }
+        return values;
+      });
+  std::size_t next = 0;
+  for (Tensor& gradient : gradients) {
+    if (dense_value_of(gradient) != nullptr) gradient = wrap(means[next++]);
+  }
+  return gradients;
+}
+
 }  // namespace
 
 Tensor all_reduce(const Operand& x, const AllReduceOptions& options) {
   return api_call("all_reduce", x.where(), [&] {
     const CollectiveAttrs attrs = attrs_of(options.group, CollectiveKind::AllReduce);
-    return wrap(reduced(attrs, options.reduction, input_of(x), "x"));
+    return wrap(reduced(attrs, options, input_of(x), "x"));
   });
 }
 
@@ -100,7 +194,7 @@ Results<Tensor> all_reduce(const std::vector<Tensor>& x, const AllReduceOptions&
     std::vector<Tensor> results;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::string name = text("x[", i, "]");
-      results.push_back(wrap(reduced(attrs, options.reduction, value_of(x, i, "x"), name.c_str())));
+      results.push_back(wrap(reduced(attrs, options, value_of(x, i, "x"), name.c_str())));
     }
     return results;
   });
@@ -140,6 +234,9 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
   return api_call("gradients", loss.where(), [&] {
     const CollectiveAttrs attrs = attrs_of(options.group, CollectiveKind::AllReduce);
     const Value weight = weight_of(options.weight);
+    if (const auto shards = shards_of(options.shards, options.group, options.weight)) {
+      return gradients_of_shards(attrs, *shards, loss, variables);
+    }
     std::vector<Tensor> means;
     for (const Tensor& gradient : kiln::gradients(loss, variables)) {
       const Value* dx = dense_value_of(gradient);
@@ -147,7 +244,7 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
         means.push_back(gradient);
         continue;
       }
-      means.push_back(wrap(weight ? weighted_mean(attrs, *dx, weight) : mean_over(attrs, *dx)));
+      means.push_back(wrap(mean_over(attrs, *dx, weight)));
     }
     return means;
   });

@@ -63,6 +63,8 @@ bool differ_in_items(Head a, const Head& b) {
 
 }  // namespace
 
+std::uint64_t hash_of(std::string_view text) { return Hash().add(text).value(); }
+
 Operation::Operation(HeadKind of_kind, const char* of_function, Where line)
     : kind(of_kind),
       function(of_function),
@@ -75,7 +77,7 @@ Head Agreement::opening() const {
   return {.kind = operation_.kind,
           .outcome = failure_ ? Outcome::Failed : Outcome::Done,
           .call = number_,
-          .function = Hash().add(operation_.function).value(),
+          .function = hash_of(operation_.function),
           .schedule = items.value(),
           .target = operation_.detail};
 }
@@ -99,7 +101,7 @@ std::size_t Agreement::first_difference() {
   const std::size_t most = *std::max_element(counts.begin(), counts.end());
   std::vector<std::uint64_t> own(most);  // 0 for items that this rank does not have
   for (std::size_t i = 0; i < operation_.items.size(); ++i) {
-    own[i] = Hash().add(operation_.items[i]).value();
+    own[i] = hash_of(operation_.items[i]);
   }
   const auto all = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own)));
   const auto* first = all.data();
@@ -131,7 +133,7 @@ void Agreement::explain(const std::vector<Head>& heads) {
   } else if (heads[rank].outcome == Outcome::Found) {
     error_ = texts[rank];
   } else {
-    error_ = text("rank ", rank, " failed: ", texts[rank], "; no variable changed on any rank");
+    error_ = text("rank ", rank, " failed: ", texts[rank], "; ", operation_.consequence);
   }
 }
 

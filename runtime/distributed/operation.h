@@ -17,6 +17,9 @@
 
 namespace kiln::runtime::distributed {
 
+/// The same on every machine.
+std::uint64_t hash_of(std::string_view text);
+
 /// One operation of all ranks, which have to agree in all but `failure`.
 struct Operation {
   /// `function`: that the user called, at `line`.
@@ -32,6 +35,8 @@ struct Operation {
   std::string_view item = "item";
   std::size_t bytes = 0;  // of the largest buffer that its transfers receive
   std::exception_ptr failure = nullptr;  // why this rank cannot take part; null: it can
+  /// Said after the failure of a rank.
+  std::string_view consequence = "no variable changed on any rank";
 };
 
 /// Thrown by steps for what they found out about the ranks, which is the error of all of them.

@@ -39,6 +39,22 @@ void write_times(const CompiledProgram& program, const DumpFolder& folder) {
   folder.write(kTimingsNumber, "timings.txt", out);
 }
 
+/// A row per collective of the graph; those with one number run as one.
+void write_collectives(const CompiledProgram& program, const DumpFolder& folder) {
+  const std::vector<ProgramCollective>& list = program.collectives.list;
+  if (list.empty() || !folder.wants(Stage::Collectives)) return;
+  std::string out = "# number  collective  operand  bytes  source\n";
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    for (const CollectiveMember& member : list[i].members) {
+      const std::optional<std::size_t> bytes = static_bytes(member.type);
+      out += text(i, "  ", list[i].kind_text(), "  ", member.type, "  ",
+                  bytes ? std::to_string(*bytes) : "?", member.place.empty() ? "" : "  ",
+                  member.place, "\n");
+    }
+  }
+  folder.write(kCollectivesNumber, "collectives.txt", out);
+}
+
 }  // namespace
 
 void CompileDump::on_user_graph(const CompiledProgram& program) {
@@ -56,6 +72,7 @@ void CompileDump::on_pass(const CompiledProgram& program, const PassRun& run) {
 }
 
 void CompileDump::on_module(const CompiledProgram& program) {
+  write_collectives(program, folder_);
   if (!folder_.wants(Stage::Module)) return;
   const module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   folder_.write(kModuleNumber, "module.kir", module::print_module(compiled));

@@ -28,6 +28,7 @@ constexpr NamedStage kStages[] = {
     {"graph", Stage::Graph},
     {"passes", Stage::Passes},
     {"module", Stage::Module},
+    {"collectives", Stage::Collectives},
     {"claims", Stage::Claims},
     {"kernels", Stage::Kernels},
     {"plan", Stage::Plan},

@@ -61,7 +61,8 @@ struct StageSetting {
 /// Parses a list of stages such as "graph,plan". ConfigError listing all names.
 Stage stages_named(const std::string& list, const StageSetting& setting);
 /// First file numbers of the host's stages.
-constexpr std::size_t kGraphNumber = 0, kPassesNumber = 10, kModuleNumber = 40, kTimingsNumber = 70;
+constexpr std::size_t kGraphNumber = 0, kPassesNumber = 10, kModuleNumber = 40,
+                      kCollectivesNumber = 41, kTimingsNumber = 70;
 /// Replaces all but letters and digits of ASCII by underscores.
 std::string file_name_of(std::string_view name);
 

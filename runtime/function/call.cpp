@@ -27,7 +27,10 @@ void count_call(PreparedCall& prepared) {
 
 std::uint64_t counter_of(const CompiledProgram& program, const PreparedCall& prepared) {
   if (!program.draws) return 0;
-  const std::uint64_t number = next_call_counter(prepared.random);
+  const VariableSnapshot* snapshot = prepared.snapshot;
+  const std::uint64_t number = snapshot != nullptr && snapshot->call_number()
+                                   ? *snapshot->call_number()
+                                   : next_call_counter(prepared.random);
   if (prepared.taken_number != nullptr) *prepared.taken_number = number;
   return number;
 }

@@ -54,6 +54,8 @@ CollectiveCall::CollectiveCall(const ProgramCollectives& collectives, const std:
       call_(collectives.group,
             distributed::Operation(distributed::HeadKind::Call, function.c_str(), where)) {
   call_.operation().item = "collective";
+  call_.operation().call += " on " + collectives.target;
+  call_.operation().detail = distributed::hash_of(collectives.target);
   current_call = this;
 }
 

@@ -5,7 +5,9 @@
 #include "runtime/function/call.h"
 #include "runtime/function/compile/graph_partition.h"
 #include "runtime/function/compile/numeric_checks.h"
+#include "runtime/function/scoped_call.h"
 
+#include <numeric>
 #include <set>
 
 namespace kiln::runtime {
@@ -16,7 +18,10 @@ using ir::Graph;
 ProgramPartition program_partition(const GraphPartition& partition,
                                    std::shared_ptr<const CallableProgram> program) {
   ProgramPartition result{
-      .program = std::move(program), .live_out_count = partition.live_out_count, .steps = {}};
+      .program = std::move(program),
+      .inputs = partition.inputs,
+      .live_out_count = partition.live_out_count,
+      .steps = {}};
   for (const ir::NodeRef& call : partition.calls) {
     const auto& attrs = call->as<ir::HostCallAttrs>();
     result.steps.push_back({.function = find_data_dependent_function(attrs.function),
@@ -27,11 +32,24 @@ ProgramPartition program_partition(const GraphPartition& partition,
   return result;
 }
 
-std::vector<ArrayView> with_arrays(std::span<const ArrayView> inputs,
-                                   const std::vector<Array>& arrays) {
-  std::vector<ArrayView> views(inputs.begin(), inputs.end());
-  for (const Array& array : arrays) views.push_back(array.as_view());
+/// The views at those indices of `inputs`, then `arrays`.
+std::vector<ArrayView> views_at(const std::vector<std::size_t>& indices,
+                                std::span<const ArrayView> inputs,
+                                const std::vector<Array>& arrays) {
+  std::vector<ArrayView> views;
+  for (const std::size_t i : indices) {
+    views.push_back(i < inputs.size() ? inputs[i] : arrays[i - inputs.size()].as_view());
+  }
   return views;
+}
+
+/// The variables of a call, and the number of its draws.
+VariableSnapshot snapshot_of(const PartitionedProgram& programs) {
+  const CallableProgram& last = *programs.last;
+  return VariableSnapshot(programs.variables, last.program.writers, last.program.name,
+                          programs.has_shards
+                              ? std::optional(next_call_counter(ScopedCall::random_of(last)))
+                              : std::nullopt);
 }
 
 /// Runs all partitions but the last; returns the inputs that the last takes after `inputs`.
@@ -40,7 +58,7 @@ std::vector<Array> run_partitions(const PartitionedProgram& programs,
                                   const VariableSnapshot& snapshot) {
   std::vector<Array> all;
   for (const ProgramPartition& partition : programs.partitions) {
-    std::vector<Array> results = call(*partition.program, with_arrays(inputs, all), &snapshot);
+    std::vector<Array> results = call(*partition.program, views_at(partition.inputs, inputs, all), &snapshot);
     const auto operands = results.begin() + static_cast<std::ptrdiff_t>(partition.live_out_count);
     all.insert(all.end(), results.begin(), operands);
     std::span<const Array> rest(operands, results.end());
@@ -86,7 +104,7 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
     callable->program.user_graph = options.check_numerics ? with_numeric_checks(part, fed) : part;
     callable->program.sparse = options.sparse;
     callable->program.optimize = options.optimize;
-    callable->program.seed = options.seed;
+    callable->program.seed = programs.has_shards ? 0 : options.seed;
     if (programs.partitions.empty()) callable->program.given_guards = options.guards;
     callable->program.instance = instance;
     callable->random = options.random;
@@ -98,7 +116,9 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   };
   const std::string directory = dumps ? dumps->directory : "";
   Graph rest = graph;
-  while (std::optional<GraphPartition> partition = first_partition(rest)) {
+  programs.has_shards = has_shards(graph);
+  while (std::optional<GraphPartition> partition =
+             first_partition(rest, programs.partitions.empty())) {
     const std::size_t i = programs.partitions.size();
     programs.partitions.push_back(program_partition(
         *partition, compile(partition->graph, partition_directory(directory, i))));
@@ -106,6 +126,14 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
       Call::not_implemented("", "a size that is known only at run time depends on a collective");
     }
     rest = std::move(partition->rest);
+  }
+  programs.last_inputs.resize(rest.inputs.size());
+  std::iota(programs.last_inputs.begin(), programs.last_inputs.end(), std::size_t{0});
+  if (programs.has_shards) {
+    programs.last_inputs = used_inputs(rest);
+    std::vector<ir::Value> used;
+    for (const std::size_t i : programs.last_inputs) used.push_back(rest.inputs[i]);
+    rest.inputs = std::move(used);
   }
   programs.last = compile(rest, directory);
   if (!programs.partitions.empty()) programs.variables = variables_of(programs);
@@ -116,9 +144,9 @@ void call_into(const PartitionedProgram& programs, std::span<const ArrayView> in
                std::span<const MutableArrayView> outputs) {
   const CallableProgram& last = *programs.last;
   if (programs.partitions.empty()) return call_into(last, inputs, outputs);
-  const VariableSnapshot snapshot(programs.variables, last.program.writers, last.program.name);
+  const VariableSnapshot snapshot = snapshot_of(programs);
   const std::vector<Array> computed = run_partitions(programs, inputs, snapshot);
-  call_into(last, with_arrays(inputs, computed), outputs, &snapshot);
+  call_into(last, views_at(programs.last_inputs, inputs, computed), outputs, &snapshot);
 }
 
 std::vector<Array> call_with_views(const PartitionedProgram& programs,
@@ -131,9 +159,9 @@ std::vector<Array> call_with_views(const PartitionedProgram& programs,
 std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs) {
   const CallableProgram& last = *programs.last;
   if (programs.partitions.empty()) return call(last, inputs);
-  const VariableSnapshot snapshot(programs.variables, last.program.writers, last.program.name);
+  const VariableSnapshot snapshot = snapshot_of(programs);
   const std::vector<Array> computed = run_partitions(programs, inputs, snapshot);
-  return call(last, with_arrays(inputs, computed), &snapshot);
+  return call(last, views_at(programs.last_inputs, inputs, computed), &snapshot);
 }
 
 }  // namespace kiln::runtime

@@ -20,11 +20,12 @@ struct HostStep {
   ir::Origin origin;  // of the HostCall node, for errors
 };
 
-/// One partition but the last. Its program's inputs are the user's, then the live-outs and host
-/// results of the partitions before it. Its outputs are `live_out_count` live-outs, then the
+/// One partition but the last. Its program's inputs are those at the indices `inputs` of the
+/// user's, then the live-outs and host results of the partitions before it. Its outputs are `live_out_count` live-outs, then the
 /// operands of each step in order.
 struct ProgramPartition {
   std::shared_ptr<const CallableProgram> program;
+  std::vector<std::size_t> inputs;
   std::size_t live_out_count = 0;
   std::vector<HostStep> steps;
 };
@@ -32,6 +33,8 @@ struct ProgramPartition {
 struct PartitionedProgram {
   std::vector<ProgramPartition> partitions;  // before the last; empty for nearly all functions
   std::shared_ptr<const CallableProgram> last;  // computes the outputs and the updates
+  std::vector<std::size_t> last_inputs = {};  // as ProgramPartition::inputs
+  bool has_shards = false;  // all partitions draw with one number of the call
   std::vector<VariableStorage*> variables;  // of all partitions; empty if there is only `last`
 
   /// Returns the program whose first inputs are the user's feeds.

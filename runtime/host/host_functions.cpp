@@ -7,6 +7,7 @@
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/host/ctc_decoder.h"
+#include "runtime/host/shard_functions.h"
 #include "runtime/host/size_functions.h"
 
 #include <algorithm>
@@ -43,6 +44,8 @@ constexpr NamedDataDependentFunction kDataDependentFunctions[] = {
     {"reshape_sizes", reshape_sizes},
     {"slice_size", slice_size},
     {"range_length", range_length},
+    {"shard", shard},
+    {"shard_results", shard_results},
 };
 
 /// The number in the payload of a call in a group.

@@ -11,6 +11,12 @@ namespace kiln {
 
 /// Saves and restores the state of a training. Call both between calls of the training's functions.
 /// Copies write to the same file. Variables are matched by name, states of random draws by order.
+///
+/// In a group of several ranks (kiln/distributed.h) the file is the root's, whose disk need not be
+/// shared, and every function is called by all ranks: the root saves, all restore what it has. A
+/// failure is an error on all ranks, DistributedError on those that did not fail; after one of a
+/// restore, variables may differ between ranks. The number of ranks may be another one than when
+/// the file was saved.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     int epoch = 0;
 ///     const K::Checkpoint checkpoint("run.safetensors",

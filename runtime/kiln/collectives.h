@@ -14,18 +14,34 @@
 
 namespace kiln::distributed {
 
+/// Cuts the rows of a step into equal parts, each of which is computed by itself: means over the
+/// parts of all ranks have the same bits on 1, 2, 4, .. ranks. `cpu` and `reference` promise that
+/// for equal code (one instruction set); random draws are those of the part, not of the rank.
+/// Each part is a run of one program, which a rank with several parts repeats.
+struct Shards {
+  /// The number of parts over all ranks: the number of ranks times a power of two. 0: rows are not
+  /// cut.
+  WholeNumber count = 0;
+  /// The placeholders whose axis 0, None in each, counts rows. All ranks feed equally many rows, a
+  /// multiple of the parts of a rank. No collective may be needed within a part.
+  std::vector<Tensor> split = {};
+};
+
 /// How all_reduce combines elements.
 enum class Reduction { Sum, Mean, Max, Min };
 
 struct AllReduceOptions {
   Reduction reduction = Reduction::Sum;
+  Tensor weight = {};  ///< of this rank in a Mean, as in GradientsOptions
+  Shards shards = {};  ///< of a Mean: the mean of x computed for each part; x has a static shape
   std::optional<Group> group = {};  ///< unset: world(), here and below
 };
 /// Returns x combined over the ranks, element by element, on all of them; of a list, one tensor for
-/// each. Max and Min: any dtype, of bools any and all; Sum: numbers; Mean: floating point. The
-/// shapes, equal on all ranks, and dtypes are kept. The gradient of Max and Min is divided among
-/// the ranks that have the maximum. Errors: ValueError before init() and for an empty tensor;
-/// TypeError for a Sum of bools and a Mean of others than floating point.
+/// each. Max and Min: any dtype, of bools any and all; Sum: numbers; Mean: floating point. Shapes,
+/// equal on all ranks, and dtypes are kept. Ranks with the maximum share the gradient of Max.
+/// Errors: ValueError before init(), for an empty tensor, and for a weight that is not a scalar or
+/// not of a Mean; TypeError for a Sum of bools, and for a Mean or weight that is no floating point;
+/// for shards, those of gradients().
 ///     const auto session = K::distributed::init();
 ///     const auto x = K::constant({1., 2.});
 ///     K::eval(K::distributed::all_reduce(x));  // [1. 2.]
@@ -74,6 +90,7 @@ struct GradientsOptions {
   /// 1. A rank with weight 0 does not count, whatever its gradient is: one without data feeds an
   /// empty batch.
   Tensor weight = {};
+  Shards shards = {};  ///< the mean over parts instead of ranks
   std::optional<Group> group = {};
 };
 /// Returns the gradients of `loss` with respect to `variables`, as K::gradients, averaged over the
@@ -81,7 +98,10 @@ struct GradientsOptions {
 /// `updates` of kiln/optimizers.h. A variable on which the loss does not depend has no gradient on
 /// any rank. Over weights that are all 0 the mean is NaN.
 /// Errors: those of K::gradients; ValueError before init(), and for a weight that is not a scalar;
-/// TypeError for a weight that is not floating point.
+/// TypeError for a weight that is not floating point. For shards, ValueError for a number that is
+/// not the ranks times a power of two, for no split placeholders, one of another kind or of a static
+/// axis 0, for a weight beside them and, at the call, for rows that are not a multiple of the parts;
+/// NotImplementedError for a collective within a part.
 ///     const auto session = K::distributed::init();
 ///     const auto w = K::variable({1., 3.});
 ///     K::eval(K::distributed::gradients(K::sum(K::square(w)), {w})[0]);  // [2. 6.]

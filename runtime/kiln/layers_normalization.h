@@ -16,6 +16,9 @@ struct BatchNormalizationLayerOptions {
   Constraint beta_constraint = {}, gamma_constraint = {};
   DTypeArgument dtype = {};  ///< a floating-point dtype; unset: floatx()
   Flag trainable = true;  ///< false: frozen, see Layer::set_trainable
+  /// Whether mean and variance are those of the batches of all ranks together, which may have
+  /// different numbers of rows (kiln/distributed.h, whose init() comes first).
+  Flag synchronized = false;
   StringArgument name = {};
 };
 /// Normalizes each channel: in training with mean and variance of the batch, else with their moving

@@ -22,7 +22,8 @@ enum class Stage : std::uint32_t {
   Timings = 512,
   Other = 1024,    ///< other items of a backend
   Backend = 2040,  ///< all items of a backend
-  All = 2047,
+  Collectives = 2048,  ///< what runs over the ranks of a group, in its order
+  All = 4095,
 };
 constexpr Stage operator|(Stage a, Stage b) {
   return static_cast<Stage>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));

@@ -191,6 +191,7 @@ struct ExecutableInfo : ProgramCounts {
   std::vector<std::pair<std::uint32_t, std::string>> messages;  // level, text
   std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
   std::vector<bool> updates_in_place;  // per update: whether a frame may overwrite its state
+  std::string target = {};  // what the code computes for; empty if not known
 };
 
 /// Owns a compiled module. Concurrent calls are safe.

@@ -1,6 +1,8 @@
 // BatchNormalization, LayerNormalization.
 #include <kiln/layers_normalization.h>
 
+#include <kiln/collectives.h>
+
 #include "runtime/train/layer_state.h"
 #include "runtime/train/widened.h"
 
@@ -34,6 +36,23 @@ struct BatchNormalizationState : Layer::State {
         add_weight("moving_variance", {channels},
                    {.initializer = o.moving_variance_initializer, .is_trainable = false});
     updates.clear();
+  }
+
+  /// As normalize_batch_in_training, with the statistics of the batches of all ranks.
+  NormalizedBatch normalize_over_ranks(const Tensor& inputs, const Axes& others,
+                                       std::int64_t axis) const {
+    const Tensor x = widened(inputs);
+    const Tensor count = distributed::all_reduce(sum(ones_like(x), {.axis = others}));
+    const Tensor mean = distributed::all_reduce(sum(x, {.axis = others})) / count;
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(ndim(x)), 1);
+    shape[static_cast<std::size_t>(axis)] = get_variable_shape(moving_mean)[0];
+    const Tensor deviations = square(x - reshape(mean, shape));
+    const Tensor variance = distributed::all_reduce(sum(deviations, {.axis = others})) / count;
+    const Tensor narrow_mean = cast(mean, dtype), narrow_variance = cast(variance, dtype);
+    return {.normed = batch_normalization(inputs, narrow_mean, narrow_variance, beta, gamma,
+                                          {.axis = axis, .epsilon = options.epsilon}),
+            .mean = narrow_mean,
+            .var = narrow_variance};
   }
 
   /// Adds a batch to the update of a moving average: after those of earlier calls, if any.
@@ -129,7 +148,10 @@ Tensor BatchNormalization::operator()(const Tensor& inputs, const TrainingOption
       if (i != axis) others.push_back(i);
     }
     const NormalizedBatch batch =
-        normalize_batch_in_training(inputs, self.gamma, self.beta, others, {.epsilon = o.epsilon});
+        o.synchronized && distributed::world(where).size() > 1
+            ? self.normalize_over_ranks(inputs, others, axis)
+            : normalize_batch_in_training(inputs, self.gamma, self.beta, others,
+                                          {.epsilon = o.epsilon});
     self.move(self.moving_mean, batch.mean, call.training, where);
     self.move(self.moving_variance, batch.var, call.training, where);
     if (!phases.has_testing) return batch.normed;

@@ -5,8 +5,9 @@ namespace kiln::runtime {
 
 VariableSnapshot::VariableSnapshot(std::span<VariableStorage* const> variables,
                                    std::span<VariableStorage* const> writers,
-                                   std::string_view function)
-    : locks_(writers, function) {
+                                   std::string_view function,
+                                   std::optional<std::uint64_t> call_number)
+    : locks_(writers, function), call_number_(call_number) {
   std::vector<VersionRef> values(variables.size());
   VariableStorage::snapshot(variables, values);
   for (std::size_t i = 0; i < variables.size(); ++i) {

@@ -14,12 +14,13 @@
 #include <string>
 
 namespace K = kiln;
+namespace D = kiln::distributed;
 namespace L = kiln::layers;
 using K::Array, K::Tensor;
 
 struct Options {
   std::string backend, text, save, load, checkpoint;
-  int steps = 1000, hidden = 256, batch = 32, time = 64, seed = 1;
+  int steps = 1000, hidden = 256, batch = 32, time = 64, seed = 1, shards = 0;
 };
 
 struct CharRnn {
@@ -27,7 +28,7 @@ struct CharRnn {
   K::optimizers::Optimizer adam = K::optimizers::Adam({.learning_rate = 0.005, .epsilon = 1e-8});
   K::Function train, evaluate, next;
 
-  explicit CharRnn(std::int64_t characters, std::int64_t hidden) {
+  CharRnn(std::int64_t characters, std::int64_t hidden, std::int64_t shards) {
     const auto x = K::placeholder({.shape = {K::None, K::None}, .dtype = "int32", .name = "x"});
     const auto y = K::placeholder({.shape = {K::None, K::None}, .dtype = "int32", .name = "y"});
     const auto h = K::placeholder({.shape = {K::None, hidden}, .name = "h"});
@@ -41,8 +42,11 @@ struct CharRnn {
         K::mean(K::sparse_categorical_crossentropy(y, logits, {.from_logits = true}));
 
     weights = L::weights({embedding, lstm, out});
-    train = K::function({x, y, h, c}, {loss},
-                        {.updates = adam.minimize(loss, weights), .name = "train"});
+    const Averaging how(shards, {x, y, h, c});
+    const std::vector<Tensor> gradients = how.gradients(loss, weights);
+    const Tensor mean = how.mean(loss);
+    train = K::function({x, y, h, c}, {mean},
+                        {.updates = adam.updates(gradients, weights), .name = "train"});
     evaluate = K::function({x, y, h, c}, {loss}, {.name = "evaluate"});
     next = K::function({x, h, c}, {K::softmax(logits), run.states[0], run.states[1]},
                        {.name = "next"});
@@ -89,6 +93,7 @@ std::string sample(const CharRnn& model, const Text& text, const Options& o, std
 }
 
 void run(const Options& o) {
+  const D::Session world = join_ranks();
   if (!o.backend.empty()) K::set_backend(o.backend);
   const K::BackendChoice choice = K::backend_choice();
   std::printf("backend %s (%s)\n", choice.name.c_str(), choice.reason.c_str());
@@ -99,9 +104,9 @@ void run(const Options& o) {
     throw K::ValueError("--text", "", "the text is shorter than --time");
   }
   K::set_random_seed(o.seed);
-  CharRnn model(static_cast<std::int64_t>(text.alphabet.size()), o.hidden);
-  if (!o.load.empty()) K::load_weights(o.load, model.weights);
-  try_saving(o.save, model.weights);
+  CharRnn model(static_cast<std::int64_t>(text.alphabet.size()), o.hidden, o.shards);
+  load_on_root(o.load, model.weights);
+  if (world.is_root()) try_saving(o.save, model.weights);
   int step = 0, seed = o.seed;  // steps done; batches draw from the seed of the checkpoint
   const auto checkpoint =
       resume(o.checkpoint, {.variables = {model.weights, model.adam.variables()},
@@ -115,8 +120,8 @@ void run(const Options& o) {
     for (auto& start : starts)
       start = random() % (text.train.size() - static_cast<std::size_t>(o.time));
     const auto [x, y] = text.batch(text.train, starts, o.time);
-    const Array zeros = no_state(o.batch, o);
-    const double loss = model.train({x, y, zeros, zeros})[0].item<float>();
+    const Array own_x = own_rows(x), zeros = no_state(own_x.dims()[0], o);
+    const double loss = model.train({own_x, own_rows(y), zeros, zeros})[0].item<float>();
     train.points.push_back({static_cast<double>(step), loss});
     if (terminal) {
       std::printf("\r[%-40s] %d/%d  loss %.3f ",
@@ -126,15 +131,17 @@ void run(const Options& o) {
     if (step % every == 0) {
       std::printf("%sstep %d loss %.9g\n", terminal ? "\r\033[K" : "", step, loss);
     }
+    if (checkpoint && (step % every == 0 || step == o.steps)) checkpoint->save();
+    if (!world.is_root()) continue;
     if (step % every == 0 && step < o.steps && o.steps > 20) {
       held_out.points.push_back({static_cast<double>(step), held_out_loss(model, text, o)});
     }
-    if (checkpoint && (step % every == 0 || step == o.steps)) checkpoint->save();
     if (step % (every * 5) == 0 && o.steps > 20) {
       std::printf("  | %s\n", sample(model, text, o, random).c_str());
     }
     flush_output();
   }
+  if (!world.is_root()) return;
   if (!o.save.empty()) K::save_weights(o.save, model.weights);
   const double final_loss = held_out_loss(model, text, o);
   if (!train.points.empty()) {
@@ -163,12 +170,14 @@ int main(int argc, char** argv) {
       ->check(in_range(1, 1 << 20))
       ->type_name("N");
   app.add_option("--seed", o.seed, "seed of weights, batches and samples")->type_name("N");
+  add_shards_option(app, o.shards);
   app.add_option("--save", o.save, "write the weights to FILE (safetensors)")->type_name("FILE");
   app.add_option("--load", o.load, "start from the weights in FILE, with a new optimiser")
       ->type_name("FILE");
   app.add_option("--checkpoint", o.checkpoint,
                  "resume the training in FILE, with the same other options; saved as it goes on")
       ->type_name("FILE");
-  app.footer("Example:\n  char_rnn --hidden 32 --batch 8 --time 20");
+  app.footer(
+      "Examples:\n  char_rnn --hidden 32 --batch 8 --time 20\n  kiln launch -n 4 -- char_rnn");
   return run_program(app, argc, argv, [&] { run(o); });
 }

@@ -6,10 +6,14 @@
 #include "output.h"
 
 #include <kiln/checkpoint.h>
+#include <kiln/distributed.h>
 #include <kiln/k.h>
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -47,6 +51,68 @@ inline std::optional<kiln::Checkpoint> resume(const std::string& path,
   checkpoint.restore_if_exists();
   checkpoint.save();
   return checkpoint;
+}
+
+/// Joins the ranks that a launcher started, as kiln launch does. Ranks other than the root print
+/// nothing: their standard output is closed.
+inline kiln::distributed::Session join_ranks() {
+  auto world = kiln::distributed::init();
+  if (!world.is_root() && std::freopen("/dev/null", "w", stdout) == nullptr) {
+    throw kiln::IoError("join_ranks", "", "cannot open /dev/null");
+  }
+  return world;
+}
+
+inline void add_shards_option(CLI::App& app, int& shards) {
+  app.add_option("--shards", shards,
+                 "compute each batch in N parts: the same digits on 1, 2, 4, .. N ranks")
+      ->check(in_range(0, 4096))
+      ->type_name("N");
+}
+
+/// Averages over the rows of all ranks, which may have different numbers of them, or over equal
+/// parts of the rows.
+class Averaging {
+ public:
+  /// `inputs`: placeholders with rows as axis 0.
+  Averaging(std::int64_t shards, const std::vector<kiln::Tensor>& inputs) {
+    if (shards != 0) {
+      shards_ = {.count = shards, .split = inputs};
+    } else {
+      rows_ = kiln::sum(kiln::cast(kiln::ones_like(inputs[1]), kiln::floatx()));
+    }
+  }
+
+  std::vector<kiln::Tensor> gradients(const kiln::Tensor& loss,
+                                      const std::vector<kiln::Tensor>& weights) const {
+    return kiln::distributed::gradients(loss, weights, {.weight = rows_, .shards = shards_});
+  }
+  kiln::Tensor mean(const kiln::Tensor& x) const {
+    return kiln::distributed::all_reduce(x, {.reduction = kiln::distributed::Reduction::Mean,
+                                             .weight = rows_,
+                                             .shards = shards_});
+  }
+
+ private:
+  kiln::distributed::Shards shards_;
+  kiln::Tensor rows_;  // empty with shards
+};
+
+/// Sets the weights of all ranks to those of the root's file; does nothing for an empty path.
+inline void load_on_root(const std::string& path, const std::vector<kiln::Tensor>& weights) {
+  if (path.empty()) return;
+  if (kiln::distributed::world().is_root()) kiln::load_weights(path, weights);
+  kiln::distributed::broadcast_variables(weights);
+}
+
+/// Returns the rows of an array that are this rank's.
+inline kiln::Array own_rows(const kiln::Array& all) {
+  const auto [begin, end] = kiln::distributed::world().shard(all.dims()[0]);
+  std::vector<std::int64_t> dims(all.dims().begin(), all.dims().end());
+  const std::size_t row = all.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(dims[0], 1));
+  dims[0] = end - begin;
+  const auto* bytes = static_cast<const std::byte*>(all.data());
+  return kiln::Array::copy_of(bytes + static_cast<std::size_t>(begin) * row, dims, all.dtype());
 }
 
 /// Returns the generator of one step's draws, which depend on no other step: a resumed training

@@ -113,8 +113,8 @@ void add_dump(CLI::App& app) {
       ->type_name("NAME");
   command
       ->add_option("--stages", options->stages,
-                   "stages to write, from graph,passes,module,claims,kernels,plan,memory_plan,"
-                   "llvm_ir,assembly,timings,backend")
+                   "stages to write, from graph,passes,module,collectives,claims,kernels,plan,"
+                   "memory_plan,llvm_ir,assembly,timings,backend")
       ->type_name("LIST");
   command
       ->add_option("--calls", options->calls,

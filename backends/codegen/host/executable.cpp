@@ -80,6 +80,7 @@ class CompiledExecutable final : public sdk::Executable {
     outputs = graph.outputs.size();
     updates = graph.updates.size();
     updates_in_place = lowered_.updates_in_place;
+    this->target = target.machine();
     unchanged_ = unchanged_arguments(lowered_);
     dump_memory();
     target.dump_schedules(program().kernels, dumps_);

@@ -7,6 +7,8 @@
 #include "backends/codegen/host/loop_order/order_loops.h"
 #include "backends/codegen/target.h"
 
+#include <string>
+
 namespace kiln::codegen {
 
 class HostTarget : public Target {
@@ -26,6 +28,8 @@ class HostTarget : public Target {
     static_cast<void>(kernels);
     static_cast<void>(dumps);
   }
+  /// kiln_executable_info.target of what load() makes.
+  virtual std::string machine() const { return {}; }
   /// The library for matmuls and convolutions; null: kernels compute them.
   virtual HostLibrary* library() { return nullptr; }
   virtual ThreadMode thread_mode() const { return {}; }

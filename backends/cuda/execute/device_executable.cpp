@@ -99,6 +99,7 @@ class DeviceExecutable final : public sdk::Executable {
     outputs = graph.outputs.size();
     updates = graph.updates.size();
     updates_in_place = lowered_.updates_in_place;
+    this->target = text("sm_", resources_.device->identity().compute_capability);
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
                                                      compile());

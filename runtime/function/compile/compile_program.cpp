@@ -266,6 +266,9 @@ void compile_program(CompiledProgram& program, CompileObserver* observer) {
   find_storages(program, compiled);
   prepare_output_sizes(program);
   find_updates_in_place(program);
+  if (program.collectives.empty()) return;
+  const std::string machine = program.executable->info().target;
+  program.collectives.target = program.instance->plugin().id + (machine.empty() ? "" : " ") + machine;
 }
 
 }  // namespace kiln::runtime

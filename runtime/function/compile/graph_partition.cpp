@@ -7,8 +7,10 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
 #include "runtime/host/host_functions.h"
+#include "runtime/host/shard_functions.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -23,6 +25,10 @@ using ir::Value;
 DataDependentFunction data_dependent_function(const Node& node) {
   if (node.op != Op::HostCall) return nullptr;
   return find_data_dependent_function(node.as<ir::HostCallAttrs>().function);
+}
+
+bool is_of_shard(const Node& node) {
+  return node.op == Op::HostCall && is_shard_function(node.as<ir::HostCallAttrs>().function);
 }
 
 [[noreturn]] void reject_inside_body(const ir::Origin& origin) {
@@ -53,16 +59,21 @@ bool depends_on_parameter(std::span<const Value> values) {
 /// Not for constants, nor for variables, which all partitions read from one snapshot.
 bool can_be_live_out(const Node& node) { return !node.operands.empty(); }
 
+std::vector<Value> at(const std::vector<Value>& values, const std::vector<std::size_t>& indices) {
+  std::vector<Value> chosen;
+  for (const std::size_t i : indices) chosen.push_back(values[i]);
+  return chosen;
+}
+
 class Partitioner {
  public:
-  explicit Partitioner(const Graph& graph) : graph_(graph) {
+  Partitioner(const Graph& graph, bool is_first) : graph_(graph), is_first_(is_first) {
     roots_ = graph.roots();
     order_ = ir::topological_order(roots_);
     find_calls();
-    if (!calls_.empty()) {
-      find_members();
-      find_live_outs();
-    }
+    if (calls_.empty()) return;
+    find_members();
+    if (!takes_shards()) find_live_outs();
   }
 
   std::optional<GraphPartition> result() {
@@ -76,11 +87,24 @@ class Partitioner {
       partition.calls.push_back(call->result(0).node);
       outputs.insert(outputs.end(), call->operands.begin() + 1, call->operands.end());
     }
+    partition.inputs = all_inputs();
+    if (takes_shards() && !is_first_) {
+      partition.inputs = used_inputs(partition.graph);
+      partition.graph.inputs = at(partition.graph.inputs, partition.inputs);
+    }
     partition.rest = rest();
     return partition;
   }
 
  private:
+  bool takes_shards() const { return is_of_shard(*calls_.front()); }
+
+  std::vector<std::size_t> all_inputs() const {
+    std::vector<std::size_t> all(graph_.inputs.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+
   /// Rebuilds the graph over the live-outs and the calls' results.
   Graph rest() {
     ir::Replacements replacements;
@@ -117,6 +141,10 @@ class Partitioner {
       if (is_call && !depends) calls_.push_back(node);
       if (is_call || depends) after.insert(node);
     }
+    const auto is_other = [&](const Node* call) {
+      return is_of_shard(*call) != is_of_shard(*calls_.front());
+    };
+    if (!calls_.empty()) std::erase_if(calls_, is_other);
   }
 
   /// Maps each symbol to the call of this graph that defines it.
@@ -173,6 +201,7 @@ class Partitioner {
   }
 
   const Graph& graph_;
+  const bool is_first_;
   std::vector<Value> roots_;
   std::vector<const Node*> order_;
   std::unordered_map<std::int64_t, const Node*> source_of_symbol_;
@@ -193,8 +222,24 @@ std::vector<Value> data_dependent_calls(const Graph& graph) {
   return calls;
 }
 
-std::optional<GraphPartition> first_partition(const Graph& graph) {
-  return Partitioner(graph).result();
+std::optional<GraphPartition> first_partition(const Graph& graph, bool is_first) {
+  return Partitioner(graph, is_first).result();
+}
+
+bool has_shards(const Graph& graph) {
+  const std::vector<const Node*> order = ir::topological_order(graph.roots());
+  return std::any_of(order.begin(), order.end(),
+                     [](const Node* node) { return is_of_shard(*node); });
+}
+
+std::vector<std::size_t> used_inputs(const Graph& graph) {
+  const std::vector<const Node*> order = ir::topological_order(graph.roots());
+  const std::unordered_set<const Node*> nodes(order.begin(), order.end());
+  std::vector<std::size_t> used;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (nodes.count(graph.inputs[i].node.get()) != 0) used.push_back(i);
+  }
+  return used;
 }
 
 }  // namespace kiln::runtime

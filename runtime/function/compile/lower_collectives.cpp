@@ -105,16 +105,6 @@ CollectiveMember member_of(const Node& node, std::span<const ir::Symbol> symbols
   return member;
 }
 
-/// The bytes of a tensor that may be merged with others; none for symbolic sizes.
-std::optional<std::size_t> static_bytes(const ir::Type& type) {
-  std::size_t bytes = dtype_bytes(type.dtype);
-  for (const ir::Dim& dim : type.dims) {
-    if (!dim.is_static()) return std::nullopt;
-    bytes *= static_cast<std::size_t>(dim.value());
-  }
-  return bytes;
-}
-
 std::unordered_set<const Node*> nodes_of(std::span<const Value> values) {
   const std::vector<const Node*> order = ir::topological_order(values);
   return {order.begin(), order.end()};
@@ -239,6 +229,15 @@ const char* name_of(const CollectiveAttrs& attrs) {
 constexpr std::size_t kBucket = std::size_t{4} << 20;
 
 }  // namespace
+
+std::optional<std::size_t> static_bytes(const ir::Type& type) {
+  std::size_t bytes = dtype_bytes(type.dtype);
+  for (const ir::Dim& dim : type.dims) {
+    if (!dim.is_static()) return std::nullopt;
+    bytes *= static_cast<std::size_t>(dim.value());
+  }
+  return bytes;
+}
 
 std::string ProgramCollective::kind_text() const {
   const std::string name = name_of(attrs);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +38,12 @@ struct ProgramCollectives {
   /// The group that agrees on a call: that of all collectives, or of all ranks if the collectives
   /// have several.
   std::shared_ptr<distributed::Group> group = {};
+  std::string target = {};  // what the code computes for, "cpu avx512": equal on all ranks
   bool empty() const { return list.empty(); }
 };
+
+/// The bytes of a tensor of static sizes; none for others.
+std::optional<std::size_t> static_bytes(const ir::Type& type);
 
 /// The most bytes that AllReduces are merged up to: KILN_DISTRIBUTED_BUCKET, else 4 MiB.
 /// ConfigError for a value that is not a number.

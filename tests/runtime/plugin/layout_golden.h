@@ -135,7 +135,7 @@
   FIELD(kiln_message, level, 16, 4)                     \
   FIELD(kiln_message, reserved, 20, 4)                  \
   FIELD(kiln_message, text, 24, 16)                     \
-  STRUCT(kiln_executable_info, 112)                     \
+  STRUCT(kiln_executable_info, 128)                     \
   FIELD(kiln_executable_info, struct_size, 0, 8)        \
   FIELD(kiln_executable_info, next, 8, 8)               \
   FIELD(kiln_executable_info, inputs, 16, 8)            \
@@ -148,6 +148,7 @@
   FIELD(kiln_executable_info, planned_bytes, 88, 8)     \
   FIELD(kiln_executable_info, live_bytes, 96, 8)        \
   FIELD(kiln_executable_info, updates_in_place, 104, 8) \
+  FIELD(kiln_executable_info, target, 112, 16)          \
   STRUCT(kiln_buffer_spec, 40)                          \
   FIELD(kiln_buffer_spec, struct_size, 0, 8)            \
   FIELD(kiln_buffer_spec, next, 8, 8)                   \
