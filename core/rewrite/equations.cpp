@@ -55,6 +55,8 @@ std::vector<Equation> make_equations() {
       {"round_round", apply(Op::Round, {apply(Op::Round, {x})}), apply(Op::Round, {x}),
        ir::kFloats},
       {"select_same", select(c, x, x), x, any},
+      {"select_true", select(1.0, x, y), x, any},
+      {"select_false", select(0.0, x, y), y, any},
       {"select_not", select(negation(c), x, y), select(c, y, x), any},
       {"select_select", select(c, select(c, x, y), z), select(c, x, z), any},
       {"select_select_else", select(c, x, select(c, y, z)), select(c, x, z), any},

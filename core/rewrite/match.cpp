@@ -86,7 +86,9 @@ Value instantiate(const Pattern& pattern, std::span<const Value> variables,
   const auto& application = *pattern.as<Application>();
   std::vector<Value> operands;
   for (const Pattern& operand : application.operands) {
-    operands.push_back(instantiate(operand, variables, shape_of));
+    const bool is_condition = application.op == ir::Op::Select && operands.empty();
+    operands.push_back(instantiate(operand, variables,
+                                   is_condition ? ir::Type{DType::Bool, shape_of.dims} : shape_of));
   }
   return ir::make(application.op, ir::NoAttrs{}, std::move(operands));
 }

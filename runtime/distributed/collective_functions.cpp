@@ -79,8 +79,8 @@ std::optional<runtime::distributed::Shards> shards_of(const Shards& given,
       .rank = of.rank(), .ranks = ranks, .count = count, .split = {}};
   for (std::size_t i = 0; i < given.split.size(); ++i) {
     const Value value = value_of(given.split, i, "shards.split");
-    const bool has_rows = value.node->op == ir::Op::Placeholder && value.rank() > 0 &&
-                          !value.dims()[0].is_static();
+    const bool has_rows =
+        value.node->op == ir::Op::Placeholder && value.rank() > 0 && !value.dims()[0].is_static();
     if (!has_rows) {
       Call::value_error("shards", text("shards.split[", i, "] is ", given.split[i],
                                        ", which is not a placeholder with None as axis 0"));
@@ -135,17 +135,15 @@ Value reduced(CollectiveAttrs attrs, const AllReduceOptions& options, const Valu
   const Value weight = weight_of(options.weight);
   const auto shards = shards_of(options.shards, options.group, options.weight);
   if ((weight || shards) && options.reduction != Reduction::Mean) {
-    Call::value_error(weight ? "weight" : "shards",
-                      text(weight ? "a weight is" : "shards are",
-                           " given, but the reduction is not Mean"));
+    Call::value_error(weight ? "weight" : "shards", text(weight ? "a weight is" : "shards are",
+                                                         " given, but the reduction is not Mean"));
   }
   switch (options.reduction) {
     case Reduction::Sum: return sum_over(attrs, x);
     case Reduction::Mean:
       if (is_float(x.dtype()) && shards) {
-        return means_of_shards(attrs, *shards, [&](const auto& of_part) {
-          return std::vector<Value>{of_part(x)};
-        })[0];
+        return means_of_shards(
+            attrs, *shards, [&](const auto& of_part) { return std::vector<Value>{of_part(x)}; })[0];
       }
       if (is_float(x.dtype())) return mean_over(attrs, x, weight);
       Call::type_error(argument, text(argument, " is ", x.type(), "; a mean needs floating point"));

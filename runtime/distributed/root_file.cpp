@@ -21,7 +21,8 @@ constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes
 
 /// Closes a file at the end of its scope.
 struct OpenFile {
-  explicit OpenFile(const std::string& path) : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit OpenFile(const std::string& path)
+      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
   ~OpenFile() {
     if (descriptor >= 0) ::close(descriptor);
   }
@@ -35,7 +36,7 @@ struct OpenFile {
 RootFile::RootFile(Group& group, const char* function, Where where, const std::string& path)
     : path_(path) {
   const std::size_t rank = group.place().rank;
-  struct stat status {};
+  struct stat status{};
   if (rank == 0 && ::stat(path.c_str(), &status) == 0) size_ = status.st_size;
   Operation operation(HeadKind::BroadcastVariables, function, where);
   operation.bytes = kChunk;
@@ -57,7 +58,8 @@ void RootFile::read(std::size_t offset, std::span<std::byte> chunk, int file) {
   while (!chunk.empty() && error_.empty()) {
     const ssize_t count = ::pread(file, chunk.data(), chunk.size(), static_cast<off_t>(offset));
     if (count <= 0) {
-      error_ = text("cannot read ", path_, ": ", count < 0 ? std::strerror(errno) : "it has shrunk");
+      error_ =
+          text("cannot read ", path_, ": ", count < 0 ? std::strerror(errno) : "it has shrunk");
       return;
     }
     chunk = chunk.subspan(static_cast<std::size_t>(count));

@@ -19,11 +19,11 @@ using ir::Value;
 
 ir::NodeRef call_host(const char* function, std::string payload, std::vector<Value> operands,
                       std::vector<ir::Type> results) {
-  return ir::make_node(Op::HostCall,
-                       ir::HostCallAttrs{.function = function,
-                                         .payload = std::move(payload),
-                                         .results = std::move(results)},
-                       std::move(operands));
+  return ir::make_node(
+      Op::HostCall,
+      ir::HostCallAttrs{
+          .function = function, .payload = std::move(payload), .results = std::move(results)},
+      std::move(operands));
 }
 
 ir::Replacements rows_of_part(const Shards& shards, std::int64_t part) {

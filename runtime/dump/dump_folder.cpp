@@ -25,18 +25,12 @@ struct NamedStage {
   Stage stage;
 };
 constexpr NamedStage kStages[] = {
-    {"graph", Stage::Graph},
-    {"passes", Stage::Passes},
-    {"module", Stage::Module},
-    {"collectives", Stage::Collectives},
-    {"claims", Stage::Claims},
-    {"kernels", Stage::Kernels},
-    {"plan", Stage::Plan},
-    {"memory_plan", Stage::MemoryPlan},
-    {"llvm_ir", Stage::LlvmIr},
-    {"assembly", Stage::Assembly},
-    {"timings", Stage::Timings},
-    {"backend", Stage::Backend},
+    {"graph", Stage::Graph},     {"passes", Stage::Passes},
+    {"module", Stage::Module},   {"collectives", Stage::Collectives},
+    {"claims", Stage::Claims},   {"kernels", Stage::Kernels},
+    {"plan", Stage::Plan},       {"memory_plan", Stage::MemoryPlan},
+    {"llvm_ir", Stage::LlvmIr},  {"assembly", Stage::Assembly},
+    {"timings", Stage::Timings}, {"backend", Stage::Backend},
     {"all", Stage::All},
 };
 

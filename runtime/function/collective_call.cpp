@@ -82,6 +82,13 @@ void CollectiveCall::add(const ProgramCollective& collective,
   if (has_axis) set_blocks(sized, collective.attrs, dims);
 }
 
+void CollectiveCall::add_shard(std::int64_t rows) {
+  if (shard_rows_ == rows) return;
+  shard_rows_ = rows;
+  call_.operation().call += text(" in parts of ", rows, " rows");
+  call_.operation().detail ^= static_cast<std::uint64_t>(rows) * 0x9e3779b97f4a7c15u;
+}
+
 void CollectiveCall::open(std::span<const std::int64_t> symbols) {
   for (const ProgramCollective& collective : collectives_.list) add(collective, symbols);
   started_.reserve(sized_.size());

@@ -30,6 +30,8 @@ class CollectiveCall : public CollectiveService {
   void start(std::size_t number, std::span<const HostView> operands) override;
   void wait(std::size_t number, std::span<const HostView> results) override;
   void close() override;
+  /// Has the ranks agree on the rows of a part of shards, too.
+  void add_shard(std::int64_t rows);
   /// Takes part in what the others still do, then throws the failure, or the error of the group.
   [[noreturn]] void fail(const std::exception_ptr& failure);
 
@@ -42,6 +44,7 @@ class CollectiveCall : public CollectiveService {
   distributed::GroupCall call_;
   std::vector<distributed::Collective> sized_;
   std::vector<std::uint64_t> started_;  // numbers of their jobs
+  std::int64_t shard_rows_ = -1;  // negative: none
   bool has_opened_ = false;  // or has tried to
 };
 

@@ -3,9 +3,11 @@
 
 #include "core/k/base/call.h"
 #include "runtime/function/call.h"
+#include "runtime/function/collective_call.h"
 #include "runtime/function/compile/graph_partition.h"
 #include "runtime/function/compile/numeric_checks.h"
 #include "runtime/function/scoped_call.h"
+#include "runtime/host/shard_functions.h"
 
 #include <numeric>
 #include <set>
@@ -17,11 +19,10 @@ using ir::Graph;
 
 ProgramPartition program_partition(const GraphPartition& partition,
                                    std::shared_ptr<const CallableProgram> program) {
-  ProgramPartition result{
-      .program = std::move(program),
-      .inputs = partition.inputs,
-      .live_out_count = partition.live_out_count,
-      .steps = {}};
+  ProgramPartition result{.program = std::move(program),
+                          .inputs = partition.inputs,
+                          .live_out_count = partition.live_out_count,
+                          .steps = {}};
   for (const ir::NodeRef& call : partition.calls) {
     const auto& attrs = call->as<ir::HostCallAttrs>();
     result.steps.push_back({.function = find_data_dependent_function(attrs.function),
@@ -58,13 +59,17 @@ std::vector<Array> run_partitions(const PartitionedProgram& programs,
                                   const VariableSnapshot& snapshot) {
   std::vector<Array> all;
   for (const ProgramPartition& partition : programs.partitions) {
-    std::vector<Array> results = call(*partition.program, views_at(partition.inputs, inputs, all), &snapshot);
+    std::vector<Array> results =
+        call(*partition.program, views_at(partition.inputs, inputs, all), &snapshot);
     const auto operands = results.begin() + static_cast<std::ptrdiff_t>(partition.live_out_count);
     all.insert(all.end(), results.begin(), operands);
     std::span<const Array> rest(operands, results.end());
     for (const HostStep& step : partition.steps) {
       const ir::OriginScope scope(step.origin, /*replace=*/true);
       const std::vector<Array> found = step.function(step.payload, rest.first(step.operands));
+      if (step.function == shard && CollectiveCall::current() != nullptr) {
+        CollectiveCall::current()->add_shard(found[0].dims()[0]);
+      }
       all.insert(all.end(), found.begin(), found.end());
       rest = rest.subspan(step.operands);
     }

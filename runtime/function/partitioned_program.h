@@ -21,8 +21,8 @@ struct HostStep {
 };
 
 /// One partition but the last. Its program's inputs are those at the indices `inputs` of the
-/// user's, then the live-outs and host results of the partitions before it. Its outputs are `live_out_count` live-outs, then the
-/// operands of each step in order.
+/// user's, then the live-outs and host results of the partitions before it. Its outputs are
+/// `live_out_count` live-outs, then the operands of each step in order.
 struct ProgramPartition {
   std::shared_ptr<const CallableProgram> program;
   std::vector<std::size_t> inputs;

@@ -132,8 +132,9 @@ void run(const Options& o) {
   int epoch = 0;  // epochs done
   const auto checkpoint = resume(o.checkpoint, {.variables = {model.all(), model.adam.variables()},
                                                 .numbers = {{"epoch", &epoch}}});
-  const K::Batches batches({model.images(train), Array(train.labels)},
-                           {.size = o.batch, .shuffle = true, .seed = o.seed});
+  const K::Batches batches(
+      {model.images(train), Array(train.labels)},
+      {.size = o.batch, .shuffle = true, .seed = o.seed, .drop_last = o.shards != 0});
   while (epoch < o.epochs) {
     const std::string title = std::to_string(epoch + 1) + "/" + std::to_string(o.epochs);
     const K::Epoch pass = batches.epoch(epoch, {.progress = "epoch " + title});

@@ -88,9 +88,8 @@ class Averaging {
     return kiln::distributed::gradients(loss, weights, {.weight = rows_, .shards = shards_});
   }
   kiln::Tensor mean(const kiln::Tensor& x) const {
-    return kiln::distributed::all_reduce(x, {.reduction = kiln::distributed::Reduction::Mean,
-                                             .weight = rows_,
-                                             .shards = shards_});
+    return kiln::distributed::all_reduce(
+        x, {.reduction = kiln::distributed::Reduction::Mean, .weight = rows_, .shards = shards_});
   }
 
  private:
@@ -109,7 +108,8 @@ inline void load_on_root(const std::string& path, const std::vector<kiln::Tensor
 inline kiln::Array own_rows(const kiln::Array& all) {
   const auto [begin, end] = kiln::distributed::world().shard(all.dims()[0]);
   std::vector<std::int64_t> dims(all.dims().begin(), all.dims().end());
-  const std::size_t row = all.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(dims[0], 1));
+  const std::size_t row =
+      all.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(dims[0], 1));
   dims[0] = end - begin;
   const auto* bytes = static_cast<const std::byte*>(all.data());
   return kiln::Array::copy_of(bytes + static_cast<std::size_t>(begin) * row, dims, all.dtype());

@@ -268,7 +268,8 @@ void compile_program(CompiledProgram& program, CompileObserver* observer) {
   find_updates_in_place(program);
   if (program.collectives.empty()) return;
   const std::string machine = program.executable->info().target;
-  program.collectives.target = program.instance->plugin().id + (machine.empty() ? "" : " ") + machine;
+  program.collectives.target =
+      program.instance->plugin().id + (machine.empty() ? "" : " ") + machine;
 }
 
 }  // namespace kiln::runtime
