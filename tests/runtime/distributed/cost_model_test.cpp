@@ -20,6 +20,9 @@ constexpr Machine kSlow{.latency = 0.25,
                         .addition = 1.0 / kMiB,
                         .ranks_per_node = 2};
 
+/// Seconds of kSlow for 4 messages and 3 * 64 bytes; of the slowest of 4 ranks, sqrt(2 ln 4) %.
+constexpr double kAgreement = 1 + 192.0 / (kMiB / 2), kLate = 0.01665109222;
+
 std::vector<Summand> equal_summands(std::size_t count, std::size_t bytes) {
   return std::vector<Summand>(count, {DType::Float32, Reduction::Sum, bytes});
 }
@@ -32,12 +35,12 @@ TEST_CASE("cost model: messages and bytes of one rank") {
     Summand summand;
     TransferCount sent;
   };
-  const auto kSum = Reduction::Sum;
+  constexpr Reduction kSum = Reduction::Sum;
   const std::vector<Row> rows = {
       {{1}, {DType::Float32, kSum, kMiB}, {0, 0}},
       {{8}, {DType::Float32, kSum, 0}, {0, 0}},
-      {{8}, {DType::Float32, kSum, 8192}, {7, 7 * 8192}},        // an all-gather
-      {{8}, {DType::Float32, kSum, 8196}, {14, 14 * 257 * 4}},   // 2049 elements, padded to 2056
+      {{8}, {DType::Float32, kSum, 8192}, {7, 7 * 8192}},  // an all-gather
+      {{8}, {DType::Float32, kSum, 8196}, {14, 14 * 257 * 4}},  // 2049 elements, padded to 2056
       {{4, 2}, {DType::Float32, kSum, kMiB}, {8, 7 * kMiB / 4}},
       {{4, 2}, {DType::Float16, kSum, kMiB}, {8, 15 * kMiB / 8}},  // partial sums are float32
       {{4, 2}, {DType::Float16, Reduction::Max, kMiB}, {8, 7 * kMiB / 4}},
@@ -50,12 +53,10 @@ TEST_CASE("cost model: messages and bytes of one rank") {
   }
 }
 
-// An all-reduce of 1 MiB over 4 ranks: 4 messages, 1 s. In the node, 1/2 MiB to the other rank and
-// back, 1 s, and 1 MiB added, 1 s; between nodes 1/4 MiB and back, 1 s, and 1/2 MiB added, 0.5 s.
-// Agreement: 4 messages, 1 s, and 3 * 64 bytes. The slowest of 4 ranks is 1.665 % late.
+// On kSlow, an all-reduce of 1 MiB over 4 ranks: 4 messages, 1 s. In the node, 1/2 MiB to the other
+// rank and back, 1 s, and 1 MiB added, 1 s; between nodes 1/4 MiB and back, 1 s, and 1/2 MiB added,
+// 0.5 s.
 TEST_CASE("cost model: seconds of a step") {
-  const double agreement = 1 + 192.0 / (kMiB / 2);
-  const double late = 0.0166511;
   struct Row {
     double computation;
     std::optional<std::size_t> bucket;
@@ -65,7 +66,7 @@ TEST_CASE("cost model: seconds of a step") {
   };
   // Of four tensors of 1 MiB, A = 1 s and n B = 14 s: buckets of 4 MiB / sqrt(14) = 1.07 MiB.
   const std::vector<Row> rows = {
-      {300, {}, 304.5, 315, 4, Bottleneck::Bandwidth},      // ready at 150, 200, 250, 300 s
+      {300, {}, 304.5, 315, 4, Bottleneck::Bandwidth},  // ready at 150, 200, 250, 300 s
       {300, 2 * kMiB, 308, 315, 2, Bottleneck::Bandwidth},  // 1 + 7 s each
       {300, 3 * kMiB, 304.5, 315, 2, Bottleneck::Bandwidth},
       {300, 1, 304.5, 315, 4, Bottleneck::Bandwidth},
@@ -76,10 +77,10 @@ TEST_CASE("cost model: seconds of a step") {
     CAPTURE(row.computation, row.bucket.value_or(0));
     const Step step{row.computation, equal_summands(4, kMiB)};
     const Scaling scaling = scaling_of(kSlow, step, 4, row.bucket);
-    const double lost = agreement + late * row.computation;
-    CHECK(row.computation / scaling.efficiency == Approx(row.step + lost).margin(1e-3));
+    const double lost = kAgreement + kLate * row.computation;
+    CHECK(row.computation / scaling.efficiency == Approx(row.step + lost).epsilon(0).margin(1e-4));
     CHECK(row.computation / scaling.one_bucket_efficiency ==
-          Approx(row.one_bucket + lost).margin(1e-3));
+          Approx(row.one_bucket + lost).epsilon(0).margin(1e-4));
     CHECK(scaling.buckets == row.buckets);
     CHECK(scaling.sent == TransferCount{4 * row.buckets, 4 * 3 * kMiB / 2});
     CHECK(scaling.bottleneck == row.bottleneck);
@@ -109,6 +110,11 @@ TEST_CASE("cost model: buckets have one dtype and one reduction") {
                                          {DType::Float16, Reduction::Sum, kMiB}};
   CHECK(scaling_of(kSlow, {1, summands}, 4, 8 * kMiB).buckets == 3);
   CHECK(scaling_of(kSlow, {1, summands}, 4, kMiB).buckets == 5);
+  // That of float16 is ready at 233 s and over when that of float32 is ready, which takes 8 s.
+  const Step step{300, {summands[0], summands[1], summands[2]}};
+  const double lost = kAgreement + 300 * kLate;
+  CHECK(300 / scaling_of(kSlow, step, 4, 8 * kMiB).efficiency ==
+        Approx(308 + lost).epsilon(0).margin(1e-4));
 }
 
 TEST_CASE("cost model: ranks of one node use no port") {
