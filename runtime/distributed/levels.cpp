@@ -31,15 +31,4 @@ std::vector<std::size_t> level_sizes(std::size_t ranks, std::size_t host_ranks) 
   return sizes;
 }
 
-TransferCount all_reduce_count(const std::vector<std::size_t>& levels, std::size_t bytes) {
-  TransferCount count;
-  std::size_t part = bytes;
-  for (const std::size_t size : levels) {
-    count.messages += 2 * (size - 1);
-    count.bytes += 2 * (part / size) * (size - 1);
-    part /= size;
-  }
-  return count;
-}
-
 }  // namespace kiln::runtime::distributed

@@ -11,9 +11,6 @@
 namespace kiln::runtime::distributed {
 namespace {
 
-constexpr std::size_t kSmall = std::size_t{64} << 10;  // bytes of all ranks together
-constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes of one rank
-
 /// The next multiple of the number of ranks.
 std::size_t padded(std::size_t count, std::size_t ranks) {
   return (count + ranks - 1) / ranks * ranks;
@@ -73,7 +70,7 @@ void RankSums::gather(std::size_t bytes) {
 void RankSums::all_reduce_chunk(DType dtype, Reduction reduction, std::span<const std::byte> from,
                                 std::byte* to) {
   const std::size_t ranks = group_.place().size, element = dtype_bytes(dtype);
-  if (from.size() * ranks <= kSmall) {
+  if (from.size() * ranks <= kMaxGatheredSum) {
     const auto received = group_.all_gather(from);
     return reduce_parts(dtype, reduction, dtype, dtype, ranks, received, to);
   }
@@ -86,8 +83,8 @@ void RankSums::all_reduce_chunk(DType dtype, Reduction reduction, std::span<cons
 
 void RankSums::all_reduce(DType dtype, Reduction reduction, std::span<const std::byte> from,
                           std::span<std::byte> to) {
-  for (std::size_t at = 0; at < from.size(); at += kChunk) {
-    const auto chunk = from.subspan(at, std::min(kChunk, from.size() - at));
+  for (std::size_t at = 0; at < from.size(); at += kSumChunk) {
+    const auto chunk = from.subspan(at, std::min(kSumChunk, from.size() - at));
     all_reduce_chunk(dtype, reduction, chunk, to.data() + at);
   }
 }
@@ -106,7 +103,7 @@ std::size_t RankSums::position_of(std::size_t rank) const {
 void RankSums::reduce_scatter(DType dtype, Reduction reduction, std::span<const std::byte> from,
                               std::span<std::byte> to) {
   const std::size_t ranks = group_.place().size, element = dtype_bytes(dtype);
-  const std::size_t most = std::max<std::size_t>(1, kChunk / ranks / element) * element;
+  const std::size_t most = std::max<std::size_t>(1, kSumChunk / ranks / element) * element;
   for (std::size_t at = 0; at < to.size(); at += most) {
     const std::size_t bytes = std::min(most, to.size() - at);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -121,11 +118,11 @@ void RankSums::reduce_scatter(DType dtype, Reduction reduction, std::span<const 
 void RankSums::reserve(DType dtype, Reduction reduction, std::size_t bytes) {
   const std::size_t ranks = group_.place().size;
   // Partial sums of halves are wider, and more than one level leaves half of them at most.
-  const std::size_t chunk = std::min(bytes, kChunk) + ranks * dtype_bytes(dtype);
+  const std::size_t chunk = std::min(bytes, kSumChunk) + ranks * dtype_bytes(dtype);
   const std::size_t wide = dtype_bytes(partial_dtype(dtype, reduction)) / dtype_bytes(dtype);
   const std::size_t most = std::max(chunk, levels_.size() > 1 ? chunk / 2 * wide : 0);
   work_.resize(std::max(work_.size(), most));
-  group_.reserve(std::max(most, std::min(bytes * ranks, kSmall)));
+  group_.reserve(std::max(most, std::min(bytes * ranks, kMaxGatheredSum)));
   for (Channel* level : levels_) level->reserve(most);
 }
 

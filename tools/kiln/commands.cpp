@@ -170,6 +170,7 @@ void add_commands(CLI::App& app, int& status) {
   add_reduce(app, status);
   add_bench(app);
   add_launch(app);
+  add_scale(app);
   add_doctor(app, status);
   add_man(app);
 }

@@ -24,6 +24,7 @@ void add_bench(CLI::App& app);
 void add_profile(CLI::App& app, int& status);
 /// Replaces this process by the launcher.
 void add_launch(CLI::App& app);
+void add_scale(CLI::App& app);
 /// `status`: 1 if the selected backend cannot be used.
 void add_doctor(CLI::App& app, int& status);
 /// A command that only the build uses, which --help does not list.

@@ -4,6 +4,7 @@
 #include "tests/support/catch.h"
 
 #include "core/types/half.h"
+#include "runtime/distributed/cost_model.h"
 #include "runtime/distributed/levels.h"
 #include "runtime/distributed/rank_sums.h"
 
@@ -105,16 +106,17 @@ const Row kRows[] = {{DType::Float32, Reduction::Sum},  {DType::Float64, Reducti
                      {DType::BFloat16, Reduction::Max}, {DType::Int32, Reduction::Sum},
                      {DType::Bool, Reduction::Max},     {DType::Int64, Reduction::Min}};
 
+const fake::Settings kWorlds[] = {
+    {.ranks = 1},
+    {.ranks = 2, .seed = 1},
+    {.ranks = 3, .seed = 2},
+    {.ranks = 4, .seed = 3, .ranks_per_host = 2},
+    {.ranks = 6, .seed = 4, .ranks_per_host = 2},
+    {.ranks = 8, .seed = 5, .ranks_per_host = 4},
+};
+
 TEST_CASE("rank sums: bits of one process for all dtypes, ranks and levels", "[concurrency]") {
-  const fake::Settings worlds[] = {
-      {.ranks = 1},
-      {.ranks = 2, .seed = 1},
-      {.ranks = 3, .seed = 2},
-      {.ranks = 4, .seed = 3, .ranks_per_host = 2},
-      {.ranks = 6, .seed = 4, .ranks_per_host = 2},
-      {.ranks = 8, .seed = 5, .ranks_per_host = 4},
-  };
-  for (const fake::Settings& world : worlds) {
+  for (const fake::Settings& world : kWorlds) {
     for (const Row& row : kRows) {
       for (const std::size_t count : {std::size_t{7}, std::size_t{10'007}}) {
         INFO(world.ranks << " ranks, " << dtype_name(row.dtype) << ", " << count);
@@ -138,33 +140,58 @@ TEST_CASE("rank sums: tensors larger than a chunk", "[concurrency]") {
   CHECK(check_reduce_scatter(world, kRows[0], (std::size_t{5} << 20) + 3) == "");
 }
 
-TEST_CASE("rank sums: messages and bytes are those of the model", "[concurrency]") {
-  constexpr std::size_t kCount = 32'000;
-  fake::Ranks ranks({.ranks = 8, .ranks_per_host = 4, .threads = true});
+std::string count_text(const TransferCount& sent) {
+  return std::to_string(sent.messages) + " messages, " + std::to_string(sent.bytes) + " bytes\n";
+}
+
+/// The messages and bytes that each rank sends in all-reduces, a line for each.
+std::vector<std::string> counted(fake::Settings settings, const std::vector<Summand>& summands) {
+  settings.threads = true;
+  fake::Ranks ranks(settings);
   const auto sent = [&](std::uint32_t rank) {
     const fake::Locked lock(ranks.world());
     const fake::RankEntry& entry = ranks.world().ranks[rank];
     return TransferCount{entry.messages, entry.bytes};
   };
-  const auto ends = ranks.run([&](std::uint32_t rank) {
-    const auto group = testing::open_group(ranks, rank);
-    Bytes own = values_of(DType::Float32, kCount, rank);
-    TransferCount before, after;
-    group->run({HeadKind::Barrier, "all_reduce", Where{"a.cpp", 1}}, [&](Channel&) {
-      group->sums().reserve(DType::Float32, Reduction::Sum, own.size());
-      before = sent(rank);
-      group->sums().all_reduce(DType::Float32, Reduction::Sum, own, own);
-      after = sent(rank);
-    });
-    group->leave("");
-    return std::to_string(after.messages - before.messages) + " messages, " +
-           std::to_string(after.bytes - before.bytes) + " bytes";
-  });
-  const TransferCount model = all_reduce_count({4, 2}, kCount * sizeof(float));
-  for (const fake::RankEnd& end : ends) {
-    CHECK(end.text ==
-          std::to_string(model.messages) + " messages, " + std::to_string(model.bytes) + " bytes");
+  std::vector<std::string> texts;
+  for (const fake::RankEnd& end : ranks.run([&](std::uint32_t rank) {
+         const auto group = testing::open_group(ranks, rank);
+         std::string text;
+         group->run({HeadKind::Barrier, "all_reduce", Where{"a.cpp", 1}}, [&](Channel&) {
+           for (const Summand& one : summands) {
+             Bytes own(one.bytes);
+             group->sums().reserve(one.dtype, one.reduction, own.size());
+             const TransferCount before = sent(rank);
+             group->sums().all_reduce(one.dtype, one.reduction, own, own);
+             const TransferCount after = sent(rank);
+             text += count_text({after.messages - before.messages, after.bytes - before.bytes});
+           }
+         });
+         group->leave("");
+         return text;
+       })) {
+    texts.push_back(end.text);
   }
+  return texts;
+}
+
+TEST_CASE("rank sums: messages and bytes are those of the model", "[concurrency]") {
+  std::vector<Summand> summands;
+  for (const Row& row : kRows) {
+    for (const std::size_t count : {0, 1, 7, 10'007}) {
+      summands.push_back({row.dtype, row.reduction, count * dtype_bytes(row.dtype)});
+    }
+  }
+  const auto check = [](const fake::Settings& world, const std::vector<Summand>& all) {
+    const auto levels = level_sizes(world.ranks, world.ranks_per_host);
+    std::string model;
+    for (const Summand& one : all) model += count_text(all_reduce_work(levels, one).sent());
+    for (const std::string& text : counted(world, all)) CHECK(text == model);
+  };
+  for (const fake::Settings& world : kWorlds) check(world, summands);
+  // Bytes after a whole chunk: gathered, or in levels.
+  check({.ranks = 4, .ranks_per_host = 2}, {{DType::Float32, Reduction::Sum, kSumChunk + 4},
+                                            {DType::Float32, Reduction::Sum, kSumChunk + 40'000}});
 }
 
 }  // namespace
