@@ -1,10 +1,7 @@
 // Starts a library in stages: functions, constants, initialisation, number of ranks.
 #include "backends/mpi/engine.h"
 
-#include "core/types/escaped_text.h"
-
 #include <algorithm>
-#include <filesystem>
 #include <type_traits>
 
 namespace kiln::mpi {
@@ -38,23 +35,6 @@ void set_constants(const Library& library, Engine<Handle>& engine) {
                       library.symbol(kOpenMpiHandles.errors_return),
                       library.symbol(kOpenMpiHandles.info_null)};
   }
-}
-
-/// "Open MPI v4.1.4" of "Open MPI v4.1.4, package: ...", "MPICH 4.0.2" of "MPICH Version: 4.0.2\n".
-template <class Handle>
-std::string version_of(const Engine<Handle>& engine) {
-  std::string text(kMaxText, '\0');
-  int size = 0;
-  engine.call(&Functions<Handle>::get_library_version, "MPI_Get_library_version", text.data(),
-              &size);
-  text.resize(std::min(text.find_first_of(std::string(",\n\0", 3)), text.size()));
-  const std::string word = " Version:";
-  const std::size_t at = text.find(word);
-  if (at != std::string::npos) {
-    const std::size_t number = text.find_first_not_of(" \t", at + word.size());
-    text = text.substr(0, at) + (number == std::string::npos ? "" : " " + text.substr(number));
-  }
-  return escaped_text(text);
 }
 
 template <class Handle>
@@ -123,7 +103,7 @@ Engine<Handle> start_engine(const Library& library, const Launcher& launcher) {
   KILN_MPI_FUNCTIONS(KILN_MPI_RESOLVE)
 #undef KILN_MPI_RESOLVE
   set_constants(library, engine);
-  engine.library = version_of(engine) + " (" + escaped_text(library.path) + ")";
+  engine.library = library.title();
   const bool is_initialised =
       state(engine, &Functions<Handle>::initialized, "MPI_Initialized") != 0;
   is_initialised ? adopt(engine) : initialise(engine);

@@ -73,7 +73,8 @@ std::string launcher_path() {
 
 Launcher find_launcher() {
   if (!variable("OMPI_COMM_WORLD_SIZE").empty()) {
-    return {"mpirun", launcher_path(), rank_count("OMPI_COMM_WORLD_SIZE"), {Abi::OpenMpi}};
+    const std::uint32_t ranks = rank_count("OMPI_COMM_WORLD_SIZE");
+    return {"mpirun", launcher_path(), ranks, {Abi::OpenMpi}, "OMPI_COMM_WORLD_RANK"};
   }
   // Set for processes of srun alone; SLURM_NTASKS is set for a batch script, too, which is one.
   const bool is_of_srun = !variable("SLURM_STEP_NUM_TASKS").empty();
@@ -81,14 +82,27 @@ Launcher find_launcher() {
   if (has_socket && !variable("PMI_SIZE").empty()) {
     const std::string path = launcher_path();
     const std::uint32_t ranks = rank_count("PMI_SIZE");
-    if (is_of_srun && path.empty()) return {"srun", "", ranks, {Abi::Mpich, Abi::OpenMpi}};
-    return {"mpiexec", path, ranks, {Abi::Mpich}};
+    if (is_of_srun && path.empty()) {
+      return {"srun", "", ranks, {Abi::Mpich, Abi::OpenMpi}, "SLURM_PROCID"};
+    }
+    return {"mpiexec", path, ranks, {Abi::Mpich}, "PMI_RANK"};
   }
   if (!is_of_srun) return {};
   const std::string type = variable("SLURM_MPI_TYPE");
   std::vector<Abi> abis{Abi::OpenMpi, Abi::Mpich};
   if (!type.empty() && !type.starts_with("pmix")) std::swap(abis[0], abis[1]);
-  return {"srun", "", rank_count("SLURM_STEP_NUM_TASKS"), abis};
+  return {"srun", "", rank_count("SLURM_STEP_NUM_TASKS"), abis, "SLURM_PROCID"};
+}
+
+Launcher launcher_at(const std::string& path, const std::string& version) {
+  if (path.empty()) return {"a launcher", "", 0, {Abi::OpenMpi, Abi::Mpich}};
+  std::error_code error;
+  const fs::path resolved = fs::canonical(path, error);
+  const bool is_open_mpi = version.find("Open MPI") != version.npos;
+  return {fs::path(path).filename().string(),
+          error ? path : resolved.string(),
+          0,
+          {is_open_mpi ? Abi::OpenMpi : Abi::Mpich}};
 }
 
 }  // namespace kiln::mpi

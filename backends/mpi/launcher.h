@@ -12,12 +12,17 @@ namespace kiln::mpi {
 struct Launcher {
   std::string name;  // "mpirun", "mpiexec" or "srun"; empty: no launcher started this process
   std::string path;  // absolute path of its executable on this machine; empty: unknown
-  std::uint32_t ranks = 1;
+  std::uint32_t ranks = 1;  // 0: it did not start this process
   std::vector<Abi> abis;  // interfaces of the libraries that it may start, the likeliest first
+  const char* rank = "";  // the variable with the number of this rank
 
   bool is_present() const { return !name.empty(); }
   /// "mpirun (/usr/bin/orterun)".
   std::string title() const { return path.empty() ? name : name + " (" + path + ")"; }
+  /// "started 4 ranks".
+  std::string action() const {
+    return ranks == 0 ? "starts ranks" : "started " + std::to_string(ranks) + " ranks";
+  }
 };
 
 /// Reads the variables of Open MPI's mpirun, of the mpiexec of MPICH and its kin, and of Slurm's
@@ -25,5 +30,8 @@ struct Launcher {
 /// mpiexec. Throws sdk::Failure
 /// INVALID_ARGUMENT for a number that is none.
 Launcher find_launcher();
+
+/// The launcher at a path, which prints this version, as a process that it starts would find it.
+Launcher launcher_at(const std::string& path, const std::string& version);
 
 }  // namespace kiln::mpi

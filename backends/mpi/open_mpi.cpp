@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -36,7 +37,8 @@ Abi abi_of(void* handle, const std::string& path) {
 }
 
 /// Opens a file name or path; without success adds the loader's reason to `attempts`.
-std::optional<Library> try_open(const std::string& name, std::vector<std::string>& attempts) {
+std::optional<Library> try_open(const std::string& name, const char* origin,
+                                std::vector<std::string>& attempts) {
   void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = ::dlerror();
@@ -46,7 +48,7 @@ std::optional<Library> try_open(const std::string& name, std::vector<std::string
   const link_map* map = nullptr;
   const bool has_path = ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr;
   const std::string path = has_path && map->l_name != nullptr ? map->l_name : name;
-  return Library{handle, path, abi_of(handle, path)};
+  return Library{handle, path, abi_of(handle, path), origin};
 }
 
 /// The library among those that the program's own code sees.
@@ -54,7 +56,7 @@ std::optional<Library> linked_library(std::vector<std::string>& attempts) {
   void* function = ::dlsym(RTLD_DEFAULT, "MPI_Initialized");
   Dl_info info;
   if (function == nullptr || ::dladdr(function, &info) == 0) return std::nullopt;
-  return try_open(info.dli_fname, attempts);
+  return try_open(info.dli_fname, "which the program is linked to", attempts);
 }
 
 bool is_initialised(const Library& library) {
@@ -71,7 +73,7 @@ std::optional<Library> named_library() {
                        "KILN_MPI is \"" + escaped_text(path) + "\", which is no absolute path");
   }
   std::vector<std::string> attempts;
-  std::optional<Library> library = try_open(path, attempts);
+  std::optional<Library> library = try_open(path, "which KILN_MPI names", attempts);
   if (!library) throw sdk::Failure(KILN_CODE_NOT_FOUND, "KILN_MPI: " + escaped_text(attempts[0]));
   return library;
 }
@@ -102,8 +104,8 @@ std::vector<std::string> candidates(const Launcher& launcher) {
 }
 
 std::string not_found(const Launcher& launcher, const std::vector<std::string>& attempts) {
-  std::string text = launcher.title() + " started " + std::to_string(launcher.ranks) +
-                     " ranks, but no MPI library can be opened: ";
+  std::string text =
+      launcher.title() + " " + launcher.action() + ", but no MPI library can be opened: ";
   for (const std::string& attempt : attempts) text += escaped_text(attempt) + "; ";
   text += "searched ";
   for (const std::string& folder : folders_beside(launcher)) text += escaped_text(folder) + ", ";
@@ -122,6 +124,23 @@ void* Library::symbol(const char* name) const {
   throw sdk::Failure(KILN_CODE_UNIMPLEMENTED, escaped_text(path) + " lacks " + name);
 }
 
+/// "Open MPI v4.1.4" of "Open MPI v4.1.4, package: ...", "MPICH 4.0.2" of "MPICH Version: 4.0.2\n".
+std::string Library::title() const {
+  using Get = decltype(Functions<int>::get_library_version);
+  const auto get = reinterpret_cast<Get>(symbol("MPI_Get_library_version"));
+  std::string text(kMaxText, '\0');
+  int size = 0;
+  get(text.data(), &size);
+  text.resize(std::min(text.find_first_of(std::string(",\n\0", 3)), text.size()));
+  const std::string word = " Version:";
+  const std::size_t at = text.find(word);
+  if (at != std::string::npos) {
+    const std::size_t number = text.find_first_not_of(" \t", at + word.size());
+    text = text.substr(0, at) + (number == std::string::npos ? "" : " " + text.substr(number));
+  }
+  return escaped_text(text) + " (" + escaped_text(path) + ")";
+}
+
 std::optional<Library> open_library(const Launcher& launcher) {
   std::vector<std::string> attempts;
   const std::optional<Library> linked = linked_library(attempts);
@@ -130,7 +149,9 @@ std::optional<Library> open_library(const Launcher& launcher) {
   if (const std::optional<Library> named = named_library()) return named;
   if (linked) return linked;
   for (const std::string& candidate : candidates(launcher)) {
-    if (const std::optional<Library> library = try_open(candidate, attempts)) return library;
+    const char* const origin = candidate.starts_with('/') ? "which is beside the launcher"
+                                                          : "which the system's loader finds";
+    if (const auto library = try_open(candidate, origin, attempts)) return library;
   }
   throw sdk::Failure(KILN_CODE_NOT_FOUND, not_found(launcher, attempts));
 }

@@ -13,9 +13,12 @@ struct Library {
   void* handle = nullptr;  // open until the process ends
   std::string path;
   Abi abi = Abi::OpenMpi;
+  const char* origin = "";  // why this one: "which is beside the launcher"
 
   /// Throws sdk::Failure UNIMPLEMENTED if the library has no such symbol.
   void* symbol(const char* name) const;
+  /// "Open MPI v4.1.4 (/usr/lib/x86_64-linux-gnu/libmpi.so.40)". Throws as symbol().
+  std::string title() const;
 };
 
 /// Opens the first of these: the library with which the program has initialised MPI; the absolute

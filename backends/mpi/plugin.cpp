@@ -1,7 +1,9 @@
 // Implements the C table by the classes of communicator.h. Every function is noexcept and writes
 // its outputs after everything that can fail.
+#include "backends/abi/kiln_communicator_report.h"
 #include "backends/mpi/communicator.h"
 #include "backends/mpi/launcher.h"
+#include "backends/mpi/report.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +17,7 @@ World* world = nullptr;
 bool was_opened = false;
 
 /// Returns the code of an error and copies its text to `reason`, which may be null.
-std::uint32_t report(kiln_error* error, const kiln_comm_reason* reason) noexcept {
+std::uint32_t code_of(kiln_error* error, const kiln_comm_reason* reason) noexcept {
   if (error == nullptr) return KILN_CODE_OK;
   auto info = abi::fresh<kiln_error_info>();
   sdk::detail::error_read(error, &info);
@@ -33,7 +35,7 @@ std::uint32_t report(kiln_error* error, const kiln_comm_reason* reason) noexcept
 
 template <class Body>
 std::uint32_t guarded(const kiln_comm_reason* reason, Body&& body) noexcept {
-  return report(sdk::detail::guarded(std::forward<Body>(body)), reason);
+  return code_of(sdk::detail::guarded(std::forward<Body>(body)), reason);
 }
 
 sdk::Failure invalid(const std::string& text) { return {KILN_CODE_INVALID_ARGUMENT, text}; }
@@ -153,9 +155,28 @@ std::uint32_t close(kiln_comm* comm, const kiln_comm_reason* reason) noexcept {
   });
 }
 
+std::uint32_t report(const kiln_comm_args* args, kiln_string launcher, kiln_string version,
+                     void (*on_line)(void* context, kiln_string line), void* context,
+                     const kiln_comm_reason* reason) noexcept {
+  return guarded(reason, [&] {
+    check_options(args);
+    report_library(std::string(abi::view_of(launcher)), std::string(abi::view_of(version)),
+                   [&](const std::string& line) { on_line(context, abi::string_of(line)); });
+  });
+}
+
+constexpr kiln_comm_report kReport{
+    .ext = {.struct_size = sizeof(kiln_comm_report),
+            .next = nullptr,
+            .type_id = KILN_COMM_REPORT_TYPE,
+            .must_understand = 0,
+            .reserved = 0},
+    .report = report,
+};
+
 constexpr kiln_communicator_api kApi{
     .struct_size = sizeof(kiln_communicator_api),
-    .next = nullptr,
+    .next = &kReport.ext,
     .probe = probe,
     .open = open,
     .info = info,

@@ -2,6 +2,7 @@
 #include "runtime/distributed/communicator.h"
 
 #include "backends/abi/kiln_backend_structs.h"
+#include "backends/abi/kiln_communicator_report.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/host/log.h"
@@ -94,11 +95,19 @@ class Arguments {
   kiln_comm_args given_ = abi::fresh<kiln_comm_args>();
 };
 
-const kiln_comm_idle* find_idle(const kiln_ext* extension) {
-  while (extension != nullptr && extension->type_id != KILN_COMM_IDLE_TYPE) {
-    extension = extension->next;
+/// The extension of that type; null: the library has none.
+template <class Extension>
+const Extension* find_extension(const CommunicatorLibrary& library, std::uint64_t type) {
+  const kiln_ext* extension = library.api.next;
+  while (extension != nullptr && extension->type_id != type) extension = extension->next;
+  return reinterpret_cast<const Extension*>(extension);
+}
+
+void add_line(void* lines, kiln_string line) noexcept {
+  try {
+    static_cast<std::vector<std::string>*>(lines)->push_back(shown_text(line, "line"));
+  } catch (const std::exception&) {  // a broken text, or no memory for the line
   }
-  return reinterpret_cast<const kiln_comm_idle*>(extension);
 }
 
 }  // namespace
@@ -111,8 +120,23 @@ std::size_t announced_ranks(const CommunicatorLibrary& library,
   return ranks;
 }
 
+std::vector<std::string> report_of(const CommunicatorLibrary& library, const std::string& launcher,
+                                   const std::string& version) {
+  const auto* const extension = find_extension<kiln_comm_report>(library, KILN_COMM_REPORT_TYPE);
+  if (extension == nullptr) return {};
+  const Arguments arguments(library, {});
+  std::vector<std::string> lines;
+  try {
+    call(library, "report", extension->report, arguments.get(), abi::string_of(launcher),
+         abi::string_of(version), add_line, static_cast<void*>(&lines));
+  } catch (const CommunicatorError& error) {
+    lines.push_back(text("no group of ranks: ", error.what()));
+  }
+  return lines;
+}
+
 World::World(const CommunicatorLibrary& library, const CommunicatorOptions& options)
-    : library_(library), idle_(find_idle(library.api.next)) {
+    : library_(library), idle_(find_extension<kiln_comm_idle>(library, KILN_COMM_IDLE_TYPE)) {
   const Arguments arguments(library, options);
   call(library, "open", library.api.open, arguments.get(), &world_);
   if (world_ == nullptr) throw_failed(library, "open", KILN_CODE_OK, "open gave no group");

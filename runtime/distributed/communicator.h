@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace kiln::runtime::distributed {
 
@@ -43,6 +44,12 @@ using CommunicatorOptions = std::map<std::string, std::string>;
 
 /// The number of ranks that a launcher announces, 1 without one. Throws CommunicatorError.
 std::size_t announced_ranks(const CommunicatorLibrary& library, const CommunicatorOptions& options);
+
+/// Lines "name: text" about this process or, unless a launcher started it, about the ranks of the
+/// launcher at that path (kiln_communicator_report.h); none if the library has no report. The last
+/// is "no group of ranks: text" if it cannot join one.
+std::vector<std::string> report_of(const CommunicatorLibrary& library, const std::string& launcher,
+                                   const std::string& version);
 
 class World {
  public:

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -89,6 +90,11 @@ std::string find(const std::string& name, const std::string& function) {
 }
 
 }  // namespace
+
+std::string default_communicator() {
+  const char* given = std::getenv("KILN_COMMUNICATOR");
+  return given == nullptr || *given == '\0' ? "mpi" : given;
+}
 
 const CommunicatorLibrary& open_communicator_library(const std::string& name_or_path,
                                                      const std::string& function) {

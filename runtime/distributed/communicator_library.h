@@ -13,6 +13,9 @@ struct CommunicatorLibrary {
   kiln_communicator_api api{};  // only `notify` may be null
 };
 
+/// The name or path that init() uses unless it is given one: KILN_COMMUNICATOR, else "mpi".
+std::string default_communicator();
+
 /// Returns the library of that name, libkilncomm_<name>.so beside libkiln.so, or of that absolute
 /// path. The checks are those of backends (runtime/plugin). Errors: BackendError that starts with
 /// `function`. Thread-safe.

@@ -48,15 +48,10 @@ void end_at_exit() {
   world->abort_if_broken();
 }
 
-std::string communicator_name(const InitOptions& options) {
-  if (!options.communicator.empty()) return options.communicator;
-  const char* given = std::getenv("KILN_COMMUNICATOR");
-  return given == nullptr || *given == '\0' ? "mpi" : given;
-}
-
 std::shared_ptr<InternalGroup> join(const InitOptions& options, Where where) {
-  const CommunicatorLibrary& library =
-      runtime::distributed::open_communicator_library(communicator_name(options), "init");
+  const std::string& given = options.communicator;
+  const CommunicatorLibrary& library = runtime::distributed::open_communicator_library(
+      given.empty() ? runtime::distributed::default_communicator() : given, "init");
   if (runtime::distributed::announced_ranks(library, options.options) == 1) {
     return std::make_shared<InternalGroup>();
   }

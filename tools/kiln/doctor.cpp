@@ -42,6 +42,13 @@ ProbeAnswer diagnose(const runtime::PluginFile& file, std::chrono::milliseconds 
   return answer;
 }
 
+std::vector<std::string> examine_group(std::chrono::milliseconds limit) {
+  const ProbeOutcome outcome = run_group_probe(limit);
+  print_errors(outcome.output);
+  if (!outcome.answer.empty()) return outcome.answer;
+  return {"no group of ranks: " + failure_text(outcome)};
+}
+
 BackendReport examine_backend(const runtime::PluginFile& file, std::chrono::milliseconds limit) {
   ProbeAnswer answer = diagnose(file, limit);
   BackendReport report{.name = file.name, .verdict = std::move(answer[0]), .lines = {}};
@@ -152,7 +159,7 @@ void examine_backends(const std::vector<runtime::PluginFile>& files,
 
 DoctorReport examine_all(std::chrono::milliseconds limit) {
   const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
-  DoctorReport report{.process = describe_process(names_of(files))};
+  DoctorReport report{.process = describe_process(names_of(files)), .group = examine_group(limit)};
   examine_backends(files, limit, [](const BackendReport&) {}, report);
   return report;
 }
@@ -161,6 +168,8 @@ bool print_all(std::ostream& out, std::chrono::milliseconds limit) {
   const std::vector<runtime::PluginFile> files = runtime::list_plugin_files();
   DoctorReport report{.process = describe_process(names_of(files))};
   print_process(report.process, out);
+  report.group = examine_group(limit);
+  for (const std::string& line : report.group) out << line << "\n";
   if (files.empty()) out << "no backend in " << join_text(runtime::plugin_directories()) << "\n";
   examine_backends(
       files, limit, [&](const BackendReport& backend) { print_backend(backend, out); }, report);

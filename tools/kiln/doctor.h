@@ -21,6 +21,7 @@ struct BackendReport {
 
 struct DoctorReport {
   ProcessReport process;
+  std::vector<std::string> group = {};  // probe_group(), or why its process ended without an answer
   std::vector<BackendReport> backends = {};
   std::vector<std::string> notes = {};  // settings of keras.json for no backend
   std::string selected = {}, reason = {};  // the backend in use and why; empty if none is found

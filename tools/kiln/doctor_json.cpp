@@ -137,6 +137,7 @@ void write_json(const DoctorReport& report, std::ostream& out) {
   write(json, "library", report.process.library);
   write_machine(json, report.process);
   write_settings(json, report.process);
+  write(json, "group", report.group);
   json.Key("backends");
   json.StartArray();
   for (const BackendReport& backend : report.backends) write_backend(json, backend);

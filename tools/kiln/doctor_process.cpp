@@ -6,6 +6,7 @@
 #include "core/types/memory_file.h"
 #include "core/types/text.h"
 #include "tools/kiln/child_process.h"
+#include "tools/kiln/doctor_group.h"
 #include "tools/kiln/plugin_checks.h"
 
 #include <kiln/error.h>
@@ -27,6 +28,7 @@ namespace {
 
 constexpr int kAnswerDescriptor = 3;
 constexpr std::string_view kSelection = "selection", kBackend = "backend=", kPlugin = "plugin=";
+constexpr std::string_view kGroup = "group";
 constexpr std::string_view kEnd = "end of the answer";
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -145,15 +147,22 @@ ProbeOutcome run_selection_probe(std::chrono::milliseconds limit) {
   return run({std::string(kSelection)}, limit);
 }
 
+ProbeOutcome run_group_probe(std::chrono::milliseconds limit) {
+  return run({std::string(kGroup)}, limit);
+}
+
 void answer_probe(const std::vector<std::string>& probe) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a probe that hangs ends with the doctor
   // The files are those of the user's programs: a probe must not replace them.
   for (const char* written : {"KILN_TRACE", "KILN_PROFILE", "KILN_RECORD", "KILN_DUMP"}) {
     ::unsetenv(written);
   }
+  ::unsetenv("LD_DEBUG");  // of programs that the probe starts
   ProbeAnswer answer;
   if (probe.size() == 1 && probe[0] == kSelection) {
     answer = probe_selection();
+  } else if (probe.size() == 1 && probe[0] == kGroup) {
+    answer = probe_group();
   } else if (probe.size() == 1 && probe[0].starts_with(kPlugin)) {
     check_plugin(probe[0].substr(kPlugin.size()), write_field);
   } else if (probe.size() == 2 && probe[0].starts_with(kBackend)) {

@@ -35,6 +35,9 @@ ProbeOutcome run_plugin_probe(const std::string& path, std::chrono::milliseconds
 /// The same with probe_selection().
 ProbeOutcome run_selection_probe(std::chrono::milliseconds limit);
 
+/// The same with probe_group().
+ProbeOutcome run_group_probe(std::chrono::milliseconds limit);
+
 /// The work of these processes, given the words after --probe: writes the answer to the parent.
 /// Throws ValueError where the words are none of theirs, and IoError without a parent.
 void answer_probe(const std::vector<std::string>& probe);

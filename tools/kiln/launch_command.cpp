@@ -42,11 +42,7 @@ std::string shell_word(const std::string& word) {
 
 void launch(const LaunchOptions& options, bool only_print) {
   const auto launcher = find_mpi_launcher();
-  if (!launcher) {
-    throw ConfigError("kiln launch", "",
-                      "neither mpirun nor mpiexec of Open MPI or MPICH is on PATH; on Debian, "
-                      "install openmpi-bin or mpich");
-  }
+  if (!launcher) throw ConfigError("kiln launch", "", kNoMpiLauncher);
   const bool is_refused =
       launcher->family == MpiLauncher::Family::OpenMpi && ::geteuid() == 0 && !options.allow_root;
   if (is_refused && !only_print) {

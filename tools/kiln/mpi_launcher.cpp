@@ -57,8 +57,10 @@ std::optional<MpiLauncher> find_mpi_launcher() {
     const std::string open_mpi = line_with(printed, "Open MPI");
     if (!open_mpi.empty()) return MpiLauncher{Family::OpenMpi, path, open_mpi};
     if (printed.find("HYDRA") != printed.npos || printed.find("Intel(R) MPI") != printed.npos) {
-      const std::string version = line_with(printed, "Version");
-      return MpiLauncher{Family::Hydra, path, text("Hydra, ", version)};
+      const std::string line = line_with(printed, "Version");
+      const std::size_t number = line.find_first_of("0123456789", line.find("Version"));
+      const std::string version = number == line.npos ? "" : " " + line.substr(number);
+      return MpiLauncher{Family::Hydra, path, text("Hydra", version)};
     }
   }
   return std::nullopt;

@@ -11,8 +11,13 @@ struct MpiLauncher {
   enum class Family { OpenMpi, Hydra };  // Hydra: of MPICH and its relatives
   Family family = Family::OpenMpi;
   std::string path;
-  std::string version;  // "mpirun (Open MPI) 4.1.4"
+  std::string version;  // "mpirun (Open MPI) 4.1.4", "Hydra 4.0.2"
 };
+
+/// Why there is no launcher.
+inline constexpr const char* kNoMpiLauncher =
+    "neither mpirun nor mpiexec of Open MPI or MPICH is on PATH; on Debian, install openmpi-bin or "
+    "mpich";
 
 /// The first of mpirun, mpiexec and mpiexec.hydra on PATH that is a launcher of a known family.
 std::optional<MpiLauncher> find_mpi_launcher();

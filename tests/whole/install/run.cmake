@@ -48,3 +48,10 @@ run_page(backends)
 file(COPY ${SOURCE}/consumer/main.cpp DESTINATION ${WORK}/installed)
 run_page(installed)
 run(env -i HOME=${WORK} ${WORK}/installed/build/app ${WORK}/backends/build/libkiln_twice.so)
+# A communicator from its header alone, and a program that uses it.
+run(c++ -std=c++20 -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Werror
+  ${SOURCE}/consumer/tcp_communicator.cpp -I${prefix}/include
+  -Wl,--version-script=${prefix}/lib/cmake/kiln/communicator.map -o ${WORK}/libkilncomm_tcp.so)
+run(c++ -std=c++20 -Wall -Wextra -Werror ${SOURCE}/consumer/ranks.cpp -I${prefix}/include
+  -L${prefix}/lib -lkiln -Wl,-rpath,${prefix}/lib -o ${WORK}/ranks)
+run(env -i HOME=${WORK} ${WORK}/ranks ${WORK}/libkilncomm_tcp.so)
