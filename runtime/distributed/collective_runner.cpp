@@ -41,7 +41,7 @@ void CollectiveRunner::prepare(const Collective& collective) {
   const Collective& c = collective_;
   grow(operand_, c.bytes);
   if (!is_in_place()) grow(result_, result_bytes());
-  Group::Part& part = group_->part();
+  Part& part = group_->part();
   switch (c.kind) {
     case CollectiveKind::AllReduce:
     case CollectiveKind::Reduce: return part.sums.reserve(c.dtype, c.reduction, c.bytes);

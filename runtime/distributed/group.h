@@ -18,8 +18,9 @@
 
 namespace kiln::runtime::distributed {
 
-/// The thread, the lock and the parts that the groups of a process share.
+// membership.h
 struct Membership;
+struct Part;
 
 class Group {
  public:
@@ -64,8 +65,7 @@ class Group {
   /// Ends the processes of all ranks if the group is broken.
   void abort_if_broken() noexcept;
 
-  /// This group, as its process sees it. REQUIRES: several ranks.
-  struct Part;
+  /// REQUIRES: several ranks.
   Part& part() const { return *part_; }
 
  private:

@@ -4,7 +4,9 @@
 
 #include "core/types/fork.h"
 #include "core/types/text.h"
-#include "runtime/distributed/group.h"
+#include "runtime/distributed/communication_thread.h"
+#include "runtime/distributed/operation.h"
+#include "runtime/distributed/rank_sums.h"
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +19,8 @@
 
 namespace kiln::runtime::distributed {
 
-struct Group::Part {
+/// A group as its process sees it.
+struct Part {
   Channel* channel;
   RankSums sums;
   std::vector<std::byte> packed = {};  // working memory of its collectives
@@ -39,21 +42,21 @@ struct Membership {
   /// Makes the groups unusable, as a transfer may still run.
   void mark_broken(const Operation& operation, const std::string& reason) {
     broken = reason;
-    for (Group::Part& part : parts) {
+    for (Part& part : parts) {
       if (part.end.empty())
         part.end = text("the group is broken since ", operation.call, ": ", reason);
     }
   }
   /// Adds the part of that channel; called by a job of all its ranks.
-  Group::Part& add(Channel& channel) {
-    return parts.emplace_back(Group::Part{&channel, RankSums(*thread, channel)});
+  Part& add(Channel& channel) {
+    return parts.emplace_back(Part{&channel, RankSums(*thread, channel)});
   }
 
   const std::uint32_t forks = fork_count();
   std::unique_ptr<CommunicationThread> thread;
   ForkMutex mutex;  // held during an operation or a call; guards the rest
   std::atomic<std::thread::id> caller{};  // the thread that is in a call
-  std::deque<Group::Part> parts;  // the world first, the others in the order of split
+  std::deque<Part> parts;  // the world first, the others in the order of split
   std::string broken;  // why; empty: the groups can be used
   bool has_left = false;  // this process, all of them
 };

@@ -1,7 +1,10 @@
-// Chunks follow each other; a rank whose file fails stays in the remaining transfers.
-#include "runtime/distributed/root_file.h"
+// A file of the root travels in chunks; a rank whose file fails stays in the remaining transfers.
+#include <kiln/distributed.h>
 
+#include "core/k/base/call.h"
+#include "core/types/memory_file.h"
 #include "core/types/text.h"
+#include "runtime/distributed/group.h"
 
 #include <kiln/error.h>
 
@@ -12,17 +15,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <vector>
 
-namespace kiln::runtime::distributed {
+namespace kiln::distributed {
 namespace {
+
+using runtime::distributed::Channel;
+using runtime::distributed::HeadKind;
+using runtime::distributed::Operation;
 
 constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes
 
 /// Closes a file at the end of its scope.
 struct OpenFile {
-  explicit OpenFile(const std::string& path)
-      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit OpenFile(const char* path) : descriptor(::open(path, O_RDONLY | O_CLOEXEC)) {}
   ~OpenFile() {
     if (descriptor >= 0) ::close(descriptor);
   }
@@ -33,67 +41,95 @@ struct OpenFile {
 
 }  // namespace
 
-RootFile::RootFile(Group& group, const char* function, Where where, const std::string& path)
-    : path_(path) {
-  const std::size_t rank = group.place().rank;
-  struct stat status{};
-  if (rank == 0 && ::stat(path.c_str(), &status) == 0) size_ = status.st_size;
-  Operation operation(HeadKind::BroadcastVariables, function, where);
-  operation.bytes = kChunk;
-  if (rank != 0) {
-    copy_.emplace("kiln checkpoint", 2);
-    if (copy_->descriptor() < 0) {
-      operation.failure = std::make_exception_ptr(
-          IoError(function, "", text("no copy in memory: ", std::strerror(errno)), where));
+struct RootFile::Impl {
+  std::string path, error;
+  std::int64_t size = -1;  // negative: there is no file
+  std::optional<MemoryFile> copy;
+
+  /// Reads a chunk from the root's file, or stores one in the copy; sets `error` if it fails.
+  void read(std::size_t offset, std::span<std::byte> chunk, int file) {
+    while (!chunk.empty() && error.empty()) {
+      const ssize_t count = ::pread(file, chunk.data(), chunk.size(), static_cast<off_t>(offset));
+      if (count <= 0) fail(text("cannot read ", path), count < 0 ? errno : EIO);
+      else advance(offset, chunk, count);
     }
-    path_ = text("/proc/self/fd/", copy_->descriptor());
   }
-  group.run(operation, [&](Channel& channel) {
-    receive(channel);
-    if (!error_.empty()) throw IoError(function, "", error_, where);
+  void store(std::size_t offset, std::span<const std::byte> chunk) {
+    while (!chunk.empty() && error.empty()) {
+      const ssize_t count =
+          ::pwrite(copy->descriptor(), chunk.data(), chunk.size(), static_cast<off_t>(offset));
+      if (count <= 0) fail("no copy in memory", errno);
+      else advance(offset, chunk, count);
+    }
+  }
+
+  /// The size, then all chunks, from the root to the others.
+  void receive(Channel& channel) {
+    const auto given = channel.broadcast(0, std::as_bytes(std::span(&size, 1)));
+    std::memcpy(&size, given.data(), sizeof size);
+    if (size < 0) return;
+    const bool is_root = channel.place().rank == 0;
+    const auto total = static_cast<std::size_t>(size);
+    std::vector<std::byte> own(std::min(total, kChunk));
+    const OpenFile file(is_root ? path.c_str() : "/dev/null");
+    for (std::size_t at = 0; at < total; at += kChunk) {
+      const std::span<std::byte> chunk = std::span(own).first(std::min(kChunk, total - at));
+      if (is_root) read(at, chunk, file.descriptor);
+      const auto received = channel.broadcast(0, chunk);
+      if (!is_root) store(at, received);
+    }
+  }
+
+ private:
+  void fail(const std::string& what, int code) { error = text(what, ": ", std::strerror(code)); }
+
+  template <class Chunk>
+  static void advance(std::size_t& offset, Chunk& chunk, ssize_t count) {
+    chunk = chunk.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::size_t>(count);
+  }
+};
+
+RootFile::RootFile(const StringArgument& path, Where where) {
+  api_call("RootFile", where, [&] {
+    const Group group = world(where);
+    auto impl = std::make_shared<Impl>();
+    impl->path = path;
+    struct stat status {};
+    if (group.is_root() && ::stat(impl->path.c_str(), &status) == 0) impl->size = status.st_size;
+    Operation operation(HeadKind::BroadcastVariables, "RootFile", where);
+    operation.bytes = kChunk;
+    if (!group.is_root()) {
+      impl->copy.emplace("kiln file", 2);
+      impl->path = text("/proc/self/fd/", impl->copy->descriptor());
+      if (impl->copy->descriptor() < 0) {
+        operation.failure = std::make_exception_ptr(
+            IoError("RootFile", "", text("no copy in memory: ", std::strerror(errno)), where));
+      }
+    }
+    group.impl().run(operation, [&](Channel& channel) {
+      impl->receive(channel);
+      if (!impl->error.empty()) throw IoError("RootFile", "path", impl->error, where);
+    });
+    impl_ = std::move(impl);
   });
 }
 
-void RootFile::read(std::size_t offset, std::span<std::byte> chunk, int file) {
-  while (!chunk.empty() && error_.empty()) {
-    const ssize_t count = ::pread(file, chunk.data(), chunk.size(), static_cast<off_t>(offset));
-    if (count <= 0) {
-      error_ =
-          text("cannot read ", path_, ": ", count < 0 ? std::strerror(errno) : "it has shrunk");
-      return;
+bool RootFile::exists() const { return impl_->size >= 0; }
+const std::string& RootFile::path() const& { return impl_->path; }
+
+void run_together(const std::function<void()>& work, Where where) {
+  api_call("run_together", where, [&] {
+    const Group group = world(where);
+    Operation operation(HeadKind::Barrier, "run_together", where);
+    operation.consequence = "what other ranks did stays";
+    try {
+      work();
+    } catch (const std::exception&) {
+      operation.failure = std::current_exception();
     }
-    chunk = chunk.subspan(static_cast<std::size_t>(count));
-    offset += static_cast<std::size_t>(count);
-  }
+    group.impl().run(operation, [](Channel&) {});
+  });
 }
 
-void RootFile::store(std::size_t offset, std::span<const std::byte> chunk) {
-  while (!chunk.empty() && error_.empty()) {
-    const ssize_t count =
-        ::pwrite(copy_->descriptor(), chunk.data(), chunk.size(), static_cast<off_t>(offset));
-    if (count <= 0) {
-      error_ = text("no copy in memory: ", std::strerror(errno));
-      return;
-    }
-    chunk = chunk.subspan(static_cast<std::size_t>(count));
-    offset += static_cast<std::size_t>(count);
-  }
-}
-
-void RootFile::receive(Channel& channel) {
-  const bool is_root = channel.place().rank == 0;
-  const auto size = channel.broadcast(0, std::as_bytes(std::span(&size_, 1)));
-  std::memcpy(&size_, size.data(), sizeof size_);
-  if (!exists()) return;
-  const auto total = static_cast<std::size_t>(size_);
-  std::vector<std::byte> own(std::min(total, kChunk));
-  const OpenFile file(is_root ? path_ : "/dev/null");
-  for (std::size_t at = 0; at < total; at += kChunk) {
-    const std::span<std::byte> chunk = std::span(own).first(std::min(kChunk, total - at));
-    if (is_root) read(at, chunk, file.descriptor);
-    const auto received = channel.broadcast(0, chunk);
-    if (!is_root) store(at, received);
-  }
-}
-
-}  // namespace kiln::runtime::distributed
+}  // namespace kiln::distributed

@@ -106,6 +106,11 @@ Session init(const InitOptions& options, Where where) {
   });
 }
 
+bool is_initialized() {
+  return api_call("is_initialized", {},
+                  [] { return runtime::distributed::current_world() != nullptr; });
+}
+
 Group world(Where where) {
   return api_call("world", where, [&] {
     const std::lock_guard lock(current_mutex);

@@ -23,8 +23,8 @@ struct HostContext {
 /// The context of one call of a program with host functions; valid during the call.
 struct HostCallContext {
   std::string_view function;  // name of the compiled function, for messages
-  CollectiveService* collectives = nullptr;  // of the call; null: it has none
   std::exception_ptr thrown;  // by a host function, rethrown after the call with its type
+  CollectiveService* collectives = nullptr;  // of the call; null: it has none
 };
 
 /// One dump item of a backend.

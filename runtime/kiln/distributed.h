@@ -10,8 +10,12 @@
 
 #include <kiln/collectives.h>
 #include <kiln/group.h>
+#include <kiln/string_argument.h>
 #include <kiln/variable.h>
 
+#include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace kiln::distributed {
@@ -37,5 +41,32 @@ KILN_API void broadcast_variables(const std::vector<Tensor>& variables,
 ///     const auto session = K::distributed::init();
 ///     K::distributed::require_equal({K::variable({1., 2.}, {.name = "w"})});
 KILN_API void require_equal(const std::vector<Tensor>& variables, Where where = Where::here());
+
+/// Runs `work` on each rank. If it throws on one, that is an error on all; what it did on others
+/// stays. For work of the root alone, whose failure the others must learn of:
+/// Errors: what `work` throws; DistributedError on the other ranks; ValueError before init().
+///     const auto session = K::distributed::init();
+///     K::distributed::run_together([&] { if (session.is_root()) K::save_weights("w", {}); });
+KILN_API void run_together(const std::function<void()>& work, Where where = Where::here());
+
+/// A file of the root on all ranks, whose disks need not be shared: a copy in memory as long as an
+/// object of these lives; on the root the file itself. Copies share it.
+///     const auto session = K::distributed::init();
+///     K::distributed::RootFile("no such file").exists();  // false
+class KILN_API RootFile {
+ public:
+  /// Called by all ranks. Errors: IoError on a rank that cannot read the file or store its copy;
+  /// DistributedError on the others; ValueError before init().
+  explicit RootFile(const StringArgument& path, Where where = Where::here());
+
+  [[nodiscard]] bool exists() const;  ///< on the root
+  /// A path by which this process opens the file.
+  [[nodiscard]] const std::string& path() const&;
+  [[nodiscard]] std::string path() const&& { return path(); }
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
 
 }  // namespace kiln::distributed

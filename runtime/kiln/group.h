@@ -102,6 +102,10 @@ struct InitOptions {
 ///     world.size();  // 1
 [[nodiscard]] KILN_API Session init(const InitOptions& options = {}, Where where = Where::here());
 
+/// Whether the process is in a group: after init(), until the end of its Session.
+///     K::distributed::is_initialized();  // false
+[[nodiscard]] KILN_API bool is_initialized();
+
 /// The group of init(). Errors: ValueError before it, and after its end.
 ///     const auto session = K::distributed::init();
 ///     K::distributed::world().is_root();  // true

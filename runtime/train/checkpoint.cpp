@@ -1,24 +1,16 @@
 // Checkpoints: values of variables are tensors of the file, all else is its metadata.
 #include <kiln/checkpoint.h>
+#include <kiln/distributed.h>
 #include <kiln/k.h>
 
 #include "core/types/text.h"
-#include "runtime/distributed/root_file.h"
-#include "runtime/distributed/session.h"
 #include "runtime/train/checkpoint_metadata.h"
 
-#include <exception>
 #include <filesystem>
 #include <map>
 
 namespace kiln {
 namespace {
-
-using runtime::distributed::Channel;
-using runtime::distributed::Group;
-using runtime::distributed::HeadKind;
-using runtime::distributed::Operation;
-using runtime::distributed::RootFile;
 
 /// Rejects options of the constructor; errors name its call at `where`.
 class OptionsCheck {
@@ -81,35 +73,21 @@ void restore_from(const char* function, const std::string& path, const Checkpoin
   reader.set();
 }
 
-/// The group of several ranks of the process; null if it is alone.
-std::shared_ptr<Group> group_of_ranks() {
-  const std::shared_ptr<Group> world = runtime::distributed::current_world();
-  return world && world->place().size > 1 ? world : nullptr;
-}
+/// Whether the process is one of several ranks.
+bool is_in_group() { return distributed::is_initialized() && distributed::world().size() > 1; }
 
-/// Runs work(), which ranks do each for itself, as one operation of all of them.
-template <class Work>
-void run_together(Group& group, const char* function, Where where, std::string_view consequence,
-                  const Work& work) {
-  Operation operation(HeadKind::Barrier, function, where);
-  operation.consequence = consequence;
-  try {
-    work();
-  } catch (const std::exception&) {
-    operation.failure = std::current_exception();
-  }
-  group.run(operation, [](Channel&) {});
-}
-
-/// Restores the root's file on all ranks; returns whether there is one.
-bool restore_together(Group& group, const char* function, const std::string& path,
+/// Restores the root's file on all ranks; returns whether there is one. `must_exist`: else reading
+/// it fails on the root.
+bool restore_together(const char* function, const std::string& path,
                       const CheckpointOptions& options, bool must_exist, Where where) {
-  const RootFile file(group, function, where, path);
+  const distributed::RootFile file(path, where);
   if (!file.exists() && !must_exist) return false;
-  run_together(group, function, where, "variables may differ between ranks", [&] {
-    const bool can_read = file.exists() || group.place().rank == 0;
-    if (can_read) restore_from(function, file.path(), options, where);
-  });
+  distributed::run_together(
+      [&] {
+        const bool can_read = file.exists() || distributed::world().is_root();
+        if (can_read) restore_from(function, file.path(), options, where);
+      },
+      where);
   return true;
 }
 
@@ -131,28 +109,28 @@ void Checkpoint::save(Where where) const {
     const auto save = [&] {
       save_weights(path_, options_.variables, {.metadata = checkpoint_metadata(options_)}, where);
     };
-    const std::shared_ptr<Group> group = group_of_ranks();
-    if (!group) return save();
-    run_together(*group, name, where, "nothing was saved", [&] {
-      if (group->place().rank == 0) save();
-    });
+    if (!is_in_group()) return save();
+    distributed::run_together(
+        [&] {
+          if (distributed::world().is_root()) save();
+        },
+        where);
   });
 }
 
 void Checkpoint::restore(Where where) const {
   const char* const name = "Checkpoint::restore";
   named_call(name, where, [&] {
-    const std::shared_ptr<Group> group = group_of_ranks();
-    if (!group) return restore_from(name, path_, options_, where);
-    restore_together(*group, name, path_, options_, /*must_exist=*/true, where);
+    if (!is_in_group()) return restore_from(name, path_, options_, where);
+    restore_together(name, path_, options_, /*must_exist=*/true, where);
   });
 }
 
 bool Checkpoint::restore_if_exists(Where where) const {
   const char* const name = "Checkpoint::restore_if_exists";
   return named_call(name, where, [&] {
-    if (const std::shared_ptr<Group> group = group_of_ranks()) {
-      return restore_together(*group, name, path_, options_, /*must_exist=*/false, where);
+    if (is_in_group()) {
+      return restore_together(name, path_, options_, /*must_exist=*/false, where);
     }
     std::error_code error;
     if (!std::filesystem::exists(path_, error) && !error) return false;

@@ -1,11 +1,13 @@
 // <kiln/distributed.h> in processes, as a program uses it.
 #include "tests/distributed/group/group_ranks.h"
 #include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include <kiln/distributed.h>
 #include <kiln/k.h>
 
 #include <cstdlib>
+#include <fstream>
 
 namespace K = kiln;
 namespace D = kiln::distributed;
@@ -65,6 +67,42 @@ TEST_CASE("session: a rank that cannot take part changes no variable anywhere") 
                                                        "variables holds "));
   CHECK_THAT(ends[0].text, Catch::Matchers::EndsWith("no variable changed on any rank; [1.]"));
   CHECK_THAT(ends[1].text, Catch::Matchers::EndsWith("which is not a variable; [2.]"));
+}
+
+TEST_CASE("session: the failure of one rank's work is an error on all") {
+  fake::Ranks ranks({.ranks = 3, .seed = 2});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const std::string text = text_or_error([&]() -> std::string {
+      D::run_together([&] {
+        if (rank == 1) throw K::ValueError("f", "", "no disk");
+      });
+      return "";
+    });
+    D::run_together([] {});
+    return text + (D::is_initialized() ? "" : " without a group");
+  });
+  CHECK(ends[0].text == "rank 1 failed: f: no disk; what other ranks did stays");
+  CHECK(ends[1].text == "no disk");
+  CHECK(ends[2].text == ends[0].text);
+  CHECK_FALSE(D::is_initialized());
+}
+
+TEST_CASE("session: a file of the root is on all ranks") {
+  const ScratchFolder scratch;
+  const std::string path = scratch.path("w");
+  std::ofstream(path) << "weights";
+  fake::Ranks ranks({.ranks = 3, .seed = 4});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const D::RootFile file(path), absent(path + " absent"), folder(scratch.folder());
+    std::string text;
+    std::getline(std::ifstream(file.path()), text);
+    return text + (absent.exists() ? " absent" : "") + (file.path() == path ? " itself" : "");
+  });
+  CHECK_THAT(ends[0].text, Catch::Matchers::StartsWith("RootFile: cannot read "));
+  CHECK_THAT(ends[0].text, Catch::Matchers::Contains("Is a directory"));
+  CHECK_THAT(ends[1].text, Catch::Matchers::StartsWith("RootFile: rank 0 failed: RootFile: "));
 }
 
 TEST_CASE("session: the ways in which a rank ends early") {
