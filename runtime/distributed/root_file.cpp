@@ -99,6 +99,7 @@ RootFile::RootFile(const StringArgument& path, Where where) {
     if (group.is_root() && ::stat(impl->path.c_str(), &status) == 0) impl->size = status.st_size;
     Operation operation(HeadKind::BroadcastVariables, "RootFile", where);
     operation.bytes = kChunk;
+    operation.consequence = "no rank has the file";
     if (!group.is_root()) {
       impl->copy.emplace("kiln file", 2);
       impl->path = text("/proc/self/fd/", impl->copy->descriptor());

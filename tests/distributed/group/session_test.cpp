@@ -7,7 +7,6 @@
 #include <kiln/k.h>
 
 #include <cstdlib>
-#include <fstream>
 
 namespace K = kiln;
 namespace D = kiln::distributed;
@@ -89,20 +88,25 @@ TEST_CASE("session: the failure of one rank's work is an error on all") {
 }
 
 TEST_CASE("session: a file of the root is on all ranks") {
-  const ScratchFolder scratch;
-  const std::string path = scratch.path("w");
-  std::ofstream(path) << "weights";
+  const Scratch scratch;
+  const std::string path = scratch.write("w", "weights");
   fake::Ranks ranks({.ranks = 3, .seed = 4});
   const auto ends = ranks.run([&](std::uint32_t rank) {
     const auto world = D::init(options_of(ranks, rank));
-    const D::RootFile file(path), absent(path + " absent"), folder(scratch.folder());
-    std::string text;
-    std::getline(std::ifstream(file.path()), text);
-    return text + (absent.exists() ? " absent" : "") + (file.path() == path ? " itself" : "");
+    const D::RootFile file(path), absent(path + " absent");
+    const std::string folder = text_or_error([&]() -> std::string {
+      return D::RootFile(scratch.folder()).path();
+    });
+    return contents_of(file.path()) + (file.path() == path ? " itself; " : "; ") +
+           (absent.exists() ? "absent; " : "") + folder;
   });
-  CHECK_THAT(ends[0].text, Catch::Matchers::StartsWith("RootFile: cannot read "));
-  CHECK_THAT(ends[0].text, Catch::Matchers::Contains("Is a directory"));
-  CHECK_THAT(ends[1].text, Catch::Matchers::StartsWith("RootFile: rank 0 failed: RootFile: "));
+  const std::string reason = "cannot read " + scratch.folder() + ": Is a directory";
+  CHECK(ends[0].text == "weights itself; " + reason);
+  for (const std::size_t rank : {1, 2}) {
+    CHECK_THAT(ends[rank].text,
+               Catch::Matchers::StartsWith("weights; rank 0 failed: RootFile: " + reason));
+    CHECK_THAT(ends[rank].text, Catch::Matchers::EndsWith("; no rank has the file"));
+  }
 }
 
 TEST_CASE("session: the ways in which a rank ends early") {
