@@ -76,10 +76,10 @@ void Channel::grow(std::size_t bytes) {
 }
 
 std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_bytes) {
-  transfer.receive = receive_.data();
+  if (transfer.receive == nullptr) transfer.receive = receive_.data();
   ++transfers_;
   await(world_.start(group_, transfer));
-  return {receive_.data(), receive_bytes};
+  return {static_cast<const std::byte*>(transfer.receive), receive_bytes};
 }
 
 std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part) {
@@ -89,10 +89,14 @@ std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part) 
              part.size() * place_.size);
 }
 
+std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part, std::byte* to) {
+  if (to == nullptr) grow(part.size() * place_.size);
+  return run({TransferKind::AllGather, 0, part.data(), to, part.size()}, part.size() * place_.size);
+}
+
 std::span<const std::byte> Channel::all_to_all(std::span<const std::byte> parts) {
   grow(parts.size());
-  send_.assign(parts.begin(), parts.end());
-  return run({TransferKind::AllToAll, 0, send_.data(), nullptr, parts.size() / place_.size},
+  return run({TransferKind::AllToAll, 0, parts.data(), nullptr, parts.size() / place_.size},
              parts.size());
 }
 

@@ -49,7 +49,11 @@ class Channel {
   /// transfer: a transfer that is given up may write it later. Throws CommunicatorError, here and
   /// below. REQUIRES: equal sizes on all ranks.
   std::span<const std::byte> all_gather(std::span<const std::byte> part);
-  /// Sends part i of `parts`, which divide it equally, to rank i; returns those that came.
+  /// The same from the caller's memory, and to it unless `to` is null: memory that lives until the
+  /// transfer is over, even if it is given up. REQUIRES: reserve() of what is received.
+  std::span<const std::byte> all_gather(std::span<const std::byte> part, std::byte* to);
+  /// Sends part i of `parts`, which divide it equally, to rank i; returns those that came. `parts`
+  /// lives as above.
   std::span<const std::byte> all_to_all(std::span<const std::byte> parts);
   /// The bytes of `root`.
   std::span<const std::byte> broadcast(std::size_t root, std::span<const std::byte> bytes);
@@ -61,6 +65,7 @@ class Channel {
 
  private:
   void grow(std::size_t bytes);
+  /// Receives to the channel's memory if the transfer has no other.
   std::span<const std::byte> run(Transfer transfer, std::size_t receive_bytes);
   void await(kiln_comm_work* work) const;
   bool is_world() const { return group_ == world_.group(); }

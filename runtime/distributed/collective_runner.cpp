@@ -3,6 +3,7 @@
 // transfer.
 #include "runtime/distributed/collective_runner.h"
 
+#include "runtime/distributed/levels.h"
 #include "runtime/distributed/membership.h"
 
 #include <algorithm>
@@ -39,12 +40,12 @@ std::size_t CollectiveRunner::result_bytes() const {
 void CollectiveRunner::prepare(const Collective& collective) {
   collective_ = collective;
   const Collective& c = collective_;
-  grow(operand_, c.bytes);
+  grow(operand_, padded_bytes());
   if (!is_in_place()) grow(result_, result_bytes());
   Part& part = group_->part();
   switch (c.kind) {
     case CollectiveKind::AllReduce:
-    case CollectiveKind::Reduce: return part.sums.reserve(c.dtype, c.reduction, c.bytes);
+    case CollectiveKind::Reduce: return part.sums.reserve(c.dtype, c.reduction, padded_bytes());
     case CollectiveKind::ReduceScatter:
       part.sums.reserve(c.dtype, c.reduction, c.bytes);
       if (c.outer > 1) grow(part.packed, c.bytes);
@@ -55,13 +56,31 @@ void CollectiveRunner::prepare(const Collective& collective) {
   }
 }
 
+std::size_t CollectiveRunner::padded_bytes() const {
+  const std::size_t bytes = collective_.bytes, step = ranks() * dtype_bytes(collective_.dtype);
+  if (!is_in_place() || bytes * ranks() <= kMaxGatheredSum) return bytes;
+  return (bytes + step - 1) / step * step;
+}
+
 void CollectiveRunner::run() {
+  try {
+    run_transfers();
+  } catch (const CommunicatorError&) {
+    // A transfer that was given up may still read and write.
+    std::vector<std::vector<std::byte>>& kept = group_->part().given_up;
+    kept.push_back(std::move(operand_));
+    kept.push_back(std::move(result_));
+    throw;
+  }
+}
+
+void CollectiveRunner::run_transfers() {
   const Collective& c = collective_;
   switch (c.kind) {
     case CollectiveKind::AllReduce:
-      return group_->sums().all_reduce(c.dtype, c.reduction, operand(), operand());
+      return group_->sums().all_reduce(c.dtype, c.reduction, operand_.data(), padded_bytes());
     case CollectiveKind::Reduce:
-      group_->sums().all_reduce(c.dtype, Reduction::Sum, operand(), operand());
+      group_->sums().all_reduce(c.dtype, Reduction::Sum, operand_.data(), padded_bytes());
       if (group_->place().rank != c.root) std::ranges::fill(operand(), std::byte{0});
       return;
     case CollectiveKind::ReduceScatter: return reduce_scatter();

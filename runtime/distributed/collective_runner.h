@@ -46,6 +46,9 @@ class CollectiveRunner {
   /// Bytes of a rank in one transfer of an all-gather.
   std::size_t part_bytes() const;
   bool is_in_place() const;
+  void run_transfers();
+  /// Sums of whole multiples of the ranks are not copied.
+  std::size_t padded_bytes() const;
   std::size_t result_bytes() const;
   const std::byte* result_data() const { return is_in_place() ? operand_.data() : result_.data(); }
 

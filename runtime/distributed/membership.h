@@ -24,6 +24,7 @@ struct Part {
   Channel* channel;
   RankSums sums;
   std::vector<std::byte> packed = {};  // working memory of its collectives
+  std::vector<std::vector<std::byte>> given_up = {};  // memory of transfers that may still run
   std::uint64_t calls = 0;  // that were begun
   std::string end = {};  // why it cannot be used; empty: it can
 };

@@ -46,46 +46,48 @@ RankSums::RankSums(CommunicationThread& thread, Channel& group) : group_(group) 
   }
 }
 
-std::size_t RankSums::scatter(DType dtype, Reduction reduction, std::size_t count) {
+std::size_t RankSums::scatter(DType dtype, Reduction reduction, const std::byte* tensor,
+                              std::size_t count) {
   DType from = dtype;
   for (Channel* level : levels_) {
     const DType to = level == levels_.back() ? dtype : partial_dtype(dtype, reduction);
     const std::size_t parts = level->place().size;
-    const auto received = level->all_to_all({work_.data(), count * dtype_bytes(from)});
+    const auto received = level->all_to_all({tensor, count * dtype_bytes(from)});
     reduce_parts(dtype, reduction, from, to, parts, received, work_.data());
     count /= parts;
     from = to;
+    tensor = work_.data();
   }
   return count;
 }
 
-void RankSums::gather(std::size_t bytes) {
+void RankSums::gather(std::size_t bytes, std::byte* to) {
+  std::span<const std::byte> segment(work_.data(), bytes);
   for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-    const auto received = (*level)->all_gather({work_.data(), bytes});
-    std::copy(received.begin(), received.end(), work_.begin());
-    bytes = received.size();
+    segment = (*level)->all_gather(segment, *level == levels_.front() ? to : nullptr);
   }
 }
 
-void RankSums::all_reduce_chunk(DType dtype, Reduction reduction, std::span<const std::byte> from,
-                                std::byte* to) {
+void RankSums::all_reduce_chunk(DType dtype, Reduction reduction, std::byte* tensor,
+                                std::size_t bytes) {
   const std::size_t ranks = group_.place().size, element = dtype_bytes(dtype);
-  if (from.size() * ranks <= kMaxGatheredSum) {
-    const auto received = group_.all_gather(from);
-    return reduce_parts(dtype, reduction, dtype, dtype, ranks, received, to);
+  if (bytes * ranks <= kMaxGatheredSum) {
+    const auto received = group_.all_gather({tensor, bytes});
+    return reduce_parts(dtype, reduction, dtype, dtype, ranks, received, tensor);
   }
-  const std::size_t count = padded(from.size() / element, ranks);
-  const auto end = std::copy(from.begin(), from.end(), work_.begin());
-  std::fill(end, work_.begin() + static_cast<std::ptrdiff_t>(count * element), std::byte{0});
-  gather(scatter(dtype, reduction, count) * element);
-  std::memcpy(to, work_.data(), from.size());
+  const std::size_t count = padded(bytes / element, ranks);
+  if (count * element == bytes) {
+    return gather(scatter(dtype, reduction, tensor, count) * element, tensor);
+  }
+  const auto end = std::copy_n(tensor, bytes, padded_.begin());
+  std::fill(end, padded_.begin() + static_cast<std::ptrdiff_t>(count * element), std::byte{0});
+  gather(scatter(dtype, reduction, padded_.data(), count) * element, padded_.data());
+  std::memcpy(tensor, padded_.data(), bytes);
 }
 
-void RankSums::all_reduce(DType dtype, Reduction reduction, std::span<const std::byte> from,
-                          std::span<std::byte> to) {
-  for (std::size_t at = 0; at < from.size(); at += kSumChunk) {
-    const auto chunk = from.subspan(at, std::min(kSumChunk, from.size() - at));
-    all_reduce_chunk(dtype, reduction, chunk, to.data() + at);
+void RankSums::all_reduce(DType dtype, Reduction reduction, std::byte* tensor, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += kSumChunk) {
+    all_reduce_chunk(dtype, reduction, tensor + at, std::min(kSumChunk, bytes - at));
   }
 }
 
@@ -110,7 +112,7 @@ void RankSums::reduce_scatter(DType dtype, Reduction reduction, std::span<const 
       std::memcpy(work_.data() + position_of(rank) * bytes, from.data() + rank * to.size() + at,
                   bytes);
     }
-    scatter(dtype, reduction, ranks * bytes / element);
+    scatter(dtype, reduction, work_.data(), ranks * bytes / element);
     std::memcpy(to.data() + at, work_.data(), bytes);
   }
 }
@@ -122,6 +124,9 @@ void RankSums::reserve(DType dtype, Reduction reduction, std::size_t bytes) {
   const std::size_t wide = dtype_bytes(partial_dtype(dtype, reduction)) / dtype_bytes(dtype);
   const std::size_t most = std::max(chunk, levels_.size() > 1 ? chunk / 2 * wide : 0);
   work_.resize(std::max(work_.size(), most));
+  const std::size_t step = ranks * dtype_bytes(dtype);
+  const bool is_padded = bytes % step != 0 || (bytes > kSumChunk && kSumChunk % step != 0);
+  if (is_padded) padded_.resize(std::max(padded_.size(), chunk));
   group_.reserve(std::max(most, std::min(bytes * ranks, kMaxGatheredSum)));
   for (Channel* level : levels_) level->reserve(most);
 }

@@ -95,7 +95,7 @@ RootFile::RootFile(const StringArgument& path, Where where) {
     const Group group = world(where);
     auto impl = std::make_shared<Impl>();
     impl->path = path;
-    struct stat status {};
+    struct stat status{};
     if (group.is_root() && ::stat(impl->path.c_str(), &status) == 0) impl->size = status.st_size;
     Operation operation(HeadKind::BroadcastVariables, "RootFile", where);
     operation.bytes = kChunk;

@@ -68,7 +68,7 @@ std::string check_all_reduce(const fake::Settings& settings, const Row& row, std
          Bytes own = tensors[rank];
          group.run({HeadKind::Barrier, "all_reduce", Where{"a.cpp", 1}}, [&](Channel&) {
            group.sums().reserve(row.dtype, row.reduction, own.size());
-           group.sums().all_reduce(row.dtype, row.reduction, own, own);
+           group.sums().all_reduce(row.dtype, row.reduction, own.data(), own.size());
          });
          return std::string(own == sum ? "" : "other bits");
        })) {
@@ -162,7 +162,7 @@ std::vector<std::string> counted(fake::Settings settings, const std::vector<Summ
              Bytes own(one.bytes);
              group->sums().reserve(one.dtype, one.reduction, own.size());
              const TransferCount before = sent(rank);
-             group->sums().all_reduce(one.dtype, one.reduction, own, own);
+             group->sums().all_reduce(one.dtype, one.reduction, own.data(), own.size());
              const TransferCount after = sent(rank);
              text += count_text({after.messages - before.messages, after.bytes - before.bytes});
            }

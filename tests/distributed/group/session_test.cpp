@@ -94,9 +94,8 @@ TEST_CASE("session: a file of the root is on all ranks") {
   const auto ends = ranks.run([&](std::uint32_t rank) {
     const auto world = D::init(options_of(ranks, rank));
     const D::RootFile file(path), absent(path + " absent");
-    const std::string folder = text_or_error([&]() -> std::string {
-      return D::RootFile(scratch.folder()).path();
-    });
+    const std::string folder =
+        text_or_error([&]() -> std::string { return D::RootFile(scratch.folder()).path(); });
     return contents_of(file.path()) + (file.path() == path ? " itself; " : "; ") +
            (absent.exists() ? "absent; " : "") + folder;
   });
