@@ -106,6 +106,11 @@ void Group::break_up(const Operation& operation, const std::string& reason) {
 
 void Group::leave(const std::string& reason) noexcept try {
   if (!membership_ || membership_->is_of_parent()) return;
+  if (membership_->caller.load() == std::this_thread::get_id()) {
+    // Holds the lock, and the others wait in the call: abort_if_broken() ends them.
+    membership_->broken = "exit in a call";
+    return;
+  }
   const std::lock_guard lock(membership_->mutex);
   if (membership_->has_left || !membership_->broken.empty()) return;
   membership_->has_left = true;

@@ -4,6 +4,8 @@
 #include "tests/support/child.h"
 #include "tests/support/has.h"
 
+#include <kiln/print.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -75,6 +77,22 @@ TEST_CASE("ending rank: it is killed in any transfer of a call") {
     CHECK(has(ends[0].text, "DistributedError: train: rank 1 was killed by signal 9 ("));
     CHECK(has(ends[0].text, "DistributedError: train: the group is broken since train"));
   }
+}
+
+TEST_CASE("ending rank: it exits within a call, from a print sink") {
+  fake::Ranks ranks({.ranks = 2, .seed = 1});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const auto sum = K::print_tensor(D::all_reduce(K::variable({1.})));
+    const auto f = K::function({}, {D::all_gather(sum)}, {.name = "train"});
+    K::set_print_sink([&](std::string_view) {
+      if (rank == 1) std::exit(7);
+    });
+    return thrown_by([&] { f(); });
+  });
+  INFO(ends[0] << "\n" << ends[1]);
+  CHECK(ends[0].status != 0);
+  CHECK(ends[1].status != 0);
 }
 
 TEST_CASE("ending rank: a forked child of a rank is none") {
