@@ -145,6 +145,7 @@ std::string ProgramCollective::text(std::span<const std::int64_t> dims) const {
   std::string out = name_of(attrs);
   if (has_axis(attrs.kind)) out += kiln::text(" axis ", attrs.axis);
   if (has_root(attrs.kind)) out += kiln::text(" of rank ", attrs.root);
+  if (attrs.group != 0) out += kiln::text(" in a part of ", attrs.ranks, " ranks");
   return out + kiln::text(" ", type.dtype, "[", join_text(dims, ","), "]", place);
 }
 
