@@ -83,17 +83,12 @@ std::unique_ptr<Group> Group::split(const Operation& operation, std::int64_t col
 
 RankSums& Group::sums() { return part_->sums; }
 
-std::int64_t Group::number() const {
-  if (!membership_) return 0;
-  const std::lock_guard lock(membership_->mutex);
-  const auto& parts = membership_->parts;
-  const auto is_own = [&](const Part& part) { return &part == part_; };
-  return std::find_if(parts.begin(), parts.end(), is_own) - parts.begin();
-}
+std::int64_t Group::number() const { return part_ == nullptr ? 0 : part_->number; }
 
 std::shared_ptr<Group> Group::numbered(std::int64_t number) const {
   if (!membership_) return nullptr;
-  const std::lock_guard lock(membership_->mutex);
+  std::unique_lock lock(membership_->mutex, std::defer_lock);
+  if (membership_->caller.load() != std::this_thread::get_id()) lock.lock();  // else it holds it
   auto& parts = membership_->parts;
   if (number < 0 || static_cast<std::size_t>(number) >= parts.size()) return nullptr;
   return std::shared_ptr<Group>(new Group(membership_, &parts[static_cast<std::size_t>(number)]));

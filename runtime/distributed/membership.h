@@ -20,6 +20,7 @@ namespace kiln::runtime::distributed {
 struct Group::Part {
   Channel* channel;
   RankSums sums;
+  std::int64_t number;  // among the parts
   std::vector<std::byte> packed = {};  // working memory of its collectives
   std::uint64_t calls = 0;  // that were begun
   std::string end = {};  // why it cannot be used; empty: it can
@@ -46,7 +47,9 @@ struct Membership {
   }
   /// Adds the part of that channel; called by a job of all its ranks.
   Group::Part& add(Channel& channel) {
-    return parts.emplace_back(Group::Part{&channel, RankSums(*thread, channel)});
+    return parts.emplace_back(Group::Part{.channel = &channel,
+                                          .sums = RankSums(*thread, channel),
+                                          .number = static_cast<std::int64_t>(parts.size())});
   }
 
   const std::uint32_t forks = fork_count();

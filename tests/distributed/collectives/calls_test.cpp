@@ -70,6 +70,7 @@ K::Function printing_step(const K::Tensor& w, const char* backend) {
 TEST_CASE("calls: a print sink within a call must not take part in another") {
   const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
     Faults faults;
+    const auto part = world.split(0);
     for (const char* backend : kBackends) {
       const auto w = K::variable({1.}, {.name = "w"});
       const auto f = printing_step(w, backend);
@@ -77,7 +78,8 @@ TEST_CASE("calls: a print sink within a call must not take part in another") {
       std::string texts;
       K::set_print_sink([&](std::string_view) {
         texts += thrown_by([&] { world.barrier(); }) + "\n" + thrown_by([&] { other(); }) + "\n" +
-                 thrown_by([&] { f(); }) + "\n" + thrown_by([&] { D::require_equal({w}); });
+                 thrown_by([&] { f(); }) + "\n" + thrown_by([&] { D::require_equal({w}); }) + "\n";
+        texts += thrown_by([&] { K::eval(D::all_reduce(w, {.group = part})); }) + "\n";
         texts += printed(K::eval(w * 2.));  // has no collectives
       });
       const auto found = f();
@@ -87,7 +89,7 @@ TEST_CASE("calls: a print sink within a call must not take part in another") {
       faults.expect_equal("sink", texts,
                           "ValueError: barrier" + within + "\nValueError: other" + within +
                               "\nValueError: train" + within + "\nValueError: require_equal" +
-                              within + "[2.]");
+                              within + "\nValueError: eval" + within + "\n[2.]");
       faults.expect_equal("gathered", found[0], K::Array{2.f, 2.f});
       faults.expect_equal("w", K::get_value(w), K::Array{3.f});
     }
