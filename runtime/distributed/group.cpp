@@ -42,8 +42,8 @@ void Group::require_usable(const Operation& operation) const {
 
 void Group::require_whole(const Operation& operation) const {
   if (part_->end.empty()) return;
-  throw kiln::distributed::DistributedError(operation.function, part_->end, place_.rank,
-                                            operation.where);
+  throw kiln::distributed::DistributedError(operation.function, part_->end,
+                                            part_->end_rank.value_or(place_.rank), operation.where);
 }
 
 void Group::run_job(const Operation& operation, const Steps& job) {
@@ -67,7 +67,7 @@ void Group::run(const Operation& operation, const Steps& steps) {
   require_whole(operation);
   Agreement agreement(operation, ++part_->calls, *part_->channel);
   run_job(operation, [&](Channel&) { agreement.run(steps); });
-  if (agreement.has_left()) part_->end = agreement.error();
+  part_->note_leave(agreement);
   agreement.throw_if_failed();
 }
 

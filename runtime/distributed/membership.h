@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +25,14 @@ struct Group::Part {
   std::vector<std::byte> packed = {};  // working memory of its collectives
   std::uint64_t calls = 0;  // that were begun
   std::string end = {};  // why it cannot be used; empty: it can
+  std::optional<std::size_t> end_rank = {};  // the rank that `end` is about; unset: this one
+
+  /// Ends it if a rank has left.
+  void note_leave(const Agreement& agreement) {
+    if (!agreement.has_left()) return;
+    end = agreement.error();
+    end_rank = agreement.rank();
+  }
 };
 
 struct Membership {

@@ -20,18 +20,20 @@ TEST_CASE("calls: eval of a collective is a call of all ranks") {
     faults.expect_equal("sum", K::eval(D::all_reduce(x)), K::Array{3.f, 3.f});
     faults.expect_equal("sum of sums", K::eval(K::sum(D::all_reduce(x + 1.) * 2.)), K::Array(24.f));
     faults.expect_equal("constant", K::eval(D::all_reduce(K::constant(2.))), K::Array(6.f));
+    const auto list = D::all_reduce({x, x * 2.}, {.reduction = D::Reduction::Mean});
+    faults.expect_equal("list", K::eval(list[0] + list[1]), K::Array{3.f, 3.f});
     const auto index = K::constant(world.rank() == 1 ? 5 : 0, {.dtype = "int32"});
     const std::string error = thrown_by(
         [&] { K::eval(D::all_reduce(K::gather(x, index + 0 * K::cast(K::sum(x), "int32")))); });
     const bool is_told = error.starts_with(
         world.rank() == 1 ? "ValueError: eval: index 5"
-                          : "DistributedError: eval: rank 1 failed: eval: index 5");
+                          : "DistributedError of 1: eval: rank 1 failed: eval: index 5");
     faults.expect(is_told, error);
     const std::string other = thrown_by([&] {
       if (world.rank() == 2) world.barrier();
       else K::eval(D::all_reduce(x));
     });
-    faults.expect(other.starts_with("DistributedError: "), other);
+    faults.expect(other.starts_with("DistributedError of 2: "), other);
     faults.expect_equal("after", K::eval(D::all_gather(x)), K::Array{0.f, 1.f, 1.f, 1.f, 2.f, 1.f});
     return faults.text();
   });
@@ -110,9 +112,10 @@ TEST_CASE("calls: a print sink that throws on one rank fails the call on all") {
       const std::string error = thrown_by([&] { f(); });
       K::set_print_sink([](std::string_view) {});
       faults.expect(error.find("disk is full") != std::string::npos, error);
-      faults.expect(error.starts_with(world.rank() == 2 ? "IoError: "
-                                                        : "DistributedError: train: rank 2 failed"),
-                    error);
+      faults.expect(
+          error.starts_with(world.rank() == 2 ? "IoError: "
+                                              : "DistributedError of 2: train: rank 2 failed"),
+          error);
       faults.expect_equal("after", f()[0], K::Array{3.f, 3.f, 3.f});
       faults.expect_equal("w", K::get_value(w), K::Array{4.f});
     }

@@ -85,7 +85,7 @@ TEST_CASE("disagreement: functions that differ between ranks") {
             {}, outputs, {.updates = {K::update(w, 2.)}, .name = side.name, .backend = backend});
         const std::string error = thrown_by([&] { f(); });
         faults.expect_equal("error", without_numbers_of_calls(without_lines(error)),
-                            std::string("DistributedError: ") + side.name + ": " + row.text);
+                            std::string("DistributedError of 2: ") + side.name + ": " + row.text);
         faults.expect_equal("w", K::get_value(w), K::Array(1.f));
         faults.expect_equal("after", K::eval(D::all_reduce(ones(1))), K::Array{3.f});
       }
@@ -111,8 +111,8 @@ TEST_CASE("disagreement: a call and another operation") {
       const std::string error = thrown_by([&] { world.is_root() ? row.call() : void(f()); });
       const std::string own = world.is_root() ? row.name : "train";
       faults.expect_equal(row.name, without_numbers_of_calls(without_lines(error)),
-                          "DistributedError: " + own + ": rank 0 calls " + row.name + " (LINE)" +
-                              row.detail +
+                          "DistributedError of 1: " + own + ": rank 0 calls " + row.name +
+                              " (LINE)" + row.detail +
                               ", its call N, while rank 1 calls train (LINE), its call N; "
                               "nothing was computed");
       faults.expect_equal("after", f()[0], K::Array{2.f});

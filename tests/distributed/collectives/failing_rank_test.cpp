@@ -54,7 +54,7 @@ void expect_failure(Faults& faults, const std::string& own, const std::function<
     return faults.expect(error.starts_with(own), "error: '" + error + "' is not '" + own + "'");
   }
   const std::string told = own.substr(own.find(' ') + 1);  // without its class
-  const std::string begin = "DistributedError: train: rank 1 failed: " + told;
+  const std::string begin = "DistributedError of 1: train: rank 1 failed: " + told;
   faults.expect(error.starts_with(begin) && error.ends_with("; no variable changed on any rank"),
                 "error: '" + error + "' does not begin with '" + begin + "'");
 }

@@ -77,10 +77,11 @@ TEST_CASE("parts: a collective of the world on one rank and of a part on the oth
     const auto group = world.rank() == 3 ? world : half;
     const auto f =
         K::function({}, {sum, D::all_reduce(K::exp(x), {.group = group})}, {.name = "train"});
-    faults.expect_equal("error", without_lines(thrown_by([&] { f(); })),
-                        "DistributedError: train: collective 1 is all_reduce sum in a part of 2 "
-                        "ranks float32[1] (LINE) on rank 0 but all_reduce sum float32[1] (LINE) "
-                        "on rank 3");
+    faults.expect_equal(
+        "error", without_lines(thrown_by([&] { f(); })),
+        "DistributedError of 3: train: collective 1 is all_reduce sum in a part of 2 "
+        "ranks float32[1] (LINE) on rank 0 but all_reduce sum float32[1] (LINE) "
+        "on rank 3");
     faults.expect_equal("after", K::eval(sum), K::Array{4.f});
     return faults.text();
   });

@@ -24,8 +24,10 @@ bool is_nan(const Array& array, std::int64_t i) {
   }
 }
 
-const char* class_of(const Error& error) {
-  if (dynamic_cast<const distributed::DistributedError*>(&error)) return "DistributedError";
+std::string class_of(const Error& error) {
+  if (const auto* told = dynamic_cast<const distributed::DistributedError*>(&error)) {
+    return "DistributedError of " + std::to_string(told->rank());
+  }
   if (dynamic_cast<const ValueError*>(&error)) return "ValueError";
   if (dynamic_cast<const TypeError*>(&error)) return "TypeError";
   if (dynamic_cast<const NotImplementedError*>(&error)) return "NotImplementedError";
@@ -100,7 +102,7 @@ std::string thrown_by(const std::function<void()>& call) {
   try {
     call();
   } catch (const Error& error) {
-    return std::string(class_of(error)) + ": " + error.message();
+    return class_of(error) + ": " + error.message();
   } catch (const std::exception& error) {
     return std::string("another exception: ") + error.what();
   }

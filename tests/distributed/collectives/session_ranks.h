@@ -43,8 +43,8 @@ std::string run_sessions(fake::Ranks& ranks, const RankBody& body);
 /// The elements as a text: "[1. 2.]".
 std::string printed(const Array& array);
 
-/// The class and the message of the Error that the call throws: "TypeError: f: .."; "no error" for
-/// none.
+/// The class and the message of the Error that the call throws: "TypeError: f: ..", with the rank
+/// of a DistributedError: "DistributedError of 2: f: .."; "no error" for none.
 std::string thrown_by(const std::function<void()>& call);
 
 /// The text with (LINE) for each "(FILE:NUMBER)".

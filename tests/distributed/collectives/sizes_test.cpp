@@ -93,15 +93,16 @@ TEST_CASE("collectives: a size that depends on values is known before the call i
       faults.expect_equal("sum", f({K::Array(3)})[0], K::Array{2.f, 2.f, 2.f});
       const std::string text =
           thrown_by([&] { f({K::Array(static_cast<std::int32_t>(world.rank()))}); });
-      faults.expect_equal("other sizes", without_lines(text),
-                          "DistributedError: function: collective 0 is all_reduce sum float32[0] "
-                          "(LINE) on rank 0 but all_reduce sum float32[1] (LINE) on rank 1");
+      faults.expect_equal(
+          "other sizes", without_lines(text),
+          "DistributedError of 1: function: collective 0 is all_reduce sum float32[0] "
+          "(LINE) on rank 0 but all_reduce sum float32[1] (LINE) on rank 1");
       const std::int32_t wanted = world.rank() == 1 ? -1 : 2;
       const std::string negative = thrown_by([&] { f({K::Array(wanted)}); });
-      faults.expect(
-          negative.starts_with(world.rank() == 1 ? "ValueError: "
-                                                 : "DistributedError: function: rank 1 failed: "),
-          negative);
+      faults.expect(negative.starts_with(world.rank() == 1
+                                             ? "ValueError: "
+                                             : "DistributedError of 1: function: rank 1 failed: "),
+                    negative);
       faults.expect_equal("after", f({K::Array(1)})[0], K::Array{2.f});
     }
     return faults.text();
