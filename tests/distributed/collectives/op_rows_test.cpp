@@ -44,6 +44,11 @@ Operands operands_of(DType dtype, std::int64_t size, std::int64_t ranks) {
   return operands;
 }
 
+/// The roots from which values are broadcast begin with this rank: all for one dtype.
+std::int64_t first_root(DType dtype, std::int64_t ranks) {
+  return dtype == DType::Float32 ? 0 : ranks - 1;
+}
+
 /// The collectives of one dtype, in the order of their results below.
 K::Function collectives_of(DType dtype, std::int64_t ranks, const char* backend) {
   const auto x = K::placeholder({.shape = {K::None}, .dtype = dtype});
@@ -56,7 +61,7 @@ K::Function collectives_of(DType dtype, std::int64_t ranks, const char* backend)
   }
   results.push_back(D::all_gather(x));
   for (const int axis : {0, 1, -1}) results.push_back(D::all_gather(tensor, {.axis = axis}));
-  for (std::int64_t root = 0; root < ranks; ++root) {
+  for (std::int64_t root = first_root(dtype, ranks); root < ranks; ++root) {
     results.push_back(D::broadcast(x, {.root = root}));
   }
   if (dtype != DType::Bool) {
@@ -79,7 +84,8 @@ std::vector<Array> expected_of(const Operands& operands, DType dtype, std::int64
   for (const std::size_t axis : {0u, 1u, 2u}) {
     results.push_back(concatenated(operands.tensors, axis));
   }
-  results.insert(results.end(), operands.vectors.begin(), operands.vectors.end());
+  results.insert(results.end(), operands.vectors.begin() + first_root(dtype, ranks),
+                 operands.vectors.end());
   if (dtype == DType::Bool) return results;
   const auto part_of_sum = [&](const std::vector<Array>& of, std::size_t axis) {
     if (ranks == 1) return of[0];
