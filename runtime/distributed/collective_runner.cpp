@@ -36,12 +36,13 @@ void CollectiveRunner::reserve(const Collective& c) {
 }
 
 void CollectiveRunner::run(const Collective& c, const std::byte* from, std::byte* to) {
+  if (c.bytes == 0) return;  // empty tensors may have no memory
   switch (c.kind) {
     case CollectiveKind::AllReduce:
       return group_->sums().all_reduce(c.dtype, c.reduction, from, to, c.bytes);
     case CollectiveKind::Reduce:
       group_->sums().all_reduce(c.dtype, Reduction::Sum, from, to, c.bytes);
-      if (to != nullptr && c.bytes != 0 && group_->place().rank != c.root) {
+      if (to != nullptr && group_->place().rank != c.root) {
         std::memset(to, 0, c.bytes);
       }
       return;
