@@ -63,6 +63,7 @@ std::size_t CollectiveRunner::padded_bytes() const {
 }
 
 void CollectiveRunner::run() {
+  if (collective_.bytes == 0) return;  // empty tensors may have no memory
   try {
     run_transfers();
   } catch (const CommunicatorError&) {

@@ -42,8 +42,8 @@ void Group::require_usable(const Operation& operation) const {
 
 void Group::require_whole(const Operation& operation) const {
   if (part_->end.empty()) return;
-  throw kiln::distributed::DistributedError(operation.function, part_->end, place_.rank,
-                                            operation.where);
+  throw kiln::distributed::DistributedError(operation.function, part_->end,
+                                            part_->end_rank.value_or(place_.rank), operation.where);
 }
 
 void Group::wait(const Operation& operation, std::uint64_t job) {
@@ -68,7 +68,7 @@ void Group::run(const Operation& operation, const Steps& steps) {
   Agreement agreement(operation, ++part_->calls, *part_->channel);
   wait(operation,
        membership_->thread->add(operation.call, [&](Channel&) { agreement.run(steps); }));
-  if (agreement.has_left()) part_->end = agreement.error();
+  part_->note_leave(agreement);
   agreement.throw_if_failed();
 }
 
@@ -84,17 +84,12 @@ std::unique_ptr<Group> Group::split(const Operation& operation, std::int64_t col
 
 RankSums& Group::sums() { return part_->sums; }
 
-std::int64_t Group::number() const {
-  if (!membership_) return 0;
-  const std::lock_guard lock(membership_->mutex);
-  const auto& parts = membership_->parts;
-  const auto is_own = [&](const Part& part) { return &part == part_; };
-  return std::find_if(parts.begin(), parts.end(), is_own) - parts.begin();
-}
+std::int64_t Group::number() const { return part_ == nullptr ? 0 : part_->number; }
 
 std::shared_ptr<Group> Group::numbered(std::int64_t number) const {
   if (!membership_) return nullptr;
-  const std::lock_guard lock(membership_->mutex);
+  std::unique_lock lock(membership_->mutex, std::defer_lock);
+  if (membership_->caller.load() != std::this_thread::get_id()) lock.lock();  // else it holds it
   auto& parts = membership_->parts;
   if (number < 0 || static_cast<std::size_t>(number) >= parts.size()) return nullptr;
   return std::shared_ptr<Group>(new Group(membership_, &parts[static_cast<std::size_t>(number)]));
@@ -107,6 +102,11 @@ void Group::break_up(const Operation& operation, const std::string& reason) {
 
 void Group::leave(const std::string& reason) noexcept try {
   if (!membership_ || membership_->is_of_parent()) return;
+  if (membership_->caller.load() == std::this_thread::get_id()) {
+    // Holds the lock, and the others wait in the call: abort_if_broken() ends them.
+    membership_->broken = "exit in a call";
+    return;
+  }
   const std::lock_guard lock(membership_->mutex);
   if (membership_->has_left || !membership_->broken.empty()) return;
   membership_->has_left = true;

@@ -32,7 +32,7 @@ void GroupCall::wait(std::uint64_t number) {
 }
 
 void GroupCall::throw_if_failed() {
-  if (agreement_->has_left()) group_->part_->end = agreement_->error();
+  group_->part_->note_leave(*agreement_);
   agreement_->throw_if_failed();
 }
 

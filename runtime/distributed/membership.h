@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,10 +24,19 @@ namespace kiln::runtime::distributed {
 struct Part {
   Channel* channel;
   RankSums sums;
+  std::int64_t number;  // among the parts
   std::vector<std::byte> packed = {};  // working memory of its collectives
   std::vector<std::vector<std::byte>> given_up = {};  // memory of transfers that may still run
   std::uint64_t calls = 0;  // that were begun
   std::string end = {};  // why it cannot be used; empty: it can
+  std::optional<std::size_t> end_rank = {};  // the rank that `end` is about; unset: this one
+
+  /// Ends it if a rank has left.
+  void note_leave(const Agreement& agreement) {
+    if (!agreement.has_left()) return;
+    end = agreement.error();
+    end_rank = agreement.rank();
+  }
 };
 
 struct Membership {
@@ -50,7 +60,9 @@ struct Membership {
   }
   /// Adds the part of that channel; called by a job of all its ranks.
   Part& add(Channel& channel) {
-    return parts.emplace_back(Part{&channel, RankSums(*thread, channel)});
+    return parts.emplace_back(Part{.channel = &channel,
+                                          .sums = RankSums(*thread, channel),
+                                          .number = static_cast<std::int64_t>(parts.size())});
   }
 
   const std::uint32_t forks = fork_count();

@@ -67,6 +67,8 @@ class Agreement {
   bool has_left() const { return judgement_.verdict == Verdict::Left; }
   /// The text of the DistributedError without the function; empty for none.
   const std::string& error() const { return error_; }
+  /// The rank that error() is about.
+  std::size_t rank() const { return judgement_.rank; }
 
  private:
   Head opening() const;

@@ -1,4 +1,6 @@
 // kiln run: calls a module once.
+#include "core/ir/traverse.h"
+#include "core/ops/op.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/replay/call_recorder.h"
@@ -8,8 +10,11 @@
 #include "tools/kiln/commands.h"
 #include "tools/kiln/module_runner.h"
 
+#include <kiln/distributed.h>
+
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace kiln::tool {
@@ -54,12 +59,20 @@ void print_outputs(const module::Module& module, const Outcome& outcome) {
   }
 }
 
+/// Joins the ranks that a launcher started, for a module with collectives.
+std::optional<distributed::Session> session_of(const module::Module& module) {
+  if (!ir::reaches(module.graph.roots(), ir::Op::Collective)) return std::nullopt;
+  return distributed::init();
+}
+
 void run(const RunCommand& options) {
   options.module.require_other_file(options.outputs, "--outputs");
   const module::Module module = runtime::read_module_file(options.module.file);
+  const std::optional<distributed::Session> session = session_of(module);
   const Arguments arguments = arguments_of(module, options.module.run_options());
   const RunSettings settings = settings_of(options, arguments);
   const Outcome outcome = run_module(module, arguments.values, settings);
+  if (session && !session->is_root()) return;
   if (options.outputs.empty()) {
     print_outputs(module, outcome);
   } else {
@@ -76,6 +89,7 @@ void add_run(CLI::App& app) {
   CLI::App* command =
       add_command(app, "run", "Run a module with inputs from files, or random ones",
                   "kiln run dump/40-module.kir --backend cpu --dim x.0=32\n"
+                  "  kiln launch -n 4 -- kiln run train/00-user.kir  # of a group: the root prints\n"
                   "  KILN_RECORD=calls ./program       # writes the inputs of a call that throws\n"
                   "  kiln run calls/step-4711-1.kirb --inputs calls/step-4711-1.safetensors");
   options->module.add_to(command);

@@ -240,7 +240,8 @@ std::optional<std::size_t> static_bytes(const ir::Type& type) {
 }
 
 std::string ProgramCollective::kind_text() const {
-  const std::string name = name_of(attrs);
+  std::string name = name_of(attrs);
+  if (attrs.group != 0) name += text(" in a part of ", attrs.ranks, " ranks");
   switch (attrs.kind) {
     case CollectiveKind::AllReduce: return name;
     case CollectiveKind::AllGather:
