@@ -16,12 +16,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr int kQuickPolls = 2'000, kBriefPolls = 20'000;
-
-void pause(int polls) {
-  if (polls < kQuickPolls) return std::this_thread::yield();
-  std::this_thread::sleep_for(polls < kBriefPolls ? microseconds(50) : microseconds(1'000));
-}
+/// Polls follow each other for so long: on a machine with more ranks than processors, each may
+/// take a slice of another's time.
+constexpr microseconds kQuick{200};
+constexpr int kBriefPolls = 20'000;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
@@ -37,7 +35,8 @@ void Channel::await(kiln_comm_work* work) const {
   const milliseconds began = waits_.clock();
   milliseconds warning = waits_.limits.warning;
   AbsentRanks absent(world_, place_, is_world() ? transfers_ : 0);
-  bool has_told = false;
+  bool has_told = false, is_quick = true;
+  const auto quick_end = std::chrono::steady_clock::now() + kQuick;
   for (int polls = 0; !world_.is_done(work); polls = std::min(polls + 1, kBriefPolls)) {
     const milliseconds waited = waits_.clock() - began;
     if (!has_told && waited >= waits_.limits.warning / 2) {
@@ -54,8 +53,15 @@ void Channel::await(kiln_comm_work* work) const {
                     place_.size));
       warning *= 2;
     }
-    if (polls == kQuickPolls) world_.idle();
-    pause(polls);
+    if (is_quick && std::chrono::steady_clock::now() >= quick_end) {
+      is_quick = false;
+      world_.idle();
+    }
+    if (is_quick) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(polls < kBriefPolls ? microseconds(50) : microseconds(1'000));
+    }
   }
 }
 

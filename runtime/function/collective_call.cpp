@@ -54,7 +54,7 @@ CollectiveCall::CollectiveCall(const ProgramCollectives& collectives, const std:
       call_(collectives.group,
             distributed::Operation(distributed::HeadKind::Call, function.c_str(), where)) {
   call_.operation().item = "collective";
-  call_.operation().call += " on " + collectives.target;
+  call_.operation().detail_text = " on " + collectives.target;
   call_.operation().detail = distributed::hash_of(collectives.target);
   current_call = this;
 }
@@ -73,9 +73,9 @@ void CollectiveCall::add(const ProgramCollective& collective,
     dims.clear();
     for (const ir::DimEvaluator& size : member.sizes) dims.push_back(size(symbols));
     sized.bytes += product(dims) * dtype_bytes(sized.dtype);
-    const std::string place = member.place.empty() ? "" : text(" (", member.place, ")");
     call_.operation().items.push_back(
-        text(collective.kind_text(), " ", sized.dtype, "[", join_text(dims, ","), "]", place));
+        text(collective.kind_text(), " ", sized.dtype, "[", join_text(dims, ","), "]"));
+    call_.operation().places.push_back(member.place.empty() ? "" : text(" (", member.place, ")"));
   }
   const bool has_axis = collective.attrs.kind == CollectiveKind::AllGather ||
                         collective.attrs.kind == CollectiveKind::ReduceScatter;
@@ -85,7 +85,7 @@ void CollectiveCall::add(const ProgramCollective& collective,
 void CollectiveCall::add_shard(std::int64_t rows) {
   if (shard_rows_ == rows) return;
   shard_rows_ = rows;
-  call_.operation().call += text(" in parts of ", rows, " rows");
+  call_.operation().detail_text += text(" in parts of ", rows, " rows");
   call_.operation().detail ^= static_cast<std::uint64_t>(rows) * 0x9e3779b97f4a7c15u;
 }
 

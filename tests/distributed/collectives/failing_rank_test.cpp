@@ -13,7 +13,7 @@ constexpr std::int64_t kFailing = 1;  // the rank
 
 /// One training step that looks up a row of x before, between or after its collectives.
 struct Step {
-  K::Tensor w = K::variable({0., 0.}, {.name = "w"});
+  K::Tensor w = K::variable({0., 0.}, {.name = "w", .per_rank = true});
   K::Tensor x = K::placeholder({.shape = {3, 2}, .name = "x"});
   K::Tensor before = K::placeholder({.shape = {}, .dtype = "int32"});
   K::Tensor between = K::placeholder({.shape = {}, .dtype = "int32"});

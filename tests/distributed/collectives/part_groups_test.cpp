@@ -15,14 +15,14 @@ TEST_CASE("parts: halves of a world of 4 sum, gather and average by themselves")
     const float first = world.rank() < 2 ? 0.f : 2.f;  // the rank that begins the half
     for (const char* backend : kBackends) {
       const auto x = K::placeholder({.shape = {1}});
-      const auto w = K::variable({1.}, {.name = "w"});
+      const auto w = K::variable({1.}, {.name = "w", .per_rank = true});
       const auto gradient = D::gradients(K::sum(w * x), {w}, {.group = half})[0];
       const auto f =
           K::function({x},
                       {D::all_reduce(x, {.group = half}), D::all_gather(x, {.group = half}),
                        D::broadcast(x, {.root = 1, .group = half}), gradient},
                       {.updates = {K::update_add(w, gradient)}, .backend = backend});
-            // The halves call it different numbers of times: they agree by themselves.
+      // The halves call it different numbers of times: they agree by themselves.
       for (int i = 0; i <= world.rank() / 2; ++i) {
         const auto found = f({K::Array{static_cast<float>(world.rank())}});
         faults.expect_equal("sum", found[0], K::Array{2 * first + 1});
