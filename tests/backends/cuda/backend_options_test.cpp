@@ -1,5 +1,7 @@
 // Tests options of the backend as users set them: by set_backend_options, by the environment, and
 // by keras.json.
+#include "core/k/base/tensor_impl.h"
+#include "core/ops/build.h"
 #include "runtime/host/log.h"
 #include "tests/support/catch.h"
 #include "tests/runtime/config/home.h"
@@ -99,7 +101,7 @@ TEST_CASE("backend options: errors name the option and the file") {
   const std::string end = " (PATH) (backend cuda, " + backend.path() + ")";
   CHECK(error(R"("speed": 9)") ==
         "function: the cuda backend has no option speed, only device, driver, libraries, "
-        "memory_limit, arch, graphs, tf32, deterministic; options: 'speed' = '9'" +
+        "memory_limit, arch, graphs, tf32, deterministic, collectives; options: 'speed' = '9'" +
             end);
   CHECK(error(R"("memory_limit": "8G")") ==
         "function: memory_limit is '8G' but needs a number of bytes from 1 to "
@@ -139,4 +141,27 @@ TEST_CASE("backend options: auto leaves out a backend that compiles only") {
   CHECK(kiln::backend() != "cpu");
   CHECK_THAT(backend_choice().reason, Catch::Matchers::EndsWith(" usable, score 100"));
   set_backend("cpu");
+}
+
+TEST_CASE("backend options: collectives run through the host only where that is asked for") {
+  control().reset();
+  const ir::Value start = ir::make(
+      ir::Op::HostCall,
+      ir::HostCallAttrs{.function = "collective_start", .payload = "0", .results = {{DType::Int64, {}}}},
+      {ir::scalar_constant_int(DType::Int64, 0), ir::scalar_constant(DType::Float32, 1)});
+  const auto compile = [&](const FreshBackend& backend) {
+    return error_text<Error>([&] { function({}, {wrap(start)}, {.backend = backend.path()}); });
+  };
+  {
+    const FreshBackend backend(KILN_BINARY_DIR);
+    CHECK_THAT(compile(backend), Catch::Matchers::Contains("needs the option collectives"));
+  }
+  {
+    const FreshBackend backend(KILN_BINARY_DIR);
+    const EnvironmentVariable host("KILN_CUDA_COLLECTIVES", "host");
+    CHECK(compile(backend) == "no error");
+  }
+  const FreshBackend backend(KILN_BINARY_DIR);
+  set_backend_options(backend.path(), {{"collectives", "ring"}});
+  CHECK_THAT(compile(backend), Catch::Matchers::Contains("needs host"));
 }

@@ -103,7 +103,7 @@ TEST_CASE("doctor: variables that name no option") {
   INFO(outcome.text);
   const std::string known =
       " (environment); cuda has the options device, driver, libraries, memory_limit, arch, graphs, "
-      "tf32, deterministic\n";
+      "tf32, deterministic, collectives\n";
   CHECK(has(outcome.text, "cuda: usable\n"));
   CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CUDA_GRAPH = 'false'" + known));
   CHECK(has(outcome.text, "\n  unknown option, ignored: KILN_CUDA_tf32 = 'true'" + known));

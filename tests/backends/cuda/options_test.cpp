@@ -73,7 +73,7 @@ TEST_CASE("options: bad ones are errors that name them") {
   const testing::EnvironmentVariable none("KILN_CUDA_DEVICE", "");
   CHECK(rejection({{"speed", "9"}}) ==
         "the cuda backend has no option speed, only device, driver, libraries, memory_limit, arch, "
-        "graphs, tf32, deterministic");
+        "graphs, tf32, deterministic, collectives");
   for (const std::string value : {"one", "-1", "1x", "99999999999", "99999999999999999999"}) {
     CHECK(rejection({{"device", value}}) ==
           "device is '" + value + "' but needs the number of a device from 0 to 2147483647");
@@ -103,7 +103,7 @@ TEST_CASE("options: bad ones are errors that name them") {
 
 TEST_CASE("options: each name that is listed is one that can be set") {
   const std::vector<std::string_view> names = option_names();
-  CHECK(names.size() == 8);
+  CHECK(names.size() == 9);
   for (const std::string_view name : names) {
     CHECK(rejection({{std::string(name), ""}}) == "");
   }
