@@ -99,6 +99,7 @@ void run(const Options& options) {
   const double begin = seconds_now();
   if (!options.backend.empty()) set_backend(options.backend);
   if (!options.cold.empty()) return run_alone(options, begin);
+  if (options.ranks) return run_ranks(options);
   const std::vector<Row> rows = chosen_rows(options);
   require_device(options);
   if (!options.json.empty()) require_writable(options.json);
