@@ -1,0 +1,115 @@
+// Errors of shards: of their options, of what a part computes, and of the rows of a call.
+#include "tests/distributed/training/training_ranks.h"
+#include "tests/support/catch.h"
+
+#include <kiln/k.h>
+
+namespace kiln::testing {
+namespace {
+
+namespace D = distributed;
+
+struct Parts {
+  Tensor x = placeholder({.shape = {None, 2}, .name = "x"});
+  Tensor fixed = placeholder({.shape = {4, 2}, .name = "fixed"});
+  Tensor w = variable({{1.f}, {2.f}}, {.name = "w"});
+  Tensor loss = mean(square(dot(x, w)));
+
+  Tensor average(const D::GradientsOptions& options) const {
+    return D::gradients(loss, {w}, options)[0];
+  }
+  Tensor part_mean(const Tensor& value) const {
+    return D::all_reduce(value, {.reduction = D::Reduction::Mean,
+                                 .shards = {.count = 2, .split = {x}}});
+  }
+};
+
+struct Rejection {
+  const char* name;
+  Tensor (*build)(const Parts& graph);
+  const char* error;
+};
+
+const Rejection kRejections[] = {
+    {"negative count", [](const Parts& g) { return g.average({.shards = {-2, {g.x}}}); },
+     "shards.count is -2 but must be the 2 ranks times a power of two"},
+    {"no count", [](const Parts& g) { return g.average({.shards = {0, {g.x}}}); },
+     "shards.count is 0 but must be the 2 ranks times a power of two"},
+    {"fewer than ranks", [](const Parts& g) { return g.average({.shards = {1, {g.x}}}); },
+     "shards.count is 1 but must be the 2 ranks times a power of two"},
+    {"no multiple", [](const Parts& g) { return g.average({.shards = {3, {g.x}}}); },
+     "shards.count is 3 but must be the 2 ranks times a power of two"},
+    {"no power of two", [](const Parts& g) { return g.average({.shards = {6, {g.x}}}); },
+     "shards.count is 6 but must be the 2 ranks times a power of two"},
+    {"no split", [](const Parts& g) { return g.average({.shards = {2, {}}}); }, "shards.split is empty"},
+    {"static rows", [](const Parts& g) { return g.average({.shards = {2, {g.x, g.fixed}}}); },
+     "shards.split[1] is "},
+    {"no placeholder", [](const Parts& g) { return g.average({.shards = {2, {g.x * 2}}}); },
+     "shards.split[0] is "},
+    {"weight",
+     [](const Parts& g) { return g.average({.weight = constant(1.), .shards = {2, {g.x}}}); },
+     "weight is given, but shards count alike"},
+    {"a sum",
+     [](const Parts& g) { return D::all_reduce(g.loss, {.shards = {2, {g.x}}}); },
+     "shards are given, but the reduction is not Mean"},
+    {"a value for each row", [](const Parts& g) { return g.part_mean(g.x * 2); },
+     "a value of each part is float32[x.0,2], whose shape is not static"},
+    {"a collective in a part",
+     [](const Parts& g) {
+       const Tensor total = D::all_reduce(sum(g.x));
+       return g.part_mean(g.loss * total);
+     },
+     "a size that is known only at run time depends on a collective"},
+};
+
+TEST_CASE("shards: options and parts that are rejected, on all ranks alike") {
+  for (const std::string& text : texts_of_ranks(2, "reference", [](const D::Session&) {
+         std::string lines;
+         for (const Rejection& row : kRejections) {
+           const std::string error = error_of([&] {
+             const Parts g;
+             static_cast<void>(function({g.x}, {row.build(g)}));
+           });
+           const bool is_expected = error.rfind(row.error, 0) == 0;
+           if (!is_expected) lines += std::string(row.name) + ": " + error + "\n";
+         }
+         return lines;
+       })) {
+    CHECK(text == "");
+  }
+}
+
+/// The ends of calls to which each rank feeds its number of each row.
+std::string call(const D::Group& world, const std::vector<std::vector<std::int64_t>>& rows) {
+  const Parts g;
+  const Tensor step = D::gradients(g.loss, {g.w}, {.shards = {.count = 4, .split = {g.x}}})[0];
+  const Function train = function({g.x}, {}, {.updates = {update_sub(g.w, step)}, .name = "train"});
+  const std::string before = bits_of({g.w});
+  std::string lines;
+  for (const std::vector<std::int64_t>& row : rows) {
+    const std::int64_t own = row[static_cast<std::size_t>(world.rank())];
+    const std::string text = error_of([&] { train({rows_of_step(0, 0, own, {2})}); });
+    lines += text + (bits_of({g.w}) == before ? "\n" : "; w has changed\n");
+  }
+  return lines;
+}
+
+TEST_CASE("shards: rows that cannot be cut alike are errors that change no variable") {
+  const auto texts = texts_of_ranks(2, "reference", [](const D::Session& world) {
+    return call(world, {{3, 3}, {4, 3}, {4, 6}, {4, 4}});
+  });
+  const std::string rows = "3 rows are not a multiple of the 2 shards of this process\n";
+  const std::string others =
+      "rank 0 calls train (shards_errors_test.cpp:N) on reference in parts of 2 rows, its call 4, "
+      "while rank 1 calls train (shards_errors_test.cpp:N) on reference in parts of 3 rows, its "
+      "call 4; nothing was computed\naccepted; w has changed\n";
+  CHECK(texts[0] == rows +
+                        "rank 1 failed: gradients: 3 rows are not a multiple of the 2 shards of "
+                        "this process [shards_errors_test.cpp:N]; no variable changed on any "
+                        "rank\n" +
+                        others);
+  CHECK(texts[1] == rows + rows + others);
+}
+
+}  // namespace
+}  // namespace kiln::testing
