@@ -115,13 +115,19 @@ std::vector<Value> means_of_shards(
   return means;
 }
 
+/// x, or 0 on a rank of weight 0, whatever x is there.
+Value counted(const Value& x, const Value& weight) {
+  const Value each = ir::broadcast_to(ir::cast(weight, x.dtype()), x.dims());
+  const Value zero = ir::zeros_like(x);
+  return ir::select(ir::equal_to(each, zero), zero, x);
+}
+
 /// The sum of `weight` times x, divided by the sum of weights.
 Value weighted_mean(const CollectiveAttrs& attrs, const Value& x, const Value& weight) {
   const Value wide = ir::widened(x);
   const Value own = ir::cast(weight, wide.dtype());
   const Value each = ir::broadcast_to(own, wide.dims());
-  const Value counts = ir::logical_not(ir::equal_to(each, ir::zeros_like(each)));
-  const Value sum = sum_over(attrs, ir::select(counts, each * wide, ir::zeros_like(wide)));
+  const Value sum = sum_over(attrs, counted(each * wide, own));
   return ir::cast(sum / ir::broadcast_to(sum_over(attrs, own), wide.dims()), x.dtype());
 }
 
@@ -174,6 +180,29 @@ std::vector<Tensor> gradients_of_shards(const CollectiveAttrs& attrs,
     if (dense_value_of(gradient) != nullptr) gradient = wrap(means[next++]);
   }
   return gradients;
+}
+
+/// The gradients of the sum of `weight` times the loss, divided by the sum of weights. The loss is
+/// weighted before it is differentiated: with collectives in it, a rank's gradient has terms of the
+/// losses of others. Weights are divided by the largest, so that halves stay in range.
+std::vector<Tensor> weighted_gradients(const CollectiveAttrs& attrs, const Operand& loss,
+                                       const std::vector<Tensor>& variables, const Value& weight) {
+  const Value own = input_of(loss, "loss");
+  if (!is_float(own.dtype())) return kiln::gradients(loss, variables);  // throws
+  CollectiveAttrs largest = attrs;
+  largest.reduction = CollectiveReduction::Max;
+  const Value relative = ir::cast(weight / collective(largest, weight), own.dtype());
+  const Value total = sum_over(attrs, ir::widened(relative));
+  const Value weighted = counted(ir::broadcast_to(relative, own.dims()) * own, relative);
+  std::vector<Tensor> means = kiln::gradients(wrap(weighted), variables);
+  for (Tensor& gradient : means) {
+    const Value* dx = dense_value_of(gradient);
+    if (dx == nullptr) continue;
+    const Value wide = ir::widened(counted(*dx, relative));
+    const Value divisor = ir::broadcast_to(ir::cast(total, wide.dtype()), wide.dims());
+    gradient = wrap(ir::cast(sum_over(attrs, wide) / divisor, dx->dtype()));
+  }
+  return means;
 }
 
 }  // namespace
@@ -235,14 +264,10 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
     if (const auto shards = shards_of(options.shards, options.group, options.weight)) {
       return gradients_of_shards(attrs, *shards, loss, variables);
     }
-    std::vector<Tensor> means;
-    for (const Tensor& gradient : kiln::gradients(loss, variables)) {
-      const Value* dx = dense_value_of(gradient);
-      if (dx == nullptr) {
-        means.push_back(gradient);
-        continue;
-      }
-      means.push_back(wrap(mean_over(attrs, *dx, weight)));
+    if (weight && attrs.ranks > 1) return weighted_gradients(attrs, loss, variables, weight);
+    std::vector<Tensor> means = kiln::gradients(loss, variables);
+    for (Tensor& gradient : means) {
+      if (const Value* dx = dense_value_of(gradient)) gradient = wrap(mean_over(attrs, *dx));
     }
     return means;
   });

@@ -93,9 +93,9 @@ struct GradientsOptions {
   Shards shards = {};  ///< the mean over parts instead of ranks
   std::optional<Group> group = {};
 };
-/// Returns the gradients of `loss` with respect to `variables`, as K::gradients, averaged over the
-/// ranks: the sum of weight times gradient, divided by the sum of weights. Feed them to
-/// `updates` of kiln/optimizers.h. A variable on which the loss does not depend has no gradient on
+/// Returns the gradients with respect to `variables`, as K::gradients, of the ranks' mean loss: of
+/// the sum of weight times `loss`, divided by the sum of weights. Feed them to `updates` of
+/// kiln/optimizers.h. A variable on which the loss does not depend has no gradient on
 /// any rank. Over weights that are all 0 the mean is NaN.
 /// Errors: those of K::gradients; ValueError before init(), and for a weight that is not a scalar;
 /// TypeError for a weight that is not floating point. For shards, ValueError for a number that is
