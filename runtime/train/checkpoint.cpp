@@ -101,14 +101,38 @@ void run_together(Group& group, const char* function, Where where, std::string_v
   group.run(operation, [](Channel&) {});
 }
 
+/// Throws the error with `name` for the path of the file.
+template <class OneError>
+[[noreturn]] void rethrow_with_name(const OneError& error, const std::string& path,
+                                    const std::string& name) {
+  std::string message = error.message().substr(error.function().size() + 2);
+  for (std::size_t at = 0; (at = message.find(path, at)) != message.npos; at += name.size()) {
+    message.replace(at, path.size(), name);
+  }
+  throw OneError(error.function(), error.argument(), message, error.where());
+}
+
+/// restore_from() of the root's file; errors name that file, not the copy of it that is read.
+void restore_copy(const char* function, const RootFile& file, const std::string& path,
+                  const CheckpointOptions& options, Where where) {
+  const std::string name = text("rank 0's ", path);
+  try {
+    restore_from(function, file.path(), options, where);
+  } catch (const IoError& error) {
+    rethrow_with_name(error, file.path(), name);
+  } catch (const ValueError& error) {
+    rethrow_with_name(error, file.path(), name);
+  }
+}
+
 /// Restores the root's file on all ranks; returns whether there is one.
 bool restore_together(Group& group, const char* function, const std::string& path,
                       const CheckpointOptions& options, bool must_exist, Where where) {
   const RootFile file(group, function, where, path);
   if (!file.exists() && !must_exist) return false;
   run_together(group, function, where, "variables may differ between ranks", [&] {
-    const bool can_read = file.exists() || group.place().rank == 0;
-    if (can_read) restore_from(function, file.path(), options, where);
+    if (group.place().rank == 0) return restore_from(function, path, options, where);
+    if (file.exists()) restore_copy(function, file, path, options, where);
   });
   return true;
 }

@@ -5,8 +5,6 @@
 
 #include <kiln/k.h>
 
-#include <regex>
-
 namespace kiln::testing {
 namespace {
 
@@ -130,11 +128,12 @@ const std::vector<Failure> kFailures = {
     {"damaged",
      write_damaged,
      restore,
-     {"/rank0/run.safetensors" + kDamaged, "/proc/self/fd/N" + kDamaged}},
+     {"/rank0/run.safetensors" + kDamaged, "rank 0's /rank1/run.safetensors" + kDamaged}},
     {"damaged, which may be absent",
      write_damaged,
      restore_if_exists,
-     {"/rank0/run.safetensors" + kDamaged + " false", "/proc/self/fd/N" + kDamaged + " false"}},
+     {"/rank0/run.safetensors" + kDamaged + " false",
+      "rank 0's /rank1/run.safetensors" + kDamaged + " false"}},
     {"cannot write",
      block_folder,
      save,
@@ -158,7 +157,6 @@ TEST_CASE("checkpoint: failures of the root's file are errors on all ranks") {
       return text + (get_value(w).item<float>() == 1 ? "" : "; w has changed");
     });
     for (std::string& text : texts) {
-      text = std::regex_replace(text, std::regex("/fd/[0-9]+"), "/fd/N");
       for (std::size_t at; (at = text.find(scratch.folder())) != text.npos;) {
         text.replace(at, scratch.folder().size(), "");
       }
