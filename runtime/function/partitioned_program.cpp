@@ -122,20 +122,23 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   const std::string directory = dumps ? dumps->directory : "";
   Graph rest = graph;
   programs.has_shards = has_shards(graph);
+  if (programs.has_shards) require_no_other_partitions(graph);
   while (std::optional<GraphPartition> partition =
              first_partition(rest, programs.partitions.empty())) {
     const std::size_t i = programs.partitions.size();
     programs.partitions.push_back(program_partition(
         *partition, compile(partition->graph, partition_directory(directory, i))));
     if (!programs.partitions.back().program->program.collectives.empty()) {
-      Call::not_implemented("", "a size that is known only at run time depends on a collective");
+      const char* what =
+          programs.has_shards ? "a part of shards" : "a size that is known only at run time";
+      Call::not_implemented("", text(what, " depends on a collective"));
     }
     rest = std::move(partition->rest);
   }
   programs.last_inputs.resize(rest.inputs.size());
   std::iota(programs.last_inputs.begin(), programs.last_inputs.end(), std::size_t{0});
   if (programs.has_shards) {
-    programs.last_inputs = used_inputs(rest);
+    programs.last_inputs = used_inputs(rest, /*of_part=*/false);
     std::vector<ir::Value> used;
     for (const std::size_t i : programs.last_inputs) used.push_back(rest.inputs[i]);
     rest.inputs = std::move(used);

@@ -76,6 +76,30 @@ void restore_from(const char* function, const std::string& path, const Checkpoin
 /// Whether the process is one of several ranks.
 bool is_in_group() { return distributed::is_initialized() && distributed::world().size() > 1; }
 
+/// Throws the error with `name` for the path of the file.
+template <class OneError>
+[[noreturn]] void rethrow_with_name(const OneError& error, const std::string& path,
+                                    const std::string& name) {
+  std::string message = error.message().substr(error.function().size() + 2);
+  for (std::size_t at = 0; (at = message.find(path, at)) != message.npos; at += name.size()) {
+    message.replace(at, path.size(), name);
+  }
+  throw OneError(error.function(), error.argument(), message, error.where());
+}
+
+/// restore_from() of the root's file; errors name that file, not the copy of it that is read.
+void restore_copy(const char* function, const distributed::RootFile& file, const std::string& path,
+                  const CheckpointOptions& options, Where where) {
+  const std::string name = text("rank 0's ", path);
+  try {
+    restore_from(function, file.path(), options, where);
+  } catch (const IoError& error) {
+    rethrow_with_name(error, file.path(), name);
+  } catch (const ValueError& error) {
+    rethrow_with_name(error, file.path(), name);
+  }
+}
+
 /// Restores the root's file on all ranks; returns whether there is one. `must_exist`: else reading
 /// it fails on the root.
 bool restore_together(const char* function, const std::string& path,
@@ -84,8 +108,8 @@ bool restore_together(const char* function, const std::string& path,
   if (!file.exists() && !must_exist) return false;
   distributed::run_together(
       [&] {
-        const bool can_read = file.exists() || distributed::world().is_root();
-        if (can_read) restore_from(function, file.path(), options, where);
+        if (distributed::world().is_root()) return restore_from(function, path, options, where);
+        if (file.exists()) restore_copy(function, file, path, options, where);
       },
       where);
   return true;

@@ -10,6 +10,7 @@
 #include "runtime/host/shard_functions.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
@@ -59,6 +60,17 @@ bool depends_on_parameter(std::span<const Value> values) {
 /// Not for constants, nor for variables, which all partitions read from one snapshot.
 bool can_be_live_out(const Node& node) { return !node.operands.empty(); }
 
+/// Calls `visit` for every symbol of the node, in lambdas, too.
+void for_each_symbol_inside(const Node& node, const std::function<void(const ir::Symbol&)>& visit) {
+  ir::for_each_symbol(node, visit);
+  ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
+    ir::for_each_symbol(lambda, visit);
+    for (const Node* inner : ir::topological_order(lambda.results)) {
+      for_each_symbol_inside(*inner, visit);
+    }
+  });
+}
+
 std::vector<Value> at(const std::vector<Value>& values, const std::vector<std::size_t>& indices) {
   std::vector<Value> chosen;
   for (const std::size_t i : indices) chosen.push_back(values[i]);
@@ -89,7 +101,7 @@ class Partitioner {
     }
     partition.inputs = all_inputs();
     if (takes_shards() && !is_first_) {
-      partition.inputs = used_inputs(partition.graph);
+      partition.inputs = used_inputs(partition.graph, /*of_part=*/true);
       partition.graph.inputs = at(partition.graph.inputs, partition.inputs);
     }
     partition.rest = rest();
@@ -166,13 +178,7 @@ class Partitioner {
       const auto found = source_of_symbol_.find(symbol.id);
       uses = uses || (found != source_of_symbol_.end() && found->second != &node);
     };
-    ir::for_each_symbol(node, check);
-    ir::for_each_lambda(node, [&](const ir::Lambda& lambda) {
-      ir::for_each_symbol(lambda, check);
-      for (const Node* inner : ir::topological_order(lambda.results)) {
-        uses = uses || uses_symbol_of_call(*inner);
-      }
-    });
+    for_each_symbol_inside(node, check);
     return uses;
   }
 
@@ -232,13 +238,44 @@ bool has_shards(const Graph& graph) {
                      [](const Node* node) { return is_of_shard(*node); });
 }
 
-std::vector<std::size_t> used_inputs(const Graph& graph) {
-  const std::vector<const Node*> order = ir::topological_order(graph.roots());
-  const std::unordered_set<const Node*> nodes(order.begin(), order.end());
-  std::vector<std::size_t> used;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    if (nodes.count(graph.inputs[i].node.get()) != 0) used.push_back(i);
+void require_no_other_partitions(const Graph& graph) {
+  for (const Node* node : ir::topological_order(graph.roots())) {
+    if (data_dependent_function(*node) == nullptr || is_of_shard(*node)) continue;
+    const ir::Origin& origin = node->origin;
+    Call::not_implemented(
+        "", text("a size of ", origin.function, " (", origin.where.file, ":", origin.where.line,
+                 ") is known only at run time, which a function with shards does not allow"));
   }
+}
+
+std::vector<std::size_t> used_inputs(const Graph& graph, bool of_part) {
+  std::unordered_set<const Node*> nodes;
+  std::unordered_set<std::int64_t> symbols;  // that no input of `used` has
+  for (const Node* node : ir::topological_order(graph.roots())) {
+    nodes.insert(node);
+    for_each_symbol_inside(*node, [&](const ir::Symbol& symbol) { symbols.insert(symbol.id); });
+  }
+  std::vector<std::size_t> used;
+  const auto use = [&](std::size_t i) {
+    used.push_back(i);
+    for (const ir::Dim& dim : graph.inputs[i].dims()) {
+      if (const auto symbol = dim.as_symbol()) symbols.erase(symbol->id);
+    }
+  };
+  const std::size_t count = graph.inputs.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (nodes.count(graph.inputs[i].node.get()) != 0) use(i);
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t i = of_part ? count - 1 - k : k;
+    const ir::Dims& dims = graph.inputs[i].dims();
+    const bool is_needed = std::any_of(dims.begin(), dims.end(), [&](const ir::Dim& dim) {
+      const auto symbol = dim.as_symbol();
+      return symbol && symbols.count(symbol->id) != 0;
+    });
+    if (is_needed) use(i);
+  }
+  std::sort(used.begin(), used.end());
   return used;
 }
 

@@ -51,9 +51,8 @@ std::string step(const D::Group& world) {
   const Tensor loss = mean(square(net.out - net.y));
   std::vector<Tensor> results = D::gradients(loss, net.weights, {.weight = net.rows});
   results.push_back(net.normed);
-  const Function train =
-      function({net.x, net.y, learning_phase()}, results,
-               {.updates = L::updates({net.norm}), .name = "train"});
+  const Function train = function({net.x, net.y, learning_phase()}, results,
+                                  {.updates = L::updates({net.norm}), .name = "train"});
   const auto [begin, end] = own_rows(world);
   std::vector<Array> arrays =
       train({rows_of_step(0, begin, end, {3}), rows_of_step(1, begin, end, {2}), true});
@@ -110,8 +109,7 @@ TEST_CASE("batch normalisation: only functions that train have collectives") {
       with_dump.dump = scratch.path(name + std::to_string(world.rank()));
       with_dump.dump_stages = Stage::Collectives;
       static_cast<void>(function(inputs, {out}, with_dump));
-      return contents_of(scratch.path(name + std::to_string(world.rank())) +
-                         "/41-collectives.txt");
+      return contents_of(scratch.path(name + std::to_string(world.rank())) + "/41-collectives.txt");
     };
     const Net net;
     const std::string trained =

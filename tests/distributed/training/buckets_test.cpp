@@ -66,8 +66,8 @@ TEST_CASE("buckets: equal bits in as many collectives as the size gives") {
     std::string first, lines;
     for (const BucketSize& row : kBucketSizes) {
       const EnvironmentVariable bucket("KILN_DISTRIBUTED_BUCKET", row.bytes);
-      const std::string folder = scratch.path(row.bytes.value_or("unset")) +
-                                 std::to_string(world.rank());
+      const std::string folder =
+          scratch.path(row.bytes.value_or("unset")) + std::to_string(world.rank());
       const std::string bits = train_wide(world, folder);
       if (first.empty()) first = bits;
       lines += numbers_of(contents_of(folder + "/41-collectives.txt")) +
@@ -116,8 +116,8 @@ TEST_CASE("buckets: a size that is no number is an error of function") {
            } catch (const ConfigError& error) {
              found = error.message();
            }
-           const std::string error = "function: KILN_DISTRIBUTED_BUCKET is '" + bytes +
-                                     "' but must be a number of bytes";
+           const std::string error =
+               "function: KILN_DISTRIBUTED_BUCKET is '" + bytes + "' but must be a number of bytes";
            if (found != (bytes.empty() ? "accepted" : error)) faults += found + "\n";
          }
          return faults;

@@ -26,14 +26,13 @@ Model trained(const Tensor& x, const Tensor& out, const std::vector<L::Layer>& l
   for (UpdateOp& average : updates) average.value = averaged(average.value);
   const std::vector<Tensor> weights = L::trainable_weights(layers);
   const bool is_half = std::string(options.dtype) == "float16";
-  const optimizers::Optimizer optimizer =
-      is_half ? optimizers::SGD({.learning_rate = 0.05})
-              : optimizers::Adam({.learning_rate = 0.05});
+  const optimizers::Optimizer optimizer = is_half ? optimizers::SGD({.learning_rate = 0.05})
+                                                  : optimizers::Adam({.learning_rate = 0.05});
   model.gradients = D::gradients(loss, weights, {.shards = shards});
   const std::vector<UpdateOp> learn = optimizer.updates(model.gradients, weights);
   updates.insert(updates.end(), learn.begin(), learn.end());
-  model.step = function({x, y, learning_phase()}, {averaged(loss)},
-                        {.updates = updates, .name = "train"});
+  model.step =
+      function({x, y, learning_phase()}, {averaged(loss)}, {.updates = updates, .name = "train"});
   model.variables = L::weights(layers);
   for (const Tensor& state : optimizer.variables()) model.variables.push_back(state);
   return model;

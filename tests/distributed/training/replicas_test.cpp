@@ -38,15 +38,14 @@ struct Update {
 
 const Update kUpdates[] = {
     {"a constant and variables", [](const Tensors& g) { return g.w * 2 + g.v; }, nullptr},
-    {"an input", [](const Tensors& g) { return g.w + sum(g.x, {.axis = 0}); }, "'x' (replicas_test.cpp:N)"},
+    {"an input", [](const Tensors& g) { return g.w + sum(g.x, {.axis = 0}); },
+     "'x' (replicas_test.cpp:N)"},
     {"an unnamed input", [](const Tensors& g) { return g.w + g.unnamed; },
      "an unnamed placeholder (replicas_test.cpp:N)"},
     {"a sum of an input over ranks",
      [](const Tensors& g) { return g.w + D::all_reduce(sum(g.x, {.axis = 0})); }, nullptr},
     {"the largest of all ranks",
-     [](const Tensors& g) {
-       return D::all_reduce(g.unnamed, {.reduction = D::Reduction::Max});
-     },
+     [](const Tensors& g) { return D::all_reduce(g.unnamed, {.reduction = D::Reduction::Max}); },
      nullptr},
     {"all ranks' inputs",
      [](const Tensors& g) { return sum(D::all_gather(reshape(g.unnamed, {1, 2})), {.axis = 0}); },
@@ -63,18 +62,18 @@ const Update kUpdates[] = {
      "an unnamed placeholder (replicas_test.cpp:N)"},
     {"a draw", [](const Tensors& g) { return g.w + random_uniform({2}); },
      "a draw of random_uniform (replicas_test.cpp:N)"},
-    {"dropout", [](const Tensors& g) { return dropout(g.w, 0.5); }, "a draw of dropout (replicas_test.cpp:N)"},
+    {"dropout", [](const Tensors& g) { return dropout(g.w, 0.5); },
+     "a draw of dropout (replicas_test.cpp:N)"},
     {"a sum of draws", [](const Tensors& g) { return D::all_reduce(dropout(g.w, 0.5)); }, nullptr},
     {"a variable of the rank", [](const Tensors& g) { return g.w + g.own; },
      "the per_rank variable 'own' (replicas_test.cpp:N)"},
-    {"the number of rows",
-     [](const Tensors& g) { return g.w + cast(shape(g.x), "float32")[0]; },
+    {"the number of rows", [](const Tensors& g) { return g.w + cast(shape(g.x), "float32")[0]; },
      "a size in shape (replicas_test.cpp:N)"},
     {"a count of ones", [](const Tensors& g) { return g.w + sum(ones_like(g.x)); },
      "a size in ones_like (replicas_test.cpp:N)"},
     {"a step of equal values", [](const Tensors& g) { return folded(g, g.v); }, nullptr},
-    {"a carry that differs after two steps",
-     [](const Tensors& g) { return folded(g, g.unnamed); }, "an unnamed placeholder (replicas_test.cpp:N)"},
+    {"a carry that differs after two steps", [](const Tensors& g) { return folded(g, g.unnamed); },
+     "an unnamed placeholder (replicas_test.cpp:N)"},
     {"steps for each row",
      [](const Tensors& g) {
        const auto add = [&](const Tensor& sum, const Tensor&) { return sum + g.v; };
@@ -98,10 +97,14 @@ const Update kUpdates[] = {
      "an unnamed placeholder (replicas_test.cpp:N)"},
     {"the learning phase", [](const Tensors& g) { return in_train_phase(g.w + 1, g.w); }, nullptr},
     {"a mean gradient",
-     [](const Tensors& g) { return g.w - D::gradients(sum(dot(g.x, reshape(g.w, {2, 1}))), {g.w})[0]; },
+     [](const Tensors& g) {
+       return g.w - D::gradients(sum(dot(g.x, reshape(g.w, {2, 1}))), {g.w})[0];
+     },
      nullptr},
     {"a rank's gradient",
-     [](const Tensors& g) { return g.w - gradients(sum(dot(g.x, reshape(g.w, {2, 1}))), {g.w})[0]; },
+     [](const Tensors& g) {
+       return g.w - gradients(sum(dot(g.x, reshape(g.w, {2, 1}))), {g.w})[0];
+     },
      "'x' (replicas_test.cpp:N)"},
 };
 

@@ -19,8 +19,8 @@ struct Parts {
     return D::gradients(loss, {w}, options)[0];
   }
   Tensor part_mean(const Tensor& value) const {
-    return D::all_reduce(value, {.reduction = D::Reduction::Mean,
-                                 .shards = {.count = 2, .split = {x}}});
+    return D::all_reduce(value,
+                         {.reduction = D::Reduction::Mean, .shards = {.count = 2, .split = {x}}});
   }
 };
 
@@ -41,7 +41,8 @@ const Rejection kRejections[] = {
      "shards.count is 3 but must be the 2 ranks times a power of two"},
     {"no power of two", [](const Parts& g) { return g.average({.shards = {6, {g.x}}}); },
      "shards.count is 6 but must be the 2 ranks times a power of two"},
-    {"no split", [](const Parts& g) { return g.average({.shards = {2, {}}}); }, "shards.split is empty"},
+    {"no split", [](const Parts& g) { return g.average({.shards = {2, {}}}); },
+     "shards.split is empty"},
     {"static rows", [](const Parts& g) { return g.average({.shards = {2, {g.x, g.fixed}}}); },
      "shards.split[1] is "},
     {"no placeholder", [](const Parts& g) { return g.average({.shards = {2, {g.x * 2}}}); },
@@ -49,8 +50,7 @@ const Rejection kRejections[] = {
     {"weight",
      [](const Parts& g) { return g.average({.weight = constant(1.), .shards = {2, {g.x}}}); },
      "weight is given, but shards count alike"},
-    {"a sum",
-     [](const Parts& g) { return D::all_reduce(g.loss, {.shards = {2, {g.x}}}); },
+    {"a sum", [](const Parts& g) { return D::all_reduce(g.loss, {.shards = {2, {g.x}}}); },
      "shards are given, but the reduction is not Mean"},
     {"a value for each row", [](const Parts& g) { return g.part_mean(g.x * 2); },
      "a value of each part is float32[x.0,2], whose shape is not static"},
@@ -59,7 +59,22 @@ const Rejection kRejections[] = {
        const Tensor total = D::all_reduce(sum(g.x));
        return g.part_mean(g.loss * total);
      },
-     "a size that is known only at run time depends on a collective"},
+     "a part of shards depends on a collective"},
+    {"a size known at run time in a part",
+     [](const Parts& g) {
+       const Tensor rows = sum(ones_like(g.x), {.axis = 1}) / 2.;
+       const Tensor decoded = ctc_decode(reshape(g.x, {-1, 1, 2}), rows).decoded[0];
+       return g.part_mean(mean(cast(decoded, "float32")));
+     },
+     "a size of ctc_decode (shards_errors_test.cpp:N) is known only at run time, which a function "
+     "with shards does not allow"},
+    {"a size known at run time beside the parts",
+     [](const Parts& g) {
+       const Tensor decoded = ctc_decode(reshape(g.x, {-1, 1, 2}), ones({4})).decoded[0];
+       return g.part_mean(g.loss) + mean(cast(decoded, "float32"));
+     },
+     "a size of ctc_decode (shards_errors_test.cpp:N) is known only at run time, which a function "
+     "with shards does not allow"},
 };
 
 TEST_CASE("shards: options and parts that are rejected, on all ranks alike") {

@@ -99,6 +99,24 @@ TEST_CASE("shards: mean gradients of equal parts are those of all rows") {
   CHECK(text == "equal");
 }
 
+TEST_CASE("shards: parts and the whole may use sizes of an input alone") {
+  for (const std::uint32_t ranks : {kAlone, 2u, 4u}) {
+    const auto texts = texts_of_ranks(ranks, "reference", [](const distributed::Session& world) {
+      const Tensor x = placeholder({.shape = {None, 3}}), y = placeholder({.shape = {None, 3}});
+      const Tensor rows = sum(ones_like(x)) / 3.;
+      const Tensor mean = distributed::all_reduce(
+          rows + 0. * sum(y),
+          {.reduction = distributed::Reduction::Mean, .shards = {.count = 4, .split = {x, y}}});
+      const auto [begin, end] = world.shard(8);
+      const Array fed = rows_of_step(0, begin, end, {3});
+      const auto results = function({x, y}, {mean, rows})({fed, fed});
+      return std::to_string(results[0].item<float>()) + " of " +
+             std::to_string(results[1].item<float>() * static_cast<float>(world.size()));
+    });
+    for (const std::string& text : texts) CHECK(text == "2.000000 of 8.000000");
+  }
+}
+
 TEST_CASE("shards: the program of a part is compiled once where nothing is drawn") {
   for (const std::string backend : {"cpu", "reference"}) {
     const std::string text = texts_of_ranks(kAlone, backend, [](const distributed::Session&) {
