@@ -97,7 +97,8 @@ RootFile::RootFile(const StringArgument& path, Where where) {
     impl->path = path;
     struct stat status{};
     if (group.is_root() && ::stat(impl->path.c_str(), &status) == 0) impl->size = status.st_size;
-    Operation operation(HeadKind::BroadcastVariables, "RootFile", where);
+    const std::string function = Call::function();  // the outermost, such as Checkpoint::restore
+    Operation operation(HeadKind::BroadcastVariables, function.c_str(), where);
     operation.bytes = kChunk;
     operation.consequence = "no rank has the file";
     if (!group.is_root()) {
@@ -105,12 +106,12 @@ RootFile::RootFile(const StringArgument& path, Where where) {
       impl->path = text("/proc/self/fd/", impl->copy->descriptor());
       if (impl->copy->descriptor() < 0) {
         operation.failure = std::make_exception_ptr(
-            IoError("RootFile", "", text("no copy in memory: ", std::strerror(errno)), where));
+            IoError(function, "", text("no copy in memory: ", std::strerror(errno)), where));
       }
     }
     group.impl().run(operation, [&](Channel& channel) {
       impl->receive(channel);
-      if (!impl->error.empty()) throw IoError("RootFile", "path", impl->error, where);
+      if (!impl->error.empty()) throw IoError(function, "path", impl->error, where);
     });
     impl_ = std::move(impl);
   });
@@ -122,7 +123,7 @@ const std::string& RootFile::path() const& { return impl_->path; }
 void run_together(const std::function<void()>& work, Where where) {
   api_call("run_together", where, [&] {
     const Group group = world(where);
-    Operation operation(HeadKind::Barrier, "run_together", where);
+    Operation operation(HeadKind::Barrier, Call::function().c_str(), where);
     operation.consequence = "what other ranks did stays";
     try {
       work();
