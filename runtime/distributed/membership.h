@@ -61,8 +61,8 @@ struct Membership {
   /// Adds the part of that channel; called by a job of all its ranks.
   Part& add(Channel& channel) {
     return parts.emplace_back(Part{.channel = &channel,
-                                          .sums = RankSums(*thread, channel),
-                                          .number = static_cast<std::int64_t>(parts.size())});
+                                   .sums = RankSums(*thread, channel),
+                                   .number = static_cast<std::int64_t>(parts.size())});
   }
 
   const std::uint32_t forks = fork_count();

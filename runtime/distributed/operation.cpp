@@ -113,15 +113,16 @@ void Agreement::explain_difference(const std::vector<Head>& heads) {
   const std::size_t rank = judgement_.rank;
   if (!differ_in_items(heads[0], heads[rank])) {
     const bool shows_detail = heads[0].function == heads[rank].function;
-    const auto calls = exchange(text(operation_.call, shows_detail ? operation_.detail_text : "",
-                                     ", its call ", number_));
+    const auto calls = exchange(
+        text(operation_.call, shows_detail ? operation_.detail_text : "", ", its call ", number_));
     error_ = text("rank 0 calls ", calls[0], ", while rank ", rank, " calls ", calls[rank],
                   "; nothing was computed");
     return;
   }
   const std::size_t i = first_difference();
   const std::string place = i < operation_.places.size() ? operation_.places[i] : "";
-  const auto items = exchange(i < operation_.items.size() ? operation_.items[i] + place : "missing");
+  const auto items =
+      exchange(i < operation_.items.size() ? operation_.items[i] + place : "missing");
   error_ = text(operation_.item, " ", i, " is ", items[0], " on rank 0 but ", items[rank],
                 " on rank ", rank);
 }

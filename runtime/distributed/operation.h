@@ -30,10 +30,12 @@ struct Operation {
   Where where;
   std::string call;  // with its line: "barrier (train.cpp:12)"
   std::uint64_t detail = 0;  // what else the ranks agree on
-  std::string detail_text = {};  // follows `call` where the ranks differ in it, unless `call` has it
+  std::string detail_text =
+      {};  // follows `call` where the ranks differ in it, unless `call` has it
   /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable".
   std::vector<std::string> items = {};
-  std::vector<std::string> places = {};  // that follow the items in texts, such as " (train.cpp:12)"
+  std::vector<std::string> places =
+      {};  // that follow the items in texts, such as " (train.cpp:12)"
   std::string_view item = "item";
   std::size_t bytes = 0;  // of the largest buffer that its transfers receive
   std::exception_ptr failure = nullptr;  // why this rank cannot take part; null: it can

@@ -2,6 +2,7 @@
 // whole tensors: the sizes of a part are those of its own program's inputs.
 #include "runtime/distributed/shards.h"
 
+#include "core/k/base/call.h"
 #include "core/ops/build.h"
 #include "core/ops/halves.h"
 #include "core/ops/lambda_builder.h"
@@ -72,6 +73,10 @@ std::vector<Value> sums_of_shards(
     const std::int64_t number = shards.rank * shards.per_rank() + part;
     std::vector<Value> values = values_of([&](const Value& value) {
       const std::vector<Value> replaced = ir::replace_values({&value, 1}, rows);
+      if (replaced[0] == value) {
+        // Sizes alone would be those of all rows: parts share the symbols of the whole.
+        Call::value_error("shards", "the value of a part reads no placeholder of shards.split");
+      }
       return with_draws(replaced, number, shards.count)[0];
     });
     std::vector<ir::Type> types;

@@ -86,12 +86,12 @@ void run(const RunCommand& options) {
 
 void add_run(CLI::App& app) {
   const auto options = std::make_shared<RunCommand>();
-  CLI::App* command =
-      add_command(app, "run", "Run a module with inputs from files, or random ones",
-                  "kiln run dump/40-module.kir --backend cpu --dim x.0=32\n"
-                  "  kiln launch -n 4 -- kiln run train/00-user.kir  # of a group: the root prints\n"
-                  "  KILN_RECORD=calls ./program       # writes the inputs of a call that throws\n"
-                  "  kiln run calls/step-4711-1.kirb --inputs calls/step-4711-1.safetensors");
+  CLI::App* command = add_command(
+      app, "run", "Run a module with inputs from files, or random ones",
+      "kiln run dump/40-module.kir --backend cpu --dim x.0=32\n"
+      "  kiln launch -n 4 -- kiln run train/00-user.kir  # of a group: the root prints\n"
+      "  KILN_RECORD=calls ./program       # writes the inputs of a call that throws\n"
+      "  kiln run calls/step-4711-1.kirb --inputs calls/step-4711-1.safetensors");
   options->module.add_to(command);
   command
       ->add_option("--outputs", options->outputs,

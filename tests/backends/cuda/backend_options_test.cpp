@@ -145,10 +145,11 @@ TEST_CASE("backend options: auto leaves out a backend that compiles only") {
 
 TEST_CASE("backend options: collectives run through the host only where that is asked for") {
   control().reset();
-  const ir::Value start = ir::make(
-      ir::Op::HostCall,
-      ir::HostCallAttrs{.function = "collective_start", .payload = "0", .results = {{DType::Int64, {}}}},
-      {ir::scalar_constant_int(DType::Int64, 0), ir::scalar_constant(DType::Float32, 1)});
+  const ir::Value start =
+      ir::make(ir::Op::HostCall,
+               ir::HostCallAttrs{
+                   .function = "collective_start", .payload = "0", .results = {{DType::Int64, {}}}},
+               {ir::scalar_constant_int(DType::Int64, 0), ir::scalar_constant(DType::Float32, 1)});
   const auto compile = [&](const FreshBackend& backend) {
     return error_text<Error>([&] { function({}, {wrap(start)}, {.backend = backend.path()}); });
   };

@@ -54,6 +54,8 @@ const Rejection kRejections[] = {
      "shards are given, but the reduction is not Mean"},
     {"a value for each row", [](const Parts& g) { return g.part_mean(g.x * 2); },
      "a value of each part is float32[x.0,2], whose shape is not static"},
+    {"sizes of rows alone", [](const Parts& g) { return g.part_mean(sum(ones_like(g.x))); },
+     "the value of a part reads no placeholder of shards.split"},
     {"a collective in a part",
      [](const Parts& g) {
        const Tensor total = D::all_reduce(sum(g.x));

@@ -39,8 +39,7 @@ double kiln_seconds(std::int64_t count, int calls) {
   return median_seconds(calls, [&] { sum(input); });
 }
 
-double mpi_seconds(const MpiAllreduce& sum, internal::Group& group, std::int64_t count,
-                   int calls) {
+double mpi_seconds(const MpiAllreduce& sum, internal::Group& group, std::int64_t count, int calls) {
   const std::vector<float> from(static_cast<std::size_t>(count), 1);
   std::vector<float> to(from.size());
   double seconds = 0;
@@ -70,8 +69,8 @@ void run_ranks(const Options& options) {
     const double own = kiln_seconds(count, calls);
     const double other = mpi.is_available() ? mpi_seconds(mpi, group, count, calls) : 0;
     const internal::TransferCount sent =
-        internal::all_reduce_work(levels, {DType::Float32, internal::Reduction::Sum,
-                                           static_cast<std::size_t>(bytes)})
+        internal::all_reduce_work(
+            levels, {DType::Float32, internal::Reduction::Sum, static_cast<std::size_t>(bytes)})
             .sent();
     if (!world.is_root()) continue;
     std::printf("%12lld  %10.3f  ", static_cast<long long>(bytes), own * 1e3);
