@@ -2,6 +2,7 @@
 #include "runtime/function/partitioned_program.h"
 
 #include "core/k/base/call.h"
+#include "core/types/text.h"
 #include "runtime/function/call.h"
 #include "runtime/function/collective_call.h"
 #include "runtime/function/compile/graph_partition.h"
