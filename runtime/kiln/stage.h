@@ -5,8 +5,8 @@
 
 namespace kiln {
 
-/// The parts of a dump, combined with |. Their names in KILN_DUMP: graph, passes, module, claims,
-/// kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
+/// The parts of a dump, combined with |. Their names in KILN_DUMP: graph, passes, module,
+/// collectives, claims, kernels, plan, memory_plan, llvm_ir, assembly, timings, backend and all.
 enum class Stage : std::uint32_t {
   Graph = 1,        ///< the user's graph, as .kir text
   Passes = 2,       ///< the graph after each pass, and after the backend's steps

@@ -256,6 +256,13 @@ void check_scatter_sub() {
   });
 }
 
+/// Of one rank; tests/distributed/collectives has groups.
+void check_collective() {
+  for_each_float_operand([](const Ints&, const Array& x) {
+    check_close(expanded(Op::Collective, ir::CollectiveAttrs{}, {x}), doubles(x));
+  });
+}
+
 struct Expansion {
   Op op;
   void (*check)();
@@ -269,6 +276,7 @@ const Expansion kExpansions[] = {
     {Op::ScaleGradient, check_scale_gradient},
     {Op::Variance, check_variance},
     {Op::ScatterSub, check_scatter_sub},
+    {Op::Collective, check_collective},
 };
 
 }  // namespace

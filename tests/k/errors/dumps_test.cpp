@@ -132,8 +132,8 @@ TEST_CASE("KILN_DUMP: an unknown stage is an error of function, as any failure o
   const std::string file = scratch.write("file", "");
   const Tensor x = placeholder({.shape = {2}, .name = "x"});
   const std::string stages =
-      "stages are graph, passes, module, claims, kernels, plan, memory_plan, llvm_ir, assembly, "
-      "timings, backend, all";
+      "stages are graph, passes, module, collectives, claims, kernels, plan, memory_plan, llvm_ir, "
+      "assembly, timings, backend, all";
   const auto make = [&](Where where = Where::here()) {
     return function({x}, {x * 2}, {.name = "f"}, where);
   };

@@ -72,7 +72,7 @@ TEST_CASE("kiln man: a page for each command, with the texts of --help") {
   CHECK(has(plain(contents_of(folder + "/kiln-run.1")),
             "\n.TP\n--dim NAME=SIZE\nsize of an unknown dim"));
   // A list without spaces has places where a line may break.
-  CHECK(has(contents_of(folder + "/kiln-dump.1"), "graph,\\:passes,\\:module,\\:claims"));
+  CHECK(has(contents_of(folder + "/kiln-dump.1"), "graph,\\:passes,\\:module,\\:collectives"));
 }
 
 TEST_CASE("kiln man: a folder that cannot be written is an error") {
