@@ -120,7 +120,7 @@ const std::vector<Failure> kFailures = {
      write_other_rank,
      restore,
      {kAbsent, "rank 0 failed: Checkpoint::restore: " + kAbsent +
-                   " [checkpoint_test.cpp:N]; variables may differ between ranks"}},
+                   " [checkpoint_test.cpp:N]; what other ranks did stays"}},
     {"no file, which may be",
      write_other_rank,
      restore_if_exists,
@@ -138,7 +138,7 @@ const std::vector<Failure> kFailures = {
      block_folder,
      save,
      {kUnwritable, "rank 0 failed: Checkpoint::save: " + kUnwritable +
-                       " [checkpoint_test.cpp:N]; nothing was saved"}},
+                       " [checkpoint_test.cpp:N]; what other ranks did stays"}},
 };
 
 TEST_CASE("checkpoint: failures of the root's file are errors on all ranks") {
