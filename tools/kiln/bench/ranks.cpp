@@ -7,6 +7,7 @@
 #include "runtime/distributed/group.h"
 #include "runtime/distributed/levels.h"
 
+#include <kiln/create.h>
 #include <kiln/distributed.h>
 #include <kiln/function.h>
 
