@@ -10,9 +10,11 @@
 #include "runtime/distributed/processors.h"
 #include "runtime/distributed/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -48,10 +50,23 @@ void end_at_exit() {
   world->abort_if_broken();
 }
 
+/// Whether a launcher that the communicator "mpi" knows (backends/mpi/launcher.h) started this
+/// process.
+bool is_launched() {
+  constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+  return std::any_of(std::begin(kVariables), std::end(kVariables), [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return value != nullptr && *value != '\0';
+  });
+}
+
 std::shared_ptr<InternalGroup> join(const InitOptions& options, Where where) {
   const std::string& given = options.communicator;
-  const CommunicatorLibrary& library = runtime::distributed::open_communicator_library(
-      given.empty() ? runtime::distributed::default_communicator() : given, "init");
+  const std::string name = given.empty() ? runtime::distributed::default_communicator() : given;
+  // A program that is alone runs without the file of the communicator, too.
+  if (name == "mpi" && !is_launched()) return std::make_shared<InternalGroup>();
+  const CommunicatorLibrary& library =
+      runtime::distributed::open_communicator_library(name, "init");
   if (runtime::distributed::announced_ranks(library, options.options) == 1) {
     return std::make_shared<InternalGroup>();
   }

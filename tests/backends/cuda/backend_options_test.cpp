@@ -155,7 +155,8 @@ TEST_CASE("backend options: collectives run through the host only where that is 
   };
   {
     const FreshBackend backend(KILN_BINARY_DIR);
-    CHECK_THAT(compile(backend), Catch::Matchers::ContainsSubstring("needs the option collectives"));
+    CHECK_THAT(compile(backend),
+               Catch::Matchers::ContainsSubstring("needs the option collectives"));
   }
   {
     const FreshBackend backend(KILN_BINARY_DIR);
