@@ -341,7 +341,7 @@ struct RequireAttrs {
   bool operator==(const RequireAttrs&) const = default;
 };
 
-/// What the ranks of a group do with their operands x: AllReduce combines them element by element;
+/// Work of the ranks of a group on their operands x: AllReduce combines them element by element;
 /// AllGather concatenates them along `axis`, in rank order; ReduceScatter adds them, of which each
 /// rank gets its part of `axis`; Broadcast gives all ranks that of `root`; Reduce adds them for
 /// `root`, the others get zeros. The numbers are part of the module format, here and below.

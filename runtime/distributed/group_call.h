@@ -22,7 +22,7 @@ class GroupCall {
   GroupCall(const GroupCall&) = delete;
   GroupCall& operator=(const GroupCall&) = delete;
 
-  /// What the ranks have to agree on; may be changed until open().
+  /// All that the ranks have to agree on; may be changed until open().
   Operation& operation() { return operation_; }
   /// Whether the ranks have agreed on the call and not on its end.
   bool is_open() const { return is_open_; }

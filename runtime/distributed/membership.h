@@ -1,5 +1,5 @@
-// What the groups of a process share: one communication thread and one lock, so that a rank takes
-// part in one operation at a time.
+// The state that the groups of a process share: one communication thread and one lock, so that a
+// rank takes part in one operation at a time.
 #pragma once
 
 #include "core/types/fork.h"

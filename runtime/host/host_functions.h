@@ -13,7 +13,7 @@
 
 namespace kiln::runtime {
 
-/// What a call of a program does with its group (runtime/function/collective_call.h).
+/// The side of a call that its group sees (runtime/function/collective_call.h).
 class CollectiveService {
  public:
   virtual ~CollectiveService() = default;

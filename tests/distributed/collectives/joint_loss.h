@@ -25,7 +25,7 @@ struct DifferentiableCollective {
 /// ranks that have the extreme, so the plain ones are means over those of x.
 std::vector<DifferentiableCollective> differentiable_collectives(const RankArrays& x);
 
-/// What the collective combines: x * x + x.
+/// The operand of the collective: x * x + x.
 Array combined_value(const Array& x);
 Tensor combined_value(const Tensor& x);
 

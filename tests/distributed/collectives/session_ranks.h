@@ -30,7 +30,7 @@ class Faults {
   std::string text_;
 };
 
-/// What a rank does in its session; returns its faults.
+/// The work of a rank in its session; returns its faults.
 using RankBody = std::function<std::string(const distributed::Group& world)>;
 
 /// Options of init() for a rank.
