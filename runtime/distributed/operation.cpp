@@ -74,6 +74,7 @@ Operation::Operation(HeadKind of_kind, const char* of_function, Where line)
 Head Agreement::opening() const {
   Hash items;
   for (const std::string& item : operation_.items) items.add(item);
+  if (!operation_.arrangement.empty()) items.add(operation_.arrangement);
   return {.kind = operation_.kind,
           .outcome = failure_ ? Outcome::Failed : Outcome::Done,
           .call = number_,
@@ -95,7 +96,7 @@ std::vector<std::string> Agreement::exchange(const std::string& own) {
   return texts;
 }
 
-std::size_t Agreement::first_difference() {
+std::optional<std::size_t> Agreement::first_difference() {
   const std::vector<std::uint64_t> own_count{operation_.items.size()};
   const auto counts = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own_count)));
   const std::size_t most = *std::max_element(counts.begin(), counts.end());
@@ -106,7 +107,9 @@ std::size_t Agreement::first_difference() {
   const auto all = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own)));
   const auto* first = all.data();
   const auto* other = all.data() + judgement_.rank * most;
-  return static_cast<std::size_t>(std::mismatch(first, first + most, other).first - first);
+  const auto* found = std::mismatch(first, first + most, other).first;
+  if (found == first + most) return std::nullopt;
+  return static_cast<std::size_t>(found - first);
 }
 
 void Agreement::explain_difference(const std::vector<Head>& heads) {
@@ -119,7 +122,14 @@ void Agreement::explain_difference(const std::vector<Head>& heads) {
                   "; nothing was computed");
     return;
   }
-  const std::size_t i = first_difference();
+  const std::optional<std::size_t> found = first_difference();
+  if (!found) {
+    const auto merged = exchange(operation_.arrangement);
+    error_ = text(operation_.item, "s are merged as ", merged[0], " on rank 0 but as ",
+                  merged[rank], " on rank ", rank, "; their KILN_DISTRIBUTED_BUCKET differs");
+    return;
+  }
+  const std::size_t i = *found;
   const std::string place = i < operation_.places.size() ? operation_.places[i] : "";
   const auto items =
       exchange(i < operation_.items.size() ? operation_.items[i] + place : "missing");

@@ -36,6 +36,7 @@ struct Operation {
   std::vector<std::string> items = {};
   std::vector<std::string> places =
       {};  // that follow the items in texts, such as " (train.cpp:12)"
+  std::string arrangement = {};  // of the items: how many are transferred together
   std::string_view item = "item";
   std::size_t bytes = 0;  // of the largest buffer that its transfers receive
   std::exception_ptr failure = nullptr;  // why this rank cannot take part; null: it can
@@ -83,8 +84,8 @@ class Agreement {
   void advance();
   void explain(const std::vector<Head>& heads);
   void explain_difference(const std::vector<Head>& heads);
-  /// The first item that differs between rank 0 and the judged one.
-  std::size_t first_difference();
+  /// The first item that differs between rank 0 and the judged one; none if all are equal.
+  std::optional<std::size_t> first_difference();
 
   const Operation& operation_;
   const std::uint64_t number_;

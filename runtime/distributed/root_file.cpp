@@ -28,23 +28,35 @@ using runtime::distributed::Operation;
 
 constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes
 
-/// Closes a file at the end of its scope.
-struct OpenFile {
-  explicit OpenFile(const char* path) : descriptor(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~OpenFile() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  const int descriptor;
-};
-
 }  // namespace
 
 struct RootFile::Impl {
+  /// Closes a file at the end of its scope.
+  struct OpenFile {
+    explicit OpenFile(const char* path) : descriptor(::open(path, O_RDONLY | O_CLOEXEC)) {}
+    ~OpenFile() {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    const int descriptor;
+  };
+
+  std::optional<OpenFile> file;  // of the root; stays that file if the path is given to another
   std::string path, error;
   std::int64_t size = -1;  // negative: there is no file
   std::optional<MemoryFile> copy;
+
+  void open() {
+    file.emplace(path.c_str());
+    struct stat status{};
+    if (file->descriptor >= 0 && ::fstat(file->descriptor, &status) == 0) size = status.st_size;
+  }
+  /// A path of the file in this process.
+  std::string own_path() const {
+    const int descriptor = copy ? copy->descriptor() : size >= 0 ? file->descriptor : -1;
+    return descriptor < 0 ? path : text("/proc/self/fd/", descriptor);
+  }
 
   /// Reads a chunk from the root's file, or stores one in the copy; sets `error` if it fails.
   void read(std::size_t offset, std::span<std::byte> chunk, int file) {
@@ -71,10 +83,9 @@ struct RootFile::Impl {
     const bool is_root = channel.place().rank == 0;
     const auto total = static_cast<std::size_t>(size);
     std::vector<std::byte> own(std::min(total, kChunk));
-    const OpenFile file(is_root ? path.c_str() : "/dev/null");
     for (std::size_t at = 0; at < total; at += kChunk) {
       const std::span<std::byte> chunk = std::span(own).first(std::min(kChunk, total - at));
-      if (is_root) read(at, chunk, file.descriptor);
+      if (is_root) read(at, chunk, file->descriptor);
       const auto received = channel.broadcast(0, chunk);
       if (!is_root) store(at, received);
     }
@@ -95,15 +106,13 @@ RootFile::RootFile(const StringArgument& path, Where where) {
     const Group group = world(where);
     auto impl = std::make_shared<Impl>();
     impl->path = path;
-    struct stat status{};
-    if (group.is_root() && ::stat(impl->path.c_str(), &status) == 0) impl->size = status.st_size;
+    if (group.is_root()) impl->open();
     const std::string function = Call::function();  // the outermost, such as Checkpoint::restore
     Operation operation(HeadKind::BroadcastVariables, function.c_str(), where);
     operation.bytes = kChunk;
     operation.consequence = "no rank has the file";
     if (!group.is_root()) {
       impl->copy.emplace("kiln file", 2);
-      impl->path = text("/proc/self/fd/", impl->copy->descriptor());
       if (impl->copy->descriptor() < 0) {
         operation.failure = std::make_exception_ptr(
             IoError(function, "", text("no copy in memory: ", std::strerror(errno)), where));
@@ -113,6 +122,7 @@ RootFile::RootFile(const StringArgument& path, Where where) {
       impl->receive(channel);
       if (!impl->error.empty()) throw IoError(function, "path", impl->error, where);
     });
+    impl->path = impl->own_path();
     impl_ = std::move(impl);
   });
 }
@@ -127,7 +137,7 @@ void run_together(const std::function<void()>& work, Where where) {
     operation.consequence = "what other ranks did stays";
     try {
       work();
-    } catch (const std::exception&) {
+    } catch (...) {
       operation.failure = std::current_exception();
     }
     group.impl().run(operation, [](Channel&) {});

@@ -90,7 +90,12 @@ void CollectiveCall::add_shard(std::int64_t rows) {
 }
 
 void CollectiveCall::open(std::span<const std::int64_t> symbols) {
-  for (const ProgramCollective& collective : collectives_.list) add(collective, symbols);
+  std::string merged;
+  for (const ProgramCollective& collective : collectives_.list) {
+    add(collective, symbols);
+    merged += text(merged.empty() ? "" : " + ", collective.members.size());
+  }
+  call_.operation().arrangement = merged;
   started_.reserve(sized_.size());
   has_opened_ = true;
   call_.open([&] {

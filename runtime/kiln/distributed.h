@@ -50,7 +50,7 @@ KILN_API void require_equal(const std::vector<Tensor>& variables, Where where = 
 KILN_API void run_together(const std::function<void()>& work, Where where = Where::here());
 
 /// A file of the root on all ranks, whose disks need not be shared: a copy in memory as long as an
-/// object of these lives; on the root the file itself. Copies share it.
+/// object of these lives; on the root that file, also if the path gets another. Copies share it.
 ///     const auto session = K::distributed::init();
 ///     K::distributed::RootFile("no such file").exists();  // false
 class KILN_API RootFile {

@@ -90,7 +90,7 @@ template <class OneError>
 /// restore_from() of the root's file; errors name that file, not the copy of it that is read.
 void restore_copy(const char* function, const distributed::RootFile& file, const std::string& path,
                   const CheckpointOptions& options, Where where) {
-  const std::string name = text("rank 0's ", path);
+  const std::string name = distributed::world().is_root() ? path : text("rank 0's ", path);
   try {
     restore_from(function, file.path(), options, where);
   } catch (const IoError& error) {
@@ -108,8 +108,8 @@ bool restore_together(const char* function, const std::string& path,
   if (!file.exists() && !must_exist) return false;
   distributed::run_together(
       [&] {
-        if (distributed::world().is_root()) return restore_from(function, path, options, where);
-        if (file.exists()) restore_copy(function, file, path, options, where);
+        if (file.exists()) return restore_copy(function, file, path, options, where);
+        if (distributed::world().is_root()) restore_from(function, path, options, where);
       },
       where);
   return true;
