@@ -1,4 +1,4 @@
-// What kiln doctor prints about this process, or about the ranks of a launcher.
+// The lines of kiln doctor about this process, or about the ranks of a launcher.
 #pragma once
 
 #include <functional>

@@ -24,7 +24,7 @@ Group group_or_world(const std::optional<Group>& group) {
   return group ? *group : world(Call::where());
 }
 
-/// The attributes for a group, but what the kind adds.
+/// The attributes for a group, of a sum, but what the kind adds.
 CollectiveAttrs attrs_of(const std::optional<Group>& given, CollectiveKind kind) {
   const Group group = group_or_world(given);
   return {.kind = kind, .group = group.impl().number(), .ranks = group.size()};
@@ -35,16 +35,10 @@ Value collective(const CollectiveAttrs& attrs, const Value& x) {
   return attrs.ranks == 1 ? x : combined;
 }
 
-Value sum_over(const CollectiveAttrs& attrs, const Value& x) {
-  CollectiveAttrs sum = attrs;
-  sum.reduction = CollectiveReduction::Sum;
-  return collective(sum, x);
-}
-
 /// Divides in float32 or wider: the sum of halves may be out of their range.
 Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
   if (attrs.ranks == 1) return x;
-  const Value sum = sum_over(attrs, ir::widened(x));
+  const Value sum = collective(attrs, ir::widened(x));
   return ir::cast(sum / static_cast<double>(attrs.ranks), x.dtype());
 }
 
@@ -110,7 +104,7 @@ std::vector<Value> means_of_shards(
   };
   std::vector<Value> means = runtime::distributed::sums_of_shards(shards, checked);
   for (std::size_t i = 0; i < means.size(); ++i) {
-    means[i] = ir::cast(sum_over(attrs, means[i]) / static_cast<double>(shards.count), dtypes[i]);
+    means[i] = ir::cast(collective(attrs, means[i]) / static_cast<double>(shards.count), dtypes[i]);
   }
   return means;
 }
@@ -127,8 +121,8 @@ Value weighted_mean(const CollectiveAttrs& attrs, const Value& x, const Value& w
   const Value wide = ir::widened(x);
   const Value own = ir::cast(weight, wide.dtype());
   const Value each = ir::broadcast_to(own, wide.dims());
-  const Value sum = sum_over(attrs, counted(each * wide, own));
-  return ir::cast(sum / ir::broadcast_to(sum_over(attrs, own), wide.dims()), x.dtype());
+  const Value sum = collective(attrs, counted(each * wide, own));
+  return ir::cast(sum / ir::broadcast_to(collective(attrs, own), wide.dims()), x.dtype());
 }
 
 /// `weight`: of a mean; may be empty.
@@ -145,7 +139,7 @@ Value reduced(CollectiveAttrs attrs, const AllReduceOptions& options, const Valu
                                                          " given, but the reduction is not Mean"));
   }
   switch (options.reduction) {
-    case Reduction::Sum: return sum_over(attrs, x);
+    case Reduction::Sum: return collective(attrs, x);
     case Reduction::Mean:
       if (is_float(x.dtype()) && shards) {
         return means_of_shards(
@@ -192,7 +186,7 @@ std::vector<Tensor> weighted_gradients(const CollectiveAttrs& attrs, const Opera
   CollectiveAttrs largest = attrs;
   largest.reduction = CollectiveReduction::Max;
   const Value relative = ir::cast(weight / collective(largest, weight), own.dtype());
-  const Value total = sum_over(attrs, ir::widened(relative));
+  const Value total = collective(attrs, ir::widened(relative));
   const Value weighted = counted(ir::broadcast_to(relative, own.dims()) * own, relative);
   std::vector<Tensor> means = kiln::gradients(wrap(weighted), variables);
   for (Tensor& gradient : means) {
@@ -200,7 +194,7 @@ std::vector<Tensor> weighted_gradients(const CollectiveAttrs& attrs, const Opera
     if (dx == nullptr) continue;
     const Value wide = ir::widened(counted(*dx, relative));
     const Value divisor = ir::broadcast_to(ir::cast(total, wide.dtype()), wide.dims());
-    gradient = wrap(ir::cast(sum_over(attrs, wide) / divisor, dx->dtype()));
+    gradient = wrap(ir::cast(collective(attrs, wide) / divisor, dx->dtype()));
   }
   return means;
 }
