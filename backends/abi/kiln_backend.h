@@ -239,7 +239,9 @@ typedef struct kiln_host_api {
   /* Runs a host function by name. call_context: kiln_execute_args.host_call_context. For a code
    * other than KILN_CODE_OK, args->error_text holds the reason. A collective of several ranks is
    * two calls, "collective_start", which copies its inputs and returns at once, and
-   * "collective_wait"; their operands order them, and each runs once in a call. */
+   * "collective_wait"; their operands order them, and each runs once in a call. A run of a program
+   * with collectives that writes over its own states (updates_in_place) calls "collective_agree",
+   * without inputs and outputs, before the first such write, and cannot fail after it. */
   uint32_t (*host_call)(void* call_context, const kiln_host_call_args* args);
 } kiln_host_api;
 

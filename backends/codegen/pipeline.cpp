@@ -12,6 +12,7 @@
 #include "backends/codegen/graph/update_rows.h"
 #include "backends/codegen/graph/widen_accumulators.h"
 #include "backends/codegen/kernel/split/split_reductions.h"
+#include "backends/codegen/plan/agree_before_updates.h"
 #include "backends/codegen/plan/build_plan.h"
 #include "backends/codegen/plan/drop_unused_kernels.h"
 #include "backends/codegen/plan/find_region.h"
@@ -201,6 +202,10 @@ bool find_region(Compilation& c) {
   return plan.region_end > plan.region_begin;
 }
 
+bool agree_before_updates(Compilation& c) {
+  return !c.updates.empty() && agree_before_updates(c.program);
+}
+
 bool find_buffer_aliases(Compilation& c) {
   c.updates_in_place = find_buffer_aliases(c.program, c.updates);
   return true;
@@ -300,6 +305,8 @@ constexpr CodegenPass kPipeline[] = {
      kOptional, kReorders, "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
+    {"agree_before_updates", agree_before_updates, verify_plan, print_program, kRequired,
+     kKeepsBits, "has the ranks of a program with collectives agree that none has failed"},
     {"find_buffer_aliases", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,
      "finds new values of variables that may share the buffers of the old ones"},
 };

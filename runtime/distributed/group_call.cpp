@@ -59,4 +59,11 @@ void GroupCall::close(const std::exception_ptr& failure) {
   throw_if_failed();
 }
 
+void GroupCall::break_up(const std::exception_ptr& failure) {
+  group_->membership_->mark_broken(
+      operation_, text("rank ", group_->place().rank,
+                       " failed after its updates were agreed on, so that variables may differ: ",
+                       failure_text(failure)));
+}
+
 }  // namespace kiln::runtime::distributed

@@ -39,6 +39,8 @@ class GroupCall {
   /// Agrees that no rank has failed, and ends the call. Throws as open(). REQUIRES: is_open(), and
   /// the rank has started all collectives.
   void close(const std::exception_ptr& failure);
+  /// Makes the groups of the process unusable, as this rank failed after the ranks had agreed.
+  void break_up(const std::exception_ptr& failure);
 
  private:
   /// Runs a job on the communication thread.

@@ -44,16 +44,6 @@ std::vector<T> values_in(std::span<const std::byte> bytes) {
   return values;
 }
 
-std::string text_of(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    return exception_text(error);
-  } catch (...) {
-    return "an exception of another type than std::exception";
-  }
-}
-
 /// Whether the ranks differ in the items of one operation, not in the operation.
 bool differ_in_items(Head a, const Head& b) {
   a.outcome = b.outcome;
@@ -62,6 +52,16 @@ bool differ_in_items(Head a, const Head& b) {
 }
 
 }  // namespace
+
+std::string failure_text(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return exception_text(error);
+  } catch (...) {
+    return "an exception of another type than std::exception";
+  }
+}
 
 std::uint64_t hash_of(std::string_view text) { return Hash().add(text).value(); }
 
@@ -140,7 +140,7 @@ void Agreement::explain_difference(const std::vector<Head>& heads) {
 void Agreement::explain(const std::vector<Head>& heads) {
   const std::size_t rank = judgement_.rank;
   if (judgement_.verdict == Verdict::Differ) return explain_difference(heads);
-  const auto texts = exchange(failure_ ? text_of(failure_) : finding_);
+  const auto texts = exchange(failure_ ? failure_text(failure_) : finding_);
   if (judgement_.verdict == Verdict::Left) {
     error_ = text("rank ", rank, " has left the group after ",
                   counted(heads[rank].call - 1, "call"), ": ", texts[rank]);

@@ -20,6 +20,9 @@ namespace kiln::runtime::distributed {
 /// The same on every machine.
 std::uint64_t hash_of(std::string_view text);
 
+/// The text of what was thrown.
+std::string failure_text(const std::exception_ptr& thrown);
+
 /// One operation of all ranks, which have to agree in all but `failure`.
 struct Operation {
   /// `function`: that the user called, at `line`.

@@ -68,6 +68,9 @@ void run_frame(const CompiledProgram& program, PreparedCall& prepared) {
     prepared.bind_update(i, state.destination(i).at(program.instance));
   }
   if (program.calls_host) prepared.host_calls.thrown = nullptr;
+  if (program.overwrites && !program.collectives.empty()) {
+    CollectiveCall::current()->allow_overwrites();
+  }
   prepared.run(counter_of(program, prepared));
   try {
     prepared.check_results();

@@ -147,13 +147,19 @@ void CollectiveCall::wait(std::size_t number, std::span<const HostView> results)
   }
 }
 
+void CollectiveCall::agree() {
+  if (may_overwrite_) close();
+}
+
 void CollectiveCall::close() {
+  if (has_agreed_) return;
   if (started_.size() != sized_.size()) {
     throw BackendError(
         call_.operation().function, "",
         text("the program ran ", started_.size(), " of ", sized_.size(), " collectives"));
   }
   call_.close(nullptr);
+  has_agreed_ = true;
 }
 
 void CollectiveCall::fail(const std::exception_ptr& failure) {
@@ -163,6 +169,8 @@ void CollectiveCall::fail(const std::exception_ptr& failure) {
   } else if (call_.is_open()) {
     while (started_.size() < sized_.size()) start_next();
     call_.close(failure);
+  } else if (has_agreed_) {
+    call_.break_up(failure);
   }
   std::rethrow_exception(failure);
 }

@@ -29,7 +29,10 @@ class CollectiveCall : public CollectiveService {
   void open(std::span<const std::int64_t> symbols);
   void start(std::size_t number, std::span<const HostView> operands) override;
   void wait(std::size_t number, std::span<const HostView> results) override;
+  void agree() override;
   void close() override;
+  /// Has the program agree before it writes over variables, from which on it cannot fail.
+  void allow_overwrites() { may_overwrite_ = true; }
   /// Has the ranks agree on the rows of a part of shards, too.
   void add_shard(std::int64_t rows);
   /// Takes part in what the others still do, then throws the failure, or the error of the group.
@@ -46,6 +49,8 @@ class CollectiveCall : public CollectiveService {
   std::vector<std::uint64_t> started_;  // numbers of their jobs
   std::int64_t shard_rows_ = -1;  // negative: none
   bool has_opened_ = false;  // or has tried to
+  bool may_overwrite_ = false;
+  bool has_agreed_ = false;  // that no rank has failed
 };
 
 /// Returns work(), as one call of a program, in the group of its collectives if it has any.

@@ -24,10 +24,9 @@ struct NamedFunction {
 };
 
 constexpr NamedFunction kFunctions[] = {
-    {"print_tensor", host_print_tensor},
-    {"check_numerics", host_check_numerics},
-    {"collective_start", host_collective_start},
-    {"collective_wait", host_collective_wait},
+    {"print_tensor", host_print_tensor},         {"check_numerics", host_check_numerics},
+    {"collective_start", host_collective_start}, {"collective_wait", host_collective_wait},
+    {"collective_agree", host_collective_agree},
 };
 
 struct NamedDataDependentFunction {
@@ -48,6 +47,11 @@ constexpr NamedDataDependentFunction kDataDependentFunctions[] = {
     {"shard_results", shard_results},
 };
 
+CollectiveService& service_of(const HostCallArguments& arguments) {
+  if (arguments.collectives != nullptr) return *arguments.collectives;
+  throw NotImplementedError("", "", "a collective outside of a call of a group");
+}
+
 /// The number in the payload of a call in a group.
 std::size_t collective_number(const HostCallArguments& arguments) {
   const auto* begin = reinterpret_cast<const char*>(arguments.payload.data());
@@ -57,9 +61,6 @@ std::size_t collective_number(const HostCallArguments& arguments) {
   if (error != std::errc() || parsed != end) {
     throw abi::BrokenStruct(
         text("a collective has the number '", escaped_text(std::string_view(begin, end)), "'"));
-  }
-  if (arguments.collectives == nullptr) {
-    throw NotImplementedError("", "", "a collective outside of a call of a group");
   }
   return number;
 }
@@ -87,16 +88,17 @@ void copy_value(const HostView& value, const HostView& result, std::string_view 
 }
 
 void host_collective_start(const HostCallArguments& arguments) {
-  const std::size_t number = collective_number(arguments);
-  arguments.collectives->start(number, arguments.inputs);
+  service_of(arguments).start(collective_number(arguments), arguments.inputs);
   for (const HostView& position : arguments.outputs) {
     std::memset(position.data, 0, position.elements() * dtype_bytes(position.dtype));
   }
 }
 
 void host_collective_wait(const HostCallArguments& arguments) {
-  arguments.collectives->wait(collective_number(arguments), arguments.outputs);
+  service_of(arguments).wait(collective_number(arguments), arguments.outputs);
 }
+
+void host_collective_agree(const HostCallArguments& arguments) { service_of(arguments).agree(); }
 
 DataDependentFunction find_data_dependent_function(std::string_view name) {
   for (const NamedDataDependentFunction& entry : kDataDependentFunctions) {

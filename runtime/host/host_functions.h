@@ -22,7 +22,9 @@ class CollectiveService {
   virtual void start(std::size_t number, std::span<const HostView> operands) = 0;
   /// Waits for it and copies its results.
   virtual void wait(std::size_t number, std::span<const HostView> results) = 0;
-  /// Agrees that no rank has failed, before any publishes its updates.
+  /// Agrees that no rank has failed, if the program is about to write over variables.
+  virtual void agree() = 0;
+  /// The same if agree() has not: before any rank publishes its updates.
   virtual void close() = 0;
 };
 
@@ -63,6 +65,9 @@ void host_check_numerics(const HostCallArguments& arguments);
 /// results; it has no inputs.
 void host_collective_start(const HostCallArguments& arguments);
 void host_collective_wait(const HostCallArguments& arguments);
+/// "collective_agree" agrees that no rank has failed, once all collectives of the call have
+/// started. From then on the call must not fail.
+void host_collective_agree(const HostCallArguments& arguments);
 
 /// Copies `value` to `result`. Throws BrokenStruct naming `function` if their types differ.
 void copy_value(const HostView& value, const HostView& result, std::string_view function);

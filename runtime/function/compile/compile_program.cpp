@@ -55,15 +55,15 @@ void prepare_output_sizes(CompiledProgram& program) {
   }
 }
 
-/// Finds the updates that the backend can write over their states. None in a program with host
-/// calls: a host function that reads such a variable would deadlock.
+/// Finds the updates that the backend can write over their states. None in a program that calls
+/// functions of the host: one that reads such a variable would deadlock.
 void find_updates_in_place(CompiledProgram& program) {
   const ProgramCounts counts{.inputs = program.binding.count(),
                              .states = program.states.size(),
                              .outputs = program.graph.outputs.size(),
                              .updates = program.updated.size()};
   const std::vector<bool> allowed = program.executable->info(counts).updates_in_place;
-  if (program.calls_host || !program.has_inferred_sizes) return;
+  if (program.calls_functions || !program.has_inferred_sizes) return;
   const std::vector<VariableStorage*>& states = program.state_storages;
   program.overwritable.resize(program.updated.size());
   for (std::size_t i = 0; i < program.updated.size() && i < allowed.size(); ++i) {
@@ -247,11 +247,13 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
     bind_inputs(program);
   }
   const DisabledPasses disabled = disabled_passes(*program.instance);
-  program.graph = lower_collectives(run_passes(program, disabled.own, observer),
-                                    program.binding.symbols(), bucket_bytes(), program.collectives);
+  program.graph = run_passes(program, disabled.own, observer);
+  program.calls_functions = ir::reaches(program.graph.roots(), ir::Op::HostCall);
+  program.graph = lower_collectives(program.graph, program.binding.symbols(), bucket_bytes(),
+                                    program.collectives);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
-  program.calls_host = ir::reaches(program.graph.roots(), ir::Op::HostCall);
+  program.calls_host = program.calls_functions || !program.collectives.empty();
   compile_module(program, compiled, disabled, observer);
   program.compile_seconds = seconds_since(start);
   log_compilation(program, span);

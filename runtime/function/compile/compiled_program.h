@@ -56,6 +56,7 @@ struct CompiledProgram {
   bool has_inferred_sizes = false;  // the inputs' sizes determine all output sizes
   bool draws = false;  // consumes a number of the call counter
   bool calls_host = false;
+  bool calls_functions = false;  // of the host, besides its collectives
   bool overwrites = false;  // some updates may overwrite their states in place
   std::vector<Overwrite> overwritable;  // then one request per update, over state_storages
   InstancePtr instance;

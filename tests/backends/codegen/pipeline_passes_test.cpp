@@ -189,6 +189,17 @@ const Row kRows[] = {
        return Sample{{x, w}, {tanh(x), tanh(dot(x, w))}};
      },
      "region: 0", "region: 2"},
+    {"agree_before_updates",
+     [] {
+       const Tensor v = input({4, 8});
+       const ir::Type type = ir::Type{DType::Float32, value(v).dims()};
+       const ir::Value sum = ir::make(
+           ir::Op::HostCall,
+           ir::HostCallAttrs{.function = "collective_wait", .payload = {}, .results = {type}},
+           {ir::scalar_constant_int(DType::Int64, 0)});
+       return Sample{{v}, {}, {{0, 0}}, {ir::make(ir::Op::Sub, {}, {value(v), sum})}};
+     },
+     nullptr, "host_call collective_agree"},
     {"find_buffer_aliases",
      [] {
        const Tensor x = input({4, 8}), v = input({4, 8});
