@@ -56,6 +56,8 @@ CollectiveCall::CollectiveCall(const ProgramCollectives& collectives, const std:
   call_.operation().item = "collective";
   call_.operation().detail_text = " on " + collectives.target;
   call_.operation().detail = distributed::hash_of(collectives.target);
+  call_.operation().updates = &collectives.updates;
+  call_.operation().phase = collectives.phase;
   current_call = this;
 }
 
