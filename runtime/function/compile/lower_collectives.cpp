@@ -232,7 +232,7 @@ std::optional<std::size_t> static_bytes(const ir::Type& type) {
 
 std::string ProgramCollective::kind_text() const {
   std::string name = name_of(attrs);
-  if (attrs.group != 0) name += text(" in a part of ", attrs.ranks, " ranks");
+  if (attrs.group != 0) name += text(" in group ", attrs.group, " of ", attrs.ranks, " ranks");
   switch (attrs.kind) {
     case CollectiveKind::AllReduce: return name;
     case CollectiveKind::AllGather:
