@@ -143,7 +143,10 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   const std::string directory = dumps ? dumps->directory : "";
   Graph rest = graph;
   programs.has_shards = has_shards(graph);
-  if (programs.has_shards) require_no_other_partitions(graph);
+  if (programs.has_shards) {
+    require_no_other_partitions(graph);
+    require_one_number_of_shards(graph);
+  }
   while (std::optional<GraphPartition> partition =
              first_partition(rest, programs.partitions.empty())) {
     const std::size_t i = programs.partitions.size();
