@@ -3,7 +3,6 @@
 #include "tests/distributed/collectives/session_ranks.h"
 #include "tests/support/catch.h"
 
-#include <cstring>
 #include <regex>
 
 namespace K = kiln;
@@ -58,6 +57,12 @@ const UpdatesRow kRows[] = {
      nullptr},
     {"of a per_rank variable",
      [](const Step& s) { return Updates{K::update_add(s.own, s.either(s.sum, -s.sum))}; }, nullptr},
+    {"what is printed",
+     [](const Step& s) {
+       const auto printed = s.is_other ? K::print_tensor(s.sum, {.message = "sum"}) : s.sum;
+       return Updates{K::update_sub(s.w, printed * 0.1)};
+     },
+     nullptr},
     {"a constant",
      [](const Step& s) { return Updates{K::update_sub(s.w, s.sum * (s.is_other ? 0.2 : 0.1))}; },
      kFirst},
@@ -128,6 +133,7 @@ TEST_CASE("updates: expressions that differ are an error on all ranks") {
       static_cast<void>(K::variable(1.));
       static_cast<void>(K::placeholder({.shape = {K::None}}));
     }
+    K::set_print_sink([](std::string_view) {});
     for (const UpdatesRow& row : kRows) {
       const Step s{.is_other = world.rank() == 1};
       const auto f = K::function({s.x}, {D::all_reduce(s.x * s.root)},
@@ -137,9 +143,9 @@ TEST_CASE("updates: expressions that differ are an error on all ranks") {
         faults.expect_equal(row.name, error, "no error");
         continue;
       }
-      faults.expect_equal(row.name, without_lines(error),
-                          std::string("DistributedError of 1: train: ") + row.error +
-                              "; their expressions differ");
+      faults.expect_equal(
+          row.name, without_lines(error),
+          std::string("DistributedError of 1: train: ") + row.error + "; their expressions differ");
       faults.expect_equal(row.name, K::get_value(s.w), K::Array{1.f, 2.f});
       faults.expect_equal(row.name, K::eval(D::all_reduce(K::constant(1.))), K::Array(3.f));
     }

@@ -100,7 +100,7 @@ const Rejection kRejections[] = {
 };
 
 /// The rows whose error is not the expected one.
-std::string faults(const D::Session&) {
+std::string faults_of_rejections(const D::Session&) {
   std::string lines;
   for (const Rejection& row : kRejections) {
     const std::string error = error_of([&] {
@@ -114,12 +114,13 @@ std::string faults(const D::Session&) {
 }
 
 TEST_CASE("shards: options and parts that are rejected, on all ranks alike") {
-  for (const std::string& text : texts_of_ranks(2, "reference", faults)) CHECK(text == "");
+  for (const std::string& text : texts_of_ranks(2, "reference", faults_of_rejections))
+    CHECK(text == "");
 }
 
 TEST_CASE("shards: one rank rejects the parts that several do") {
   // Of the numbers of shards it takes all that are powers of two, and has them all by itself.
-  CHECK(texts_of_ranks(kAlone, "reference", faults)[0] ==
+  CHECK(texts_of_ranks(kAlone, "reference", faults_of_rejections)[0] ==
         "negative count: shards.count is -2 but must be the 1 ranks times a power of two\n"
         "no count: shards.count is 0 but must be the 1 ranks times a power of two\n"
         "fewer than ranks: accepted\n"
