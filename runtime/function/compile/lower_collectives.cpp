@@ -4,6 +4,7 @@
 #include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/build.h"
+#include "core/ops/collective_payload.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
@@ -163,7 +164,10 @@ class Lowering {
     return ir::make(
         Op::HostCall,
         ir::HostCallAttrs{
-            .function = function, .payload = std::to_string(number), .results = std::move(results)},
+            .function = function,
+            .payload = ir::encode(
+                {static_cast<std::int64_t>(number), node.as<CollectiveAttrs>()}),
+            .results = std::move(results)},
         std::move(operands));
   }
 
