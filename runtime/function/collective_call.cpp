@@ -128,13 +128,12 @@ void CollectiveCall::exchange(std::int64_t group, std::span<const std::byte> own
   const std::shared_ptr<distributed::Group> world = distributed::current_world();
   const auto part = world ? world->numbered(group) : nullptr;
   if (!part || !call_.is_open() || own.size() * part->place().size != all.size()) {
-    throw BackendError(call_.operation().function, "",
-                       text("an exchange of ", own.size(), " bytes in group ", group,
-                            " that gives ", all.size()));
+    throw BackendError(
+        call_.operation().function, "",
+        text("an exchange of ", own.size(), " bytes in group ", group, " that gives ", all.size()));
   }
-  call_.wait(call_.start([&] {
-    std::ranges::copy(part->part().channel->all_gather(own), all.begin());
-  }));
+  call_.wait(
+      call_.start([&] { std::ranges::copy(part->part().channel->all_gather(own), all.begin()); }));
 }
 
 void CollectiveCall::break_up(const std::string& reason) { call_.give_up(reason); }
@@ -145,7 +144,8 @@ void CollectiveCall::start_next() {
 }
 
 void CollectiveCall::start(std::size_t number, std::span<const HostView> operands) {
-  if (collectives_.run_by_backend || number != started_.size() || number == sized_.size() || !call_.is_open()) {
+  if (collectives_.run_by_backend || number != started_.size() || number == sized_.size() ||
+      !call_.is_open()) {
     throw BackendError(call_.operation().function, "",
                        text("collective ", number, " of ", sized_.size(), " starts when ",
                             started_.size(), " is the next"));

@@ -21,14 +21,10 @@ struct NamedFunction {
 };
 
 constexpr NamedFunction kFunctions[] = {
-    {"print_tensor", host_print_tensor},
-    {"check_numerics", host_check_numerics},
-    {"collective_start", host_collective_start},
-    {"collective_wait", host_collective_wait},
-    {"collective_agree", host_collective_agree},
-    {"collective_group", host_collective_group},
-    {"collective_open", host_collective_open},
-    {"collective_exchange", host_collective_exchange},
+    {"print_tensor", host_print_tensor},         {"check_numerics", host_check_numerics},
+    {"collective_start", host_collective_start}, {"collective_wait", host_collective_wait},
+    {"collective_agree", host_collective_agree}, {"collective_group", host_collective_group},
+    {"collective_open", host_collective_open},   {"collective_exchange", host_collective_exchange},
     {"collective_break", host_collective_break},
 };
 

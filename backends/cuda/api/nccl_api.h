@@ -8,14 +8,14 @@
 #include <cstdint>
 
 // Rows (enumerator, NVIDIA's name, value).
-#define KILN_NCCL_STATUS(X)                      \
-  X(Success, ncclSuccess, 0)                     \
-  X(UnhandledCuda, ncclUnhandledCudaError, 1)    \
-  X(System, ncclSystemError, 2)                  \
-  X(Internal, ncclInternalError, 3)              \
-  X(InvalidArgument, ncclInvalidArgument, 4)     \
-  X(InvalidUsage, ncclInvalidUsage, 5)           \
-  X(Remote, ncclRemoteError, 6)                  \
+#define KILN_NCCL_STATUS(X)                   \
+  X(Success, ncclSuccess, 0)                  \
+  X(UnhandledCuda, ncclUnhandledCudaError, 1) \
+  X(System, ncclSystemError, 2)               \
+  X(Internal, ncclInternalError, 3)           \
+  X(InvalidArgument, ncclInvalidArgument, 4)  \
+  X(InvalidUsage, ncclInvalidUsage, 5)        \
+  X(Remote, ncclRemoteError, 6)               \
   X(InProgress, ncclInProgress, 7)
 #define KILN_NCCL_DATA_TYPE(X) X(UInt8, ncclUint8, 1)
 
@@ -28,20 +28,20 @@
 #define KILN_NCCL_HANDLES(X) X(NcclComm, ncclComm_t)
 
 /// Rows (member, NVIDIA's name, parameter types) of functions that return a status.
-#define KILN_NCCL_FUNCTIONS(X)                                                                \
-  X(get_version, ncclGetVersion, int*)                                                        \
-  X(get_unique_id, ncclGetUniqueId, NcclUniqueId*)                                            \
-  X(comm_init, ncclCommInitRankConfig, NcclComm*, int, NcclUniqueId, int, NcclConfig*)        \
-  X(comm_destroy, ncclCommDestroy, NcclComm)                                                  \
-  X(comm_abort, ncclCommAbort, NcclComm)                                                      \
-  X(comm_get_async_error, ncclCommGetAsyncError, NcclComm, NcclStatus*)                       \
-  X(group_start, ncclGroupStart)                                                              \
-  X(group_end, ncclGroupEnd)                                                                  \
-  X(send, ncclSend, const void*, std::size_t, NcclDataType, int, NcclComm, StreamHandle)      \
-  X(recv, ncclRecv, void*, std::size_t, NcclDataType, int, NcclComm, StreamHandle)            \
-  X(all_gather, ncclAllGather, const void*, void*, std::size_t, NcclDataType, NcclComm,       \
-    StreamHandle)                                                                             \
-  X(broadcast, ncclBroadcast, const void*, void*, std::size_t, NcclDataType, int, NcclComm,   \
+#define KILN_NCCL_FUNCTIONS(X)                                                              \
+  X(get_version, ncclGetVersion, int*)                                                      \
+  X(get_unique_id, ncclGetUniqueId, NcclUniqueId*)                                          \
+  X(comm_init, ncclCommInitRankConfig, NcclComm*, int, NcclUniqueId, int, NcclConfig*)      \
+  X(comm_destroy, ncclCommDestroy, NcclComm)                                                \
+  X(comm_abort, ncclCommAbort, NcclComm)                                                    \
+  X(comm_get_async_error, ncclCommGetAsyncError, NcclComm, NcclStatus*)                     \
+  X(group_start, ncclGroupStart)                                                            \
+  X(group_end, ncclGroupEnd)                                                                \
+  X(send, ncclSend, const void*, std::size_t, NcclDataType, int, NcclComm, StreamHandle)    \
+  X(recv, ncclRecv, void*, std::size_t, NcclDataType, int, NcclComm, StreamHandle)          \
+  X(all_gather, ncclAllGather, const void*, void*, std::size_t, NcclDataType, NcclComm,     \
+    StreamHandle)                                                                           \
+  X(broadcast, ncclBroadcast, const void*, void*, std::size_t, NcclDataType, int, NcclComm, \
     StreamHandle)
 
 namespace kiln::cuda::api {

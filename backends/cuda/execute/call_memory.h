@@ -22,6 +22,7 @@ struct LoadedProgram {
   const ConstantAddresses& constants;
   const sdk::Host& host;
   const DeviceResources& resources;
+  Communicators* communicators;  // null: the host runs collectives
   CallTimes& times;
   codegen::StepTrace& trace;
 };
@@ -43,8 +44,8 @@ struct CallTensors {
 
 /// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, and
 /// the temporaries. Its contents do not outlive the call, so calls of all programs share it; its
-/// address never changes, so graphs stay valid. Allocated once: the call block, arrival counters
-/// and iteration numbers. One call at a time.
+/// address never changes, so graphs stay valid. Allocated once: the call block, arrival counters,
+/// iteration numbers and buffers of collectives. One call at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -71,6 +72,8 @@ class CallMemory {
   void grow(StreamArena& arena) const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   void clear_arrivals(const LoadedProgram& program);
+  void run_steps(const LoadedProgram& program, const CallTensors& tensors, const StreamArena& arena,
+                 SlotAddresses& slots, CallContext& call);
   void upload_call_block(const LoadedProgram& program, const CallTensors& tensors,
                          Staging& staging);
   api::DeviceAddress address(std::int64_t offset) const;
@@ -85,6 +88,7 @@ class CallMemory {
   DeviceMemory call_block_;  // a codegen::CallBlock
   bool index_record_is_clear_ = false;  // the block records no index that is out of range
   DeviceMemory arrivals_;  // arrival counters (GridLaunch::arrivals), 0 between launches
+  DeviceMemory collectives_;  // buffers of collectives (DevicePlan::collective_bytes)
   DeviceMemory iteration_numbers_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;
   const StagedStream* stream_ = nullptr;  // of the last call; never dereferenced

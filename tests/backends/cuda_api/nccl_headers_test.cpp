@@ -33,7 +33,7 @@ TEST_CASE("declarations of NCCL agree with its header") {
   ++enumerators;
 #define SAME_ENUMERATION(own, theirs, rows) rows(SAME_VALUE)
   KILN_NCCL_ENUMERATIONS(SAME_ENUMERATION)
-#define SAME_FUNCTION(member, symbol, ...)                                     \
+#define SAME_FUNCTION(member, symbol, ...)                                      \
   static_assert(kSameType<decltype(NcclFunctions::member), decltype(&symbol)>); \
   ++functions;
   KILN_NCCL_FUNCTIONS(SAME_FUNCTION)

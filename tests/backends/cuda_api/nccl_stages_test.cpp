@@ -63,8 +63,9 @@ TEST_CASE("NCCL: a file that is no library") {
   files.write("libnccl.so.2", "text");
   const Opened found = opened(files);
   CHECK(found.code == KILN_CODE_FAILED_PRECONDITION);
-  CHECK(found.text == "NCCL, NVIDIA's library of collectives, cannot be loaded: DIR/libnccl.so.2: "
-                      "not an ELF file (no other folder is searched, since this one was named)");
+  CHECK(found.text ==
+        "NCCL, NVIDIA's library of collectives, cannot be loaded: DIR/libnccl.so.2: "
+        "not an ELF file (no other folder is searched, since this one was named)");
 }
 
 TEST_CASE("NCCL: a status is an error with the library's text") {

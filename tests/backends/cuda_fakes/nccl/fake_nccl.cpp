@@ -73,9 +73,7 @@ NcclStatus reject(NcclStatus status, const std::string& reason) {
   state().last_error = reason;
   return status;
 }
-NcclStatus reject(const std::string& reason) {
-  return reject(NcclStatus::InvalidUsage, reason);
-}
+NcclStatus reject(const std::string& reason) { return reject(NcclStatus::InvalidUsage, reason); }
 
 bool is_alive(NcclComm comm) { return state().alive.contains(comm); }
 
@@ -179,9 +177,8 @@ NcclStatus add(const QueuedPart& part, NcclDataType type, NcclComm comm, StreamH
   if (!is_alive(comm)) return reject("a dead communicator");
   if (comm->launching) return reject("the communicator has work in progress");
   const NcclStatus status = status_of(*comm->communicator->world);
-  if (status != NcclStatus::Success) {
-    return reject(status, "the communicator is not ready");
-  }
+  if (status == NcclStatus::InProgress) return reject("the communicator is not ready");
+  if (status != NcclStatus::Success) return status;
   if (type != NcclDataType::UInt8) {
     return reject(NcclStatus::InvalidArgument, "a type that the fake does not know");
   }
@@ -243,8 +240,8 @@ FAKE_EXPORT NcclStatus ncclGetUniqueId(NcclUniqueId* id) {
 
 FAKE_EXPORT NcclStatus ncclCommInitRankConfig(NcclComm* comm, int size, NcclUniqueId id, int rank,
                                               NcclConfig* config) {
-  const NcclStatus status = enter("ncclCommInitRankConfig",
-                                  [&] { return init(comm, size, id, rank, config); });
+  const NcclStatus status =
+      enter("ncclCommInitRankConfig", [&] { return init(comm, size, id, rank, config); });
   const bool has_failed = status != NcclStatus::Success && status != NcclStatus::InProgress;
   if (has_failed) {
     if (const auto world = open_world(id)) world->has_failed.store(true);

@@ -72,10 +72,9 @@ const Part* QueuedGroup::sent_by(int rank, std::size_t index) const {
     return is_same ? &other.parts[index] : nullptr;
   }
   // The transfers between two ranks match in their order.
-  auto before = std::count_if(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(index),
-                              [&](const QueuedPart& one) {
-                                return one.part.kind == own.kind && one.part.rank == rank;
-                              });
+  auto before = std::count_if(
+      parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(index),
+      [&](const QueuedPart& one) { return one.part.kind == own.kind && one.part.rank == rank; });
   for (std::size_t i = 0; i < other.part_count; ++i) {
     const Part& part = other.parts[i];
     if (part.kind != PartKind::Send || part.rank != communicator_->rank) continue;

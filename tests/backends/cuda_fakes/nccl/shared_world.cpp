@@ -46,8 +46,8 @@ std::shared_ptr<SharedWorld> open_world(const NcclUniqueId& id) {
       "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.file);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
-  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,
-                        0);
+  void* memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   ::close(file);
   if (memory == MAP_FAILED) return nullptr;
   const auto unmap = [](SharedWorld* world) { ::munmap(world, kBytes); };
