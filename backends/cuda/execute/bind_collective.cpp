@@ -50,14 +50,12 @@ class Binding {
   void reduce(std::int64_t bytes) {
     bound_.part = bytes;
     bound_.work_bytes = bytes * ranks_;
-    bound_.reduction =
-        kernels_.reduce(dtype_, bound_.attrs.reduction, ranks_, bytes / width_);
+    bound_.reduction = kernels_.reduce(dtype_, bound_.attrs.reduction, ranks_, bytes / width_);
   }
 
   void all_reduce() {
     bound_.is_gathered_sum = bound_.bytes * ranks_ <= kMaxGatheredSum;
-    reduce(bound_.is_gathered_sum ? bound_.bytes
-                                  : aligned((bound_.bytes + ranks_ - 1) / ranks_));
+    reduce(bound_.is_gathered_sum ? bound_.bytes : aligned((bound_.bytes + ranks_ - 1) / ranks_));
     bound_.buffer_bytes = bound_.is_gathered_sum ? bound_.bytes : bound_.part * ranks_;
   }
 

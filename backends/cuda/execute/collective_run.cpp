@@ -56,17 +56,17 @@ void CollectiveRun::copy(DeviceAddress to, DeviceAddress from, std::int64_t byte
   if (bytes == 0) return;
   call_.stream.submit(
       [&] {
-        return call_.stream.device().driver().memcpy_device_to_device_async(
-            to, from, at(bytes), call_.stream.handle());
+        return call_.stream.device().driver().memcpy_device_to_device_async(to, from, at(bytes),
+                                                                            call_.stream.handle());
       },
       "copy on the device");
 }
 
-void CollectiveRun::launch(const BoundGraphKernel& kernel,
-                           std::span<const DeviceAddress> arguments, DeviceAddress result) {
+void CollectiveRun::launch(const BoundGraphKernel& kernel, std::span<const DeviceAddress> arguments,
+                           DeviceAddress result) {
   const std::vector<DeviceAddress> operands = kernel.kernel->operands(arguments, result);
-  launch_kernel(call_.stream, kernel.bound,
-                {.operands = operands, .call_block = call_.call_block}, launch_memory_);
+  launch_kernel(call_.stream, kernel.bound, {.operands = operands, .call_block = call_.call_block},
+                launch_memory_);
 }
 
 void CollectiveRun::pack(const DeviceCollective& one, std::span<const TensorBytes> operands) {

@@ -29,7 +29,8 @@ class CollectiveRun final : public StreamWaiter {
     api::DeviceAddress call_block = 0;
   };
 
-  explicit CollectiveRun(const Call& call) : call_(call), groups_(call.host, call.host_call_context) {}
+  explicit CollectiveRun(const Call& call)
+      : call_(call), groups_(call.host, call.host_call_context) {}
   ~CollectiveRun();
   CollectiveRun(const CollectiveRun&) = delete;
   CollectiveRun& operator=(const CollectiveRun&) = delete;

@@ -57,8 +57,8 @@ BoundKernel GraphKernel::bind(const codegen::EvaluateDim& evaluate) const {
   return bind_kernel(built_.kernel, library_->kernels()[0], grid_, evaluate);
 }
 
-std::vector<api::DeviceAddress> GraphKernel::operands(
-    std::span<const api::DeviceAddress> arguments, api::DeviceAddress result) const {
+std::vector<api::DeviceAddress> GraphKernel::operands(std::span<const api::DeviceAddress> arguments,
+                                                      api::DeviceAddress result) const {
   std::vector<api::DeviceAddress> list;
   for (const std::size_t number : order_) {
     list.push_back(number < arguments.size() ? arguments[number] : result);

@@ -28,8 +28,8 @@ class RankKernels {
 
   /// Combines `count` elements of each rank in the order of the tree over ranks, with the bits of
   /// reduce_ranks() (runtime/distributed/rank_tree.h): T(0, n), where T(a, a + 1) is the argument a
-  /// and T(a, b) combines T(a, a + m) with the rest, m the largest power of two below b - a. Sums of
-  /// halves are in float32 and rounded once. REQUIRES: ranks <= kMaxRanks.
+  /// and T(a, b) combines T(a, a + m) with the rest, m the largest power of two below b - a. Sums
+  /// of halves are in float32 and rounded once. REQUIRES: ranks <= kMaxRanks.
   BoundGraphKernel reduce(DType dtype, ir::CollectiveReduction reduction, std::int64_t ranks,
                           std::int64_t count) const;
   /// From [a, b, c] to [b, a, c], of elements with that many bytes.

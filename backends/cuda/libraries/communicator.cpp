@@ -24,7 +24,9 @@ PollPause::PollPause(std::chrono::milliseconds limit)
 void PollPause::pause() {
   constexpr int kSpins = 200, kMaxPause = 1000;  // microseconds
   if (polls_++ < kSpins) return std::this_thread::yield();
-  if (std::chrono::steady_clock::now() - begin_ > limit_) {
+  const auto waited = std::chrono::steady_clock::now() - begin_;
+  // In milliseconds: a limit may have more than 2^63 nanoseconds.
+  if (std::chrono::duration_cast<std::chrono::milliseconds>(waited) > limit_) {
     throw sdk::Failure(KILN_CODE_DEADLINE_EXCEEDED,
                        text("the ranks of NCCL did not answer within ", limit_.count() / 1000,
                             " s (init's time_limit)"));
@@ -108,8 +110,8 @@ void Communicator::all_to_all(api::DeviceAddress from, api::DeviceAddress to, st
                          api::NcclDataType::UInt8, peer, comm_, stream.handle());
       if (!is_well(sent)) return sent;
       const NcclStatus received =
-          library_->recv(pointer(offset_by(to, rank * bytes)), at(bytes),
-                         api::NcclDataType::UInt8, peer, comm_, stream.handle());
+          library_->recv(pointer(offset_by(to, rank * bytes)), at(bytes), api::NcclDataType::UInt8,
+                         peer, comm_, stream.handle());
       if (!is_well(received)) return received;
     }
     return NcclStatus::Success;

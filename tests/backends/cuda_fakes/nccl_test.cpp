@@ -1,5 +1,5 @@
-// Tests the NCCL of this folder: values, and every misuse that it rejects. Two ranks of one process,
-// whose streams are queried in turn.
+// Tests the NCCL of this folder: values, and every misuse that it rejects. Two ranks of one
+// process, whose streams are queried in turn.
 #include "backends/cuda/api/open_nccl.h"
 #include "tests/backends/cuda_fakes/gpu_test.h"
 #include "tests/support/environment.h"
@@ -251,6 +251,7 @@ TEST_CASE("fake NCCL: two ranks on one device need its consent") {
   NcclComm comms[2] = {};
   for (const int rank : {0, 1}) CHECK(join(comms[rank], 2, id, rank) == NcclStatus::InProgress);
   for (NcclComm comm : comms) {
+    // The same where another rank has given up already.
     CHECK(state_of(comm) == NcclStatus::InvalidUsage);
     CHECK(std::string(nccl().get_last_error(comm)) == "Duplicate GPU detected");
     CHECK(nccl().comm_abort(comm) == NcclStatus::Success);

@@ -17,14 +17,12 @@ FailingStep::FailingStep(const char* backend) {
                           .backend = backend});
 }
 
-std::vector<Array> FailingStep::inputs(int before_index, int between_index,
-                                       int after_index) const {
+std::vector<Array> FailingStep::inputs(int before_index, int between_index, int after_index) const {
   return {K::Array::full({3, 2}, 1), K::Array(before_index), K::Array(between_index),
           K::Array(after_index)};
 }
 
-void expect_right_call(Faults& faults, const FailingStep& step, int calls,
-                       const D::Group& world) {
+void expect_right_call(Faults& faults, const FailingStep& step, int calls, const D::Group& world) {
   const auto found = step.function(step.inputs(0, 1, 2));
   const auto ranks = static_cast<float>(world.size()), before = static_cast<float>(calls) * ranks;
   faults.expect_equal("broadcast", found[1], K::Array{before, before});
@@ -63,6 +61,33 @@ std::string run_failing_indices(const fake::Settings& settings,
         expect_failure(faults, error, [&] { step.function(inputs); }, world);
         expect_right_call(faults, step, calls++, world);
       }
+    }
+    return faults.text();
+  });
+}
+
+std::string run_failing_checks(const fake::Settings& settings,
+                               std::span<const char* const> backends) {
+  return run_sessions(settings, [&](const D::Group& world) {
+    Faults faults;
+    const auto ranks = static_cast<float>(world.size());
+    for (const char* backend : backends) {
+      const auto x = K::placeholder({.shape = {2}}), y = K::placeholder({.shape = {2}});
+      const auto w = K::variable({0., 0.});
+      const auto sum = D::all_reduce(K::log(x));
+      const auto second = D::all_reduce(K::exp(K::log(y * K::exp(sum))));
+      const auto f = K::function({x, y}, {second},
+                                 {.updates = {K::update_add(w, sum)},
+                                  .name = "train",
+                                  .backend = backend,
+                                  .check_numerics = true});
+      const K::Array right{1.f, 1.f}, wrong{1.f, -1.f};
+      const bool fails = world.rank() == kFailing;
+      const std::string error = "FloatingPointError: train: op log at ";
+      expect_failure(faults, error, [&] { f({fails ? wrong : right, right}); }, world);
+      expect_failure(faults, error, [&] { f({right, fails ? wrong : right}); }, world);
+      faults.expect_equal("w", K::get_value(w), K::Array{0.f, 0.f});
+      faults.expect_equal("after", f({right, right})[0], K::Array{ranks, ranks});
     }
     return faults.text();
   });

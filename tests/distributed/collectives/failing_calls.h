@@ -37,4 +37,8 @@ void expect_failure(Faults& faults, const std::string& own, const std::function<
 std::string run_failing_indices(const fake::Settings& settings,
                                 std::span<const char* const> backends);
 
+/// The same with NaN where numbers are checked, before the collectives and between them.
+std::string run_failing_checks(const fake::Settings& settings,
+                               std::span<const char* const> backends);
+
 }  // namespace kiln::testing

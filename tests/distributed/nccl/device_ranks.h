@@ -11,10 +11,10 @@ namespace kiln::testing {
 
 inline constexpr const char* kCuda[] = {"cuda"};
 
-/// Lets all ranks share one device, a fake one unless the variables of `cuda` name a driver.
-/// REQUIRES: no rank has been started.
+/// Lets all ranks share one device, a fake one unless KILN_TEST_BACKEND names the backend, as
+/// tools/gpu_test does. REQUIRES: no rank has been started.
 inline void use_one_device() {
-  fake_cuda::use_fake_gpu(build_folder());
+  if (std::getenv("KERAS_BACKEND") == nullptr) fake_cuda::use_fake_gpu(build_folder());
   ::setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
 }
 

@@ -30,15 +30,20 @@ struct Board {
   std::array<std::array<char, 2048>, 4> texts{};
 };
 
+Board* board = nullptr;  // of the running texts_of()
+
 /// The texts of all ranks. The end of a broken group ends all processes, so each waits until all
-/// have left theirs.
-std::vector<std::string> texts_of(const fake::Settings& settings, const RankBody& body) {
-  void* const memory = ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto* const board = new (memory) Board;
+/// have left theirs. `time_limit`: of init, in seconds.
+std::vector<std::string> texts_of(const fake::Settings& settings, const RankBody& body,
+                                  int time_limit = 1800) {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  board = new (memory) Board;
   fake::Ranks ranks(settings);
   ranks.run([&](std::uint32_t rank) {
-    const auto world = D::init(options_of(ranks, rank));
+    D::InitOptions options = options_of(ranks, rank);
+    options.time_limit = time_limit;
+    const auto world = D::init(options);
     const std::string text = body(world);
     text.copy(board->texts[rank].data(), board->texts[rank].size() - 1);
     ++board->written;
@@ -57,8 +62,7 @@ std::vector<std::string> texts_of(const fake::Settings& settings, const RankBody
 void fail_call(const char* function, int nth, cuda::api::NcclStatus status) {
   const std::string path = fake_cuda::library_folder(build_folder()) + "/libnccl.so.2";
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto fail =
-      reinterpret_cast<decltype(&fake_nccl_fail)>(::dlsym(library, "fake_nccl_fail"));
+  const auto fail = reinterpret_cast<decltype(&fake_nccl_fail)>(::dlsym(library, "fake_nccl_fail"));
   if (fail(function, nth, static_cast<int>(status)) != 1) throw std::logic_error(function);
 }
 
@@ -82,8 +86,13 @@ TEST_CASE("nccl: a group cannot go on after a call of NCCL has failed on one ran
   const struct {
     const char* function;
     int nth;
-  } rows[] = {{"ncclGroupStart", 1}, {"ncclGroupEnd", 2},  {"ncclSend", 1}, {"ncclRecv", 2},
-              {"ncclAllGather", 1},  {"ncclBroadcast", 1}, {"ncclCommGetAsyncError", 3}};
+  } rows[] = {{"ncclGroupStart", 1},
+              {"ncclGroupEnd", 2},
+              {"ncclSend", 1},
+              {"ncclRecv", 2},
+              {"ncclAllGather", 1},
+              {"ncclBroadcast", 1},
+              {"ncclCommGetAsyncError", 3}};
   for (const auto& row : rows) {
     INFO(row.function);
     const auto texts = texts_of({.ranks = 3, .seed = 1}, [&](const D::Group& world) {
@@ -104,6 +113,28 @@ TEST_CASE("nccl: a group cannot go on after a call of NCCL has failed on one ran
   }
 }
 
+TEST_CASE("nccl: a rank that stays away ends the wait of the others at the time limit") {
+  use_one_device();
+  const auto texts = texts_of(
+      {.ranks = 2, .seed = 1},
+      [](const D::Group& world) {
+        const auto x = K::placeholder({.shape = {1}});
+        const auto printed = K::print_tensor(D::all_reduce(x), {.message = "sum"});
+        const auto f = K::function({x}, {D::all_reduce(printed)}, {.name = "f", .backend = "cuda"});
+        K::set_print_sink([&](std::string_view) {
+          while (world.rank() == 1 && board->written == 0) std::this_thread::yield();
+        });
+        return thrown_by([&] { f({K::Array{1.f}}); });
+      },
+      /*time_limit=*/1);
+  CHECK_THAT(texts[0],
+             Catch::Matchers::StartsWith("DistributedError of 0: f: the ranks of NCCL did not "
+                                         "answer within 1 s (init's time_limit); the group is "
+                                         "broken"));
+  CHECK_THAT(texts[1], Catch::Matchers::ContainsSubstring(
+                           "ncclRemoteError (6): another rank has ended; the group is broken"));
+}
+
 TEST_CASE("nccl: ranks that cannot join fail together, and the next call tries again") {
   use_one_device();
   const auto ids = texts_of({.ranks = 2, .seed = 1}, [](const D::Group& world) {
@@ -111,8 +142,9 @@ TEST_CASE("nccl: ranks that cannot join fail together, and the next call tries a
       if (world.rank() == 0) fail_call("ncclGetUniqueId", 1, cuda::api::NcclStatus::System);
     });
   });
-  const std::string reason = "rank 0 cannot join the ranks of NCCL: cannot make an id for the ranks: "
-                             "ncclSystemError (2): a failure on demand";
+  const std::string reason =
+      "rank 0 cannot join the ranks of NCCL: cannot make an id for the ranks: "
+      "ncclSystemError (2): a failure on demand";
   for (const std::string& text : ids) {
     CHECK_THAT(text, Catch::Matchers::ContainsSubstring(reason));
     CHECK_THAT(text, Catch::Matchers::EndsWith(" | no error"));

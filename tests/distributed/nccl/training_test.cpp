@@ -12,8 +12,10 @@ namespace kiln::testing {
 namespace {
 
 struct Model {
-  K::Tensor w = K::variable(K::Array::full({3, 2}, 1, DType::Float64), {.dtype = "float64", .name = "w"});
-  K::Tensor b = K::variable(K::Array::zeros({2}, DType::Float64), {.dtype = "float64", .name = "b"});
+  K::Tensor w =
+      K::variable(K::Array::full({3, 2}, 1, DType::Float64), {.dtype = "float64", .name = "w"});
+  K::Tensor b =
+      K::variable(K::Array::zeros({2}, DType::Float64), {.dtype = "float64", .name = "b"});
   K::Function step;
 
   explicit Model(const char* backend) {
@@ -56,13 +58,13 @@ std::string train(const D::Group& world) {
   return faults.text();
 }
 
-TEST_CASE("nccl: training steps have the bits of reference") {
+TEST_CASE("nccl: training steps have the bits of reference", "[device]") {
   use_one_device();
   CHECK(run_sessions({.ranks = 2, .seed = 1}, train) == "");
   CHECK(run_sessions({.ranks = 4, .seed = 2}, train) == "");
 }
 
-TEST_CASE("nccl: collectives of a part of the ranks") {
+TEST_CASE("nccl: collectives of a part of the ranks", "[device]") {
   use_one_device();
   const std::string ends = run_sessions({.ranks = 4, .seed = 3}, [](const D::Group& world) {
     Faults faults;

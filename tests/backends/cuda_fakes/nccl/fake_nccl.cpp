@@ -83,14 +83,16 @@ NcclStatus status_of(const SharedWorld& world) {
     state().last_error = "another rank could not join";
     return NcclStatus::Remote;
   }
+  const bool is_complete = have_all_joined(world);
+  if (is_complete && world.size.load() > 1 && world.shares_device.load()) {
+    state().last_error = "Duplicate GPU detected";
+    return NcclStatus::InvalidUsage;
+  }
   if (has_lost_rank(world)) {
     state().last_error = "another rank has ended";
     return NcclStatus::Remote;
   }
-  if (!have_all_joined(world)) return NcclStatus::InProgress;
-  if (world.size.load() == 1 || !world.shares_device.load()) return NcclStatus::Success;
-  state().last_error = "Duplicate GPU detected";
-  return NcclStatus::InvalidUsage;
+  return is_complete ? NcclStatus::Success : NcclStatus::InProgress;
 }
 
 bool may_share_device() {
