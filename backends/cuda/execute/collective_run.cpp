@@ -182,7 +182,12 @@ void CollectiveRun::drain() noexcept {
   try {
     if (state_ != State::Open) return;
     call_.stream.device().require_usable();
-    while (next_ < call_.collectives.size()) queue(call_.collectives[next_]);
+    while (next_ < call_.collectives.size()) {
+      const DeviceCollective& one = call_.collectives[next_];
+      // Other ranks may check the numbers that they get.
+      if (one.bytes != 0) fill_with_zeros(call_.stream, operand_of(one), one.bytes);
+      queue(one);
+    }
     call_.stream.synchronize();
   } catch (const std::exception& failure) {
     try {

@@ -40,7 +40,8 @@ class CollectiveRun final : public StreamWaiter {
   void start(std::size_t number, std::span<const TensorBytes> operands);
   /// Queues copies of its results.
   void wait(std::size_t number, std::span<const TensorBytes> results);
-  /// After a failure: queues and waits for the collectives that are left, which other ranks are in.
+  /// After a failure: queues and waits for the collectives that are left, of zeros, as other ranks
+  /// are in them.
   void drain() noexcept;
 
   /// Returns when the stream has no work, or its work has failed. Polls the ranks meanwhile; breaks
