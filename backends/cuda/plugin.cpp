@@ -17,7 +17,12 @@ void set_driver_version(CudaOptions& options, int version) {
 /// In a group that of the rank on this machine, modulo the devices, so that each rank has one of
 /// its own where there are enough.
 int default_device(const api::Driver& driver, const sdk::Host& host) {
-  const std::int64_t local_rank = HostGroups(host, nullptr).place(0).local_rank;
+  std::int64_t local_rank = 0;
+  try {
+    local_rank = HostGroups(host, nullptr).place(0).local_rank;
+  } catch (const sdk::Failure& failure) {
+    if (failure.code() != KILN_CODE_UNIMPLEMENTED) throw;  // else a host without groups
+  }
   if (local_rank == 0) return 0;
   int count = 0;
   api::check(driver, driver.init(0), "initialize the driver");

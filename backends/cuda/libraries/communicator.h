@@ -3,7 +3,7 @@
 
 #include "backends/cuda/api/open_nccl.h"
 #include "backends/cuda/device/stream.h"
-#include "backends/cuda/libraries/host_group.h"
+#include "backends/cuda/libraries/host_groups.h"
 
 #include <atomic>
 #include <chrono>

@@ -18,11 +18,13 @@ struct Model {
       K::variable(K::Array::zeros({2}, DType::Float64), {.dtype = "float64", .name = "b"});
   K::Function step;
 
-  explicit Model(const char* backend) {
+  Model(const char* backend, std::int64_t shards) {
     const auto x = K::placeholder({.shape = {K::None, 3}, .dtype = "float64", .name = "x"});
     const auto y = K::placeholder({.shape = {K::None, 2}, .dtype = "float64", .name = "y"});
     const auto loss = K::sum(K::square(K::dot(x, w) + b - y));
-    const auto gradients = D::gradients(loss, {w, b});
+    const D::Shards parts{.count = shards, .split = {x, y}};
+    const auto gradients =
+        D::gradients(loss, {w, b}, {.shards = shards == 0 ? D::Shards() : parts});
     const auto sum = D::all_reduce(loss);
     step = K::function({x, y}, {sum, D::all_gather(K::sum(x, {.axis = 0}))},
                        {.updates = {K::update_sub(w, 0.0625 * gradients[0]),
@@ -41,9 +43,10 @@ K::Array rows_of(std::int64_t columns, std::int64_t rank) {
   return K::Array(elements, {4, columns});
 }
 
-std::string train(const D::Group& world) {
+/// `shards`: parts of the rows of all ranks; 0: none.
+std::string train(const D::Group& world, std::int64_t shards) {
   Faults faults;
-  const Model own("cuda"), expected("reference");
+  const Model own("cuda", shards), expected("reference", shards);
   for (int i = 0; i < 4; ++i) {
     const auto rank = world.rank();
     const std::vector<K::Array> batch{rows_of(3, rank + i), rows_of(2, rank + 2 * i)};
@@ -60,8 +63,11 @@ std::string train(const D::Group& world) {
 
 TEST_CASE("nccl: training steps have the bits of reference", "[device]") {
   use_one_device();
-  CHECK(run_sessions({.ranks = 2, .seed = 1}, train) == "");
-  CHECK(run_sessions({.ranks = 4, .seed = 2}, train) == "");
+  const auto rows = [](const D::Group& world) { return train(world, 0); };
+  const auto shards = [](const D::Group& world) { return train(world, 4); };
+  CHECK(run_sessions({.ranks = 2, .seed = 1}, rows) == "");
+  CHECK(run_sessions({.ranks = 4, .seed = 2}, rows) == "");
+  CHECK(run_sessions({.ranks = 2, .seed = 3}, shards) == "");
 }
 
 TEST_CASE("nccl: collectives of a part of the ranks", "[device]") {

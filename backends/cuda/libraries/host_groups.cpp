@@ -1,5 +1,5 @@
 // Calls functions of the host by their names.
-#include "backends/cuda/libraries/host_group.h"
+#include "backends/cuda/libraries/host_groups.h"
 
 #include "core/types/at.h"
 #include "core/types/text.h"
