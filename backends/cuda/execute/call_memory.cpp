@@ -88,10 +88,6 @@ CallMemory::CallMemory(const DevicePlan& plan, const LoadedProgram& program, std
       graphs_(program.resources.uses_graphs) {
   if (plan.longest_loop != 0) upload_iteration_numbers(program);
   if (plan.arrivals != 0) clear_arrivals(program);
-  if (plan.collective_bytes != 0) {
-    collectives_ =
-        program.resources.memory->allocate(plan.collective_bytes, "buffers of collectives");
-  }
 }
 
 CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t inputs,
@@ -115,6 +111,7 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     layout.outputs.push_back(add(plan.sizes.bytes[at(plan.plan->results[i])]));
   }
   layout.temporaries = add(plan.arena.bytes);
+  layout.collectives = add(plan.collective_bytes);
   layout.bytes = end;
   return layout;
 }
@@ -205,7 +202,7 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                                             .host = program.host,
                                             .host_call_context = tensors.host_call_context,
                                             .stream = lease.stream(),
-                                            .memory = collectives_.address(),
+                                            .memory = address(layout_.collectives),
                                             .call_block = call_block_.address()});
     call.collectives = &*collectives;
   }

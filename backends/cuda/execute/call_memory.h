@@ -42,10 +42,10 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, and
-/// the temporaries. Its contents do not outlive the call, so calls of all programs share it; its
-/// address never changes, so graphs stay valid. Allocated once: the call block, arrival counters,
-/// iteration numbers and buffers of collectives. One call at a time.
+/// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, the
+/// temporaries, and buffers of collectives. Its contents do not outlive the call, so calls of all
+/// programs share it; its address never changes, so graphs stay valid. Allocated once: the call
+/// block, arrival counters and iteration numbers. One call at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -64,6 +64,7 @@ class CallMemory {
   /// The bytes from the beginning of the arena to each part of it.
   struct Layout {
     std::int64_t temporaries = 0, bytes = 0;
+    std::int64_t collectives = 0;  // DevicePlan::collective_bytes
     std::vector<std::int64_t> inputs, outputs;
   };
 
@@ -88,7 +89,6 @@ class CallMemory {
   DeviceMemory call_block_;  // a codegen::CallBlock
   bool index_record_is_clear_ = false;  // the block records no index that is out of range
   DeviceMemory arrivals_;  // arrival counters (GridLaunch::arrivals), 0 between launches
-  DeviceMemory collectives_;  // buffers of collectives (DevicePlan::collective_bytes)
   DeviceMemory iteration_numbers_;  // int64 numbers of loop iterations, from 0
   GraphCache graphs_;
   const StagedStream* stream_ = nullptr;  // of the last call; never dereferenced
