@@ -47,7 +47,7 @@ extern "C" {
 /* Until the first release the ABI has this one version: a change of the interface, or of the module
  * format, increments the minor, and each side rejects any other version. */
 #define KILN_ABI_MAJOR 0u
-#define KILN_ABI_MINOR 5u
+#define KILN_ABI_MINOR 6u
 
 #define KILN_HOST_MAGIC 0x54534f484e4c494bull /* "KILNHOST" as little-endian bytes */
 #define KILN_BACKEND_MAGIC 0x444e454b434142ull /* "BACKEND" */
@@ -239,9 +239,26 @@ typedef struct kiln_host_api {
   /* Runs a host function by name. call_context: kiln_execute_args.host_call_context. For a code
    * other than KILN_CODE_OK, args->error_text holds the reason. A collective of several ranks is
    * two calls, "collective_start", which copies its inputs and returns at once, and
-   * "collective_wait"; their operands order them, and each runs once in a call. A run of a program
+   * "collective_wait"; their operands order them, and each runs once in a call. The inputs, and the
+   * outputs of the wait, are the parts of a bucket; only an all-reduce has several. Both have the
+   * payload "NUMBER KIND REDUCTION AXIS ROOT GROUP RANKS", decimal numbers: that of the collective
+   * in the program, then the attributes of the module's op collective. A run of a program
    * with collectives that writes over its own states (updates_in_place) calls "collective_agree",
-   * without inputs and outputs, before the first such write, and cannot fail after it. */
+   * without inputs and outputs, before the first such write, and cannot fail after it.
+   * A backend that runs collectives itself (kiln_executable_info.runs_collectives) calls instead:
+   *  - "collective_group", payload: the number of a group. Output int64[6]: rank, size, rank and
+   *    size among the ranks of this machine, milliseconds that a rank waits for others, and a
+   *    number that differs between sessions of the process. call_context may be null; without a
+   *    group of ranks, group 0 has one rank.
+   *  - "collective_open", without payload, inputs and outputs: once a run, before its first
+   *    collective and as late as that. All ranks agree on the call. A failure ends the call; a run
+   *    that fails before has entered no collective, one that fails afterwards enters those that are
+   *    left, with any contents, before it returns its error.
+   *  - "collective_exchange", payload: the number of a group. Input uint8[n], output uint8[ranks,
+   *    n]: the bytes of all ranks. By all ranks of the group at the same point after
+   *    "collective_open".
+   *  - "collective_break", payload: a reason. Ends the call and makes the groups unusable. Always
+   *    fails; the run returns an error at once. For a rank that cannot enter what is left. */
   uint32_t (*host_call)(void* call_context, const kiln_host_call_args* args);
 } kiln_host_api;
 
@@ -376,6 +393,8 @@ typedef struct kiln_executable_info {
   /* The machine that the code computes for, such as "avx512": equal modules compiled for equal
    * texts compute equal bits. Ranks of a group with different texts are refused. May be empty. */
   kiln_string target;
+  uint32_t runs_collectives; /* 1: the backend runs collectives itself, not "collective_start" */
+  uint32_t reserved;
 } kiln_executable_info;
 
 /* ---- Buffers ---- */
@@ -646,7 +665,7 @@ KILN_ASSERT_SIZE(kiln_check_args, 48);
 KILN_ASSERT_SIZE(kiln_constant, 32);
 KILN_ASSERT_SIZE(kiln_compile_args, 96);
 KILN_ASSERT_SIZE(kiln_message, 40);
-KILN_ASSERT_SIZE(kiln_executable_info, 128);
+KILN_ASSERT_SIZE(kiln_executable_info, 136);
 KILN_ASSERT_SIZE(kiln_buffer_spec, 40);
 KILN_ASSERT_SIZE(kiln_import_args, 48);
 KILN_ASSERT_SIZE(kiln_buffer_info, 56);

@@ -287,6 +287,7 @@ class Executable {
   /// kiln_executable_info.updates_in_place: one per update, or empty for none.
   std::vector<std::uint8_t> updates_in_place;
   std::string target;  // kiln_executable_info.target
+  bool runs_collectives = false;  // kiln_executable_info.runs_collectives
   virtual ExecutableStats stats() const { return {}; }
   /// Dumps every stage that the host wants, in its current state. Any thread.
   virtual void dump() const {}

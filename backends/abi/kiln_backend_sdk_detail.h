@@ -129,6 +129,7 @@ inline kiln_error* executable_info(const kiln_executable* executable,
     const std::vector<std::uint8_t>& in_place = object->program->updates_in_place;
     if (in_place.size() == info.updates) info.updates_in_place = in_place.data();
     info.target = abi::string_of(object->program->target);
+    info.runs_collectives = object->program->runs_collectives ? 1 : 0;
     abi::write(out, info);
   });
 }

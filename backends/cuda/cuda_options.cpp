@@ -92,6 +92,7 @@ constexpr OptionRow kRows[] = {
        options.compiler.search_path.configured = parse_folders(setting);
        options.cublaslt.search_path.configured = options.compiler.search_path.configured;
        options.cudnn.search_path.configured = options.compiler.search_path.configured;
+       options.nccl.search_path.configured = options.compiler.search_path.configured;
      }},
     {"memory_limit", "KILN_CUDA_MEMORY_LIMIT",
      [](const Setting& setting, CudaOptions& options) {
@@ -114,8 +115,9 @@ constexpr OptionRow kRows[] = {
      }},
     {"collectives", "KILN_CUDA_COLLECTIVES",
      [](const Setting& setting, CudaOptions& options) {
-       if (setting.value != "host") throw bad_value(setting, "needs host");
-       options.collectives_through_host = true;
+       const bool is_host = setting.value == "host";
+       if (!is_host && setting.value != "nccl") throw bad_value(setting, "needs nccl or host");
+       options.collectives_through_host = is_host;
      }},
 };
 

@@ -5,8 +5,10 @@
 #include "backends/cuda/api/open_cublaslt.h"
 #include "backends/cuda/api/open_cudnn.h"
 #include "backends/cuda/api/open_driver.h"
+#include "backends/cuda/api/open_nccl.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +17,9 @@ namespace kiln::cuda {
 
 /// | option         | environment            | value                                             |
 /// |----------------|------------------------|---------------------------------------------------|
-/// | `device`       | KILN_CUDA_DEVICE       | ordinal of the device, from 0; default 0          |
+/// | `device`       | KILN_CUDA_DEVICE       | ordinal of the device, from 0; default: in a      |
+/// |                |                        | group the rank on this machine modulo the         |
+/// |                |                        | devices, else 0                                   |
 /// | `driver`       | KILN_CUDA_DRIVER       | folders of libcuda.so.1, separated by colons      |
 /// | `libraries`    | KILN_CUDA_LIBRARIES    | folders of NVIDIA's other libraries, likewise     |
 /// | `memory_limit` | KILN_CUDA_MEMORY_LIMIT | maximum bytes of device memory; default: no limit |
@@ -28,15 +32,15 @@ namespace kiln::cuda {
 /// |                |                        | default false                                     |
 /// | `deterministic`| KILN_CUDA_DETERMINISTIC| false: convolutions may differ in their last bits |
 /// |                |                        | from call to call; default true                   |
-/// | `collectives`  | KILN_CUDA_COLLECTIVES  | host: collectives copy through host memory; unset:|
-/// |                |                        | programs that have any are refused                |
+/// | `collectives`  | KILN_CUDA_COLLECTIVES  | nccl: collectives run on the device by NCCL;      |
+/// |                |                        | host: they copy through host memory; default nccl |
 ///
 /// The host passes the options of set_backend_options, which override the environment variables,
 /// and the options of keras.json whose variables are not set. An empty value counts as not set.
 /// Folders are absolute. With `driver`, open_driver() does not check for a device node. Arenas of
 /// calls count against `memory_limit` rounded up to the device's allocation granularity, 2 MiB.
 struct CudaOptions {
-  int device = 0;
+  std::optional<int> device;
   std::int64_t memory_limit = INT64_MAX;
   bool uses_graphs = true;
   int architecture = 0;  // 90: sm_90; 0: that of the device
@@ -45,6 +49,7 @@ struct CudaOptions {
   api::CompilerSettings compiler;
   api::CublasLtSettings cublaslt;
   api::CudnnSettings cudnn;
+  api::NcclSettings nccl;
   bool collectives_through_host = false;
   bool tf32 = false;
   bool deterministic = true;

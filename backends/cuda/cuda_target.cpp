@@ -4,30 +4,30 @@
 #include "backends/cuda/execute/device_executable.h"
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
-#include "core/types/text.h"
+
+#include <algorithm>
 
 namespace kiln::cuda {
 namespace {
 
-/// Refuses calls of the host that run a collective: they copy through host memory at each call.
-void require_no_collectives(const ir::Graph& graph) {
-  for (const ir::Node* node : ir::topological_order(graph.roots())) {
-    if (node->op != ir::Op::HostCall) continue;
-    if (!node->as<ir::HostCallAttrs>().function.starts_with("collective_")) continue;
-    throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
-                       text(node->origin.function,
-                            ": collectives run on cuda only through host memory, which needs the "
-                            "option collectives (KILN_CUDA_COLLECTIVES) to be host"));
-  }
+bool has_collectives(const ir::Graph& graph) {
+  const std::vector<const ir::Node*> nodes = ir::topological_order(graph.roots());
+  return std::any_of(nodes.begin(), nodes.end(), [](const ir::Node* node) {
+    return node->op == ir::Op::HostCall &&
+           node->as<ir::HostCallAttrs>().function == "collective_start";
+  });
 }
 
 }  // namespace
 
 std::unique_ptr<sdk::Executable> CudaTarget::load(codegen::LoweredModule lowered,
                                                   const sdk::Host& host) {
-  if (!resources_.collectives_through_host) require_no_collectives(lowered.module.graph);
-  const DeviceLibraries libraries{*libraries_.compiler, libraries_.matmuls.library.get(),
-                                  *libraries_.convolutions, *libraries_.transpositions};
+  const bool has_ranks = libraries_.communicators && has_collectives(lowered.module.graph);
+  if (has_ranks) static_cast<void>(libraries_.communicators->library());
+  const DeviceLibraries libraries{
+      *libraries_.compiler,     libraries_.matmuls.library.get(),
+      *libraries_.convolutions, *libraries_.transpositions,
+      *libraries_.rank_kernels, has_ranks ? libraries_.communicators.get() : nullptr};
   return load_program(std::move(lowered), *this, libraries, resources_, host);
 }
 

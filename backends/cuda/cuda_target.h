@@ -6,6 +6,8 @@
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
 #include "backends/cuda/execute/filter_transposition.h"
+#include "backends/cuda/execute/rank_kernels.h"
+#include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/device_claims.h"
 #include "backends/cuda/libraries/open_convolutions.h"
 #include "backends/cuda/libraries/open_matmuls.h"
@@ -18,9 +20,12 @@ struct InstanceLibraries {
   Matmuls matmuls;
   std::shared_ptr<const DeviceConvolutions> convolutions;
   std::shared_ptr<const FilterTranspositions> transpositions;  // for convolutions
+  std::shared_ptr<const RankKernels> rank_kernels;             // for collectives
+  std::shared_ptr<Communicators> communicators;  // null: the host runs collectives
 };
 
-/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt, convolutions for cuDNN.
+/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt, convolutions for cuDNN. Throws
+/// sdk::Failure for a program with collectives where NCCL is missing.
 class CudaTarget final : public codegen::Target {
  public:
   CudaTarget(DeviceResources resources, InstanceLibraries libraries)

@@ -1,4 +1,5 @@
 // The plugin `cuda`: creates instances, and probes without initializing the driver.
+#include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/cuda_options.h"
 #include "backends/cuda/cuda_target.h"
 #include "backends/cuda/execute/compile_kernels.h"
@@ -13,6 +14,22 @@ void set_driver_version(CudaOptions& options, int version) {
   options.cudnn.driver_version = version;
 }
 
+/// In a group that of the rank on this machine, modulo the devices, so that each rank has one of
+/// its own where there are enough.
+int default_device(const api::Driver& driver, const sdk::Host& host) {
+  std::int64_t local_rank = 0;
+  try {
+    local_rank = HostGroups(host, nullptr).place(0).local_rank;
+  } catch (const sdk::Failure& failure) {
+    if (failure.code() != KILN_CODE_UNIMPLEMENTED) throw;  // else a host without groups
+  }
+  if (local_rank == 0) return 0;
+  int count = 0;
+  api::check(driver, driver.init(0), "initialize the driver");
+  api::check(driver, driver.device_get_count(&count), "count devices");
+  return count < 1 ? 0 : static_cast<int>(local_rank % count);
+}
+
 std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host& host) {
   CudaOptions options = read_options(given);
   api::Messages messages;
@@ -21,8 +38,8 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
                                              options.architecture, host);
   }
   const std::shared_ptr<const api::Driver> driver = api::open_driver(options.driver, messages);
-  const api::DeviceIdentity identity =
-      api::open_device(*driver, options.device, options.driver, messages);
+  const int ordinal = options.device ? *options.device : default_device(*driver, host);
+  const api::DeviceIdentity identity = api::open_device(*driver, ordinal, options.driver, messages);
   set_driver_version(options, driver->version);
   InstanceLibraries libraries;
   libraries.compiler = api::open_compiler(options.compiler, messages);
@@ -33,13 +50,16 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   resources.memory = std::make_shared<MemoryPool>(resources.device, options.memory_limit);
   resources.streams = std::make_shared<StreamPool>(resources.memory);
   resources.uses_graphs = options.uses_graphs;
-  resources.collectives_through_host = options.collectives_through_host;
   libraries.matmuls =
       open_matmuls(options.cublaslt, resources.device, options.tf32, host, messages);
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(
       options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
-  libraries.transpositions =
-      std::make_shared<const FilterTranspositions>(resources.device, libraries.compiler, host);
+  const KernelCompiler compiler{resources.device, libraries.compiler, host};
+  libraries.transpositions = std::make_shared<const FilterTranspositions>(compiler);
+  libraries.rank_kernels = std::make_shared<const RankKernels>(compiler);
+  if (!options.collectives_through_host) {
+    libraries.communicators = std::make_shared<Communicators>(options.nccl, resources.device, host);
+  }
   for (const std::string& message : messages) host.log(KILN_LOG_INFO, "cuda", message);
   return std::make_unique<CudaInstance>(resources, std::move(libraries), host);
 }
@@ -78,6 +98,16 @@ void find_convolutions(const api::CudnnSettings& settings, api::Messages& detail
   }
 }
 
+/// A detail, not a reason: only programs with collectives need the library.
+void find_collectives(const CudaOptions& options, api::Messages& details) {
+  if (options.collectives_through_host) return details.push_back("collectives: by the host");
+  try {
+    api::open_nccl(options.nccl, details);
+  } catch (const sdk::Failure& failure) {
+    details.push_back(std::string("collectives: none; ") + failure.what());
+  }
+}
+
 /// Runs the device's stages only if the process has already initialized the driver, such as for an
 /// instance: after cuInit, CUDA does not work in children of a later fork().
 void probe_device(const CudaOptions& options, const api::Driver& driver,
@@ -85,7 +115,7 @@ void probe_device(const CudaOptions& options, const api::Driver& driver,
   if (!api::is_initialized(driver)) return;
   run_stage(report, [&] {
     const api::DeviceIdentity identity =
-        api::open_device(driver, options.device, options.driver, report.details);
+        api::open_device(driver, options.device.value_or(0), options.driver, report.details);
     if (compiler != nullptr) code_architecture(*compiler, identity.compute_capability);
   });
 }
@@ -100,6 +130,7 @@ void probe_libraries(CudaOptions options, sdk::ProbeReport& report) {
   if (driver) probe_device(options, *driver, compiler.get(), report);
   find_matmuls(options.cublaslt, report.details);
   find_convolutions(options.cudnn, report.details);
+  find_collectives(options, report.details);
 }
 
 /// Probes for an instance of the option `arch`, which runs no programs: the score is always 0.

@@ -93,6 +93,10 @@ std::unique_ptr<Group> Group::split(const Operation& operation, std::int64_t col
 
 RankSums& Group::sums() { return part_->sums; }
 
+std::chrono::milliseconds Group::time_limit() const { return membership_->time_limit; }
+
+std::int64_t Group::session() const { return membership_->session; }
+
 std::int64_t Group::number() const { return part_ == nullptr ? 0 : part_->number; }
 
 std::shared_ptr<Group> Group::numbered(std::int64_t number) const {

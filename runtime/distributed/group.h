@@ -9,6 +9,7 @@
 
 #include <kiln/where.h>
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -50,6 +51,11 @@ class Group {
 
   /// The reductions over the group. Used on the communication thread.
   RankSums& sums();
+
+  /// How long a rank waits for others. REQUIRES: several ranks, here and below.
+  std::chrono::milliseconds time_limit() const;
+  /// Numbers the worlds that this process has joined.
+  std::int64_t session() const;
 
   /// The number of this group, which is the same on all its ranks: 0 for all ranks of the process's
   /// world, then in the order of split.

@@ -1,6 +1,9 @@
 // Each phase of a call is a job of the communication thread.
 #include "runtime/distributed/group_call.h"
 
+#include <kiln/distributed.h>
+
+#include "core/types/text.h"
 #include "runtime/distributed/membership.h"
 
 #include <new>
@@ -64,6 +67,14 @@ void GroupCall::break_up(const std::exception_ptr& failure) {
       operation_, text("rank ", group_->place().rank,
                        " failed after its updates were agreed on, so that variables may differ: ",
                        failure_text(failure)));
+}
+
+void GroupCall::give_up(const std::string& reason) {
+  is_open_ = false;
+  group_->membership_->mark_broken(operation_, reason);
+  throw kiln::distributed::DistributedError(operation_.function,
+                                            text(reason, "; the group is broken"),
+                                            group_->place().rank, operation_.where);
 }
 
 }  // namespace kiln::runtime::distributed

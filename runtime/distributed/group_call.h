@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace kiln::runtime::distributed {
 
@@ -41,6 +42,9 @@ class GroupCall {
   void close(const std::exception_ptr& failure);
   /// Makes the groups of the process unusable, as this rank failed after the ranks had agreed.
   void break_up(const std::exception_ptr& failure);
+  /// Ends the call and makes the groups of the process unusable, since a rank may be gone. Throws
+  /// the DistributedError that says why.
+  [[noreturn]] void give_up(const std::string& reason);
 
  private:
   /// Runs a job on the communication thread.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -43,9 +44,12 @@ struct Part {
 };
 
 struct Membership {
+  inline static constinit std::atomic<std::int64_t> sessions{0};  // of the process
+
   Membership(const CommunicatorLibrary& library, const CommunicatorOptions& options,
              const WaitLimits& limits, Clock clock)
-      : thread(std::make_unique<CommunicationThread>(library, options, limits, std::move(clock))) {}
+      : thread(std::make_unique<CommunicationThread>(library, options, limits, std::move(clock))),
+        time_limit(limits.limit) {}
   ~Membership() {
     if (is_of_parent()) static_cast<void>(thread.release());  // it does not exist in a child
   }
@@ -79,7 +83,9 @@ struct Membership {
   }
 
   const std::uint32_t forks = fork_count();
+  const std::int64_t session = ++sessions;
   std::unique_ptr<CommunicationThread> thread;
+  const std::chrono::milliseconds time_limit;
   ForkMutex mutex;  // held during an operation or a call; guards the rest
   std::atomic<std::thread::id> caller{};  // the thread that is in a call
   std::deque<Part> parts;  // the world first, the others in the order of split

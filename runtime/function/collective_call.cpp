@@ -2,9 +2,13 @@
 #include "runtime/function/collective_call.h"
 
 #include "core/types/text.h"
+#include "runtime/distributed/channel.h"
+#include "runtime/distributed/membership.h"
+#include "runtime/distributed/session.h"
 
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -101,6 +105,8 @@ void CollectiveCall::open(std::span<const std::int64_t> symbols) {
     merged += text(merged.empty() ? "" : " + ", collective.members.size());
   }
   call_.operation().arrangement = merged;
+  is_described_ = true;
+  if (collectives_.run_by_backend) return;
   started_.reserve(sized_.size());
   has_opened_ = true;
   call_.open([&] {
@@ -108,13 +114,38 @@ void CollectiveCall::open(std::span<const std::int64_t> symbols) {
   });
 }
 
+void CollectiveCall::open_by_backend() {
+  if (!collectives_.run_by_backend || !is_described_ || has_opened_) {
+    throw BackendError(call_.operation().function, "",
+                       "the backend opens a call that is not to be opened by it");
+  }
+  has_opened_ = true;
+  call_.open([] {});
+}
+
+void CollectiveCall::exchange(std::int64_t group, std::span<const std::byte> own,
+                              std::span<std::byte> all) {
+  const std::shared_ptr<distributed::Group> world = distributed::current_world();
+  const auto part = world ? world->numbered(group) : nullptr;
+  if (!part || !call_.is_open() || own.size() * part->place().size != all.size()) {
+    throw BackendError(
+        call_.operation().function, "",
+        text("an exchange of ", own.size(), " bytes in group ", group, " that gives ", all.size()));
+  }
+  call_.wait(
+      call_.start([&] { std::ranges::copy(part->part().channel->all_gather(own), all.begin()); }));
+}
+
+void CollectiveCall::break_up(const std::string& reason) { call_.give_up(reason); }
+
 void CollectiveCall::start_next() {
   distributed::CollectiveRunner& runner = *collectives_.list[started_.size()].runner;
   started_.push_back(call_.start([&runner] { runner.run(); }));
 }
 
 void CollectiveCall::start(std::size_t number, std::span<const HostView> operands) {
-  if (number != started_.size() || number == sized_.size() || !call_.is_open()) {
+  if (collectives_.run_by_backend || number != started_.size() || number == sized_.size() ||
+      !call_.is_open()) {
     throw BackendError(call_.operation().function, "",
                        text("collective ", number, " of ", sized_.size(), " starts when ",
                             started_.size(), " is the next"));
@@ -158,7 +189,9 @@ void CollectiveCall::agree() {
 
 void CollectiveCall::close() {
   if (has_agreed_) return;
-  if (started_.size() != sized_.size()) {
+  const bool is_complete =
+      collectives_.run_by_backend ? has_opened_ : started_.size() == sized_.size();
+  if (!is_complete) {
     throw BackendError(
         call_.operation().function, "",
         text("the program ran ", started_.size(), " of ", sized_.size(), " collectives"));
@@ -167,17 +200,39 @@ void CollectiveCall::close() {
   has_agreed_ = true;
 }
 
+void CollectiveCall::drain() {
+  if (collectives_.run_by_backend) return;  // it has drained before it failed
+  while (started_.size() < sized_.size()) start_next();
+}
+
 void CollectiveCall::fail(const std::exception_ptr& failure) {
   if (!std::exchange(has_opened_, true)) {
     call_.operation().failure = failure;
     call_.open([] {});
   } else if (call_.is_open()) {
-    while (started_.size() < sized_.size()) start_next();
+    drain();
     call_.close(failure);
   } else if (has_agreed_) {
     call_.break_up(failure);
   }
   std::rethrow_exception(failure);
+}
+
+CollectiveGroup collective_group(std::int64_t number) {
+  const std::shared_ptr<distributed::Group> world = distributed::current_world();
+  if (!world || world->place().size == 1) {
+    if (number == 0) return {};
+    throw ValueError("", "", text("this process has no group ", number));
+  }
+  const std::shared_ptr<distributed::Group> group = world->numbered(number);
+  if (!group) throw ValueError("", "", text("this process has no group ", number));
+  const distributed::Place& place = group->place();
+  return {.rank = static_cast<std::int64_t>(place.rank),
+          .size = static_cast<std::int64_t>(place.size),
+          .local_rank = static_cast<std::int64_t>(place.local_rank),
+          .local_size = static_cast<std::int64_t>(place.local_size),
+          .time_limit = group->time_limit().count(),
+          .session = group->session()};
 }
 
 }  // namespace kiln::runtime

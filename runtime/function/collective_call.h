@@ -8,8 +8,10 @@
 
 #include <kiln/where.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,14 @@ class CollectiveCall : public CollectiveService {
   /// The call of this thread; null for none.
   static CollectiveCall* current();
 
-  /// Agrees on the call, once the inputs are checked. `symbols`: the values of the inputs' symbols.
+  /// Agrees on the call, once the inputs are checked; if the backend runs the collectives, that is
+  /// left to it, so that a failure before leaves no rank in a collective. `symbols`: the values of
+  /// the inputs' symbols.
   void open(std::span<const std::int64_t> symbols);
+  void open_by_backend() override;
+  void exchange(std::int64_t group, std::span<const std::byte> own,
+                std::span<std::byte> all) override;
+  [[noreturn]] void break_up(const std::string& reason) override;
   void start(std::size_t number, std::span<const HostView> operands) override;
   void wait(std::size_t number, std::span<const HostView> results) override;
   void agree() override;
@@ -44,12 +52,15 @@ class CollectiveCall : public CollectiveService {
   /// Adds a collective of these symbols to what the ranks agree on.
   void add(const ProgramCollective& collective, std::span<const std::int64_t> symbols);
   void start_next();
+  /// Has the communication thread start what the failed program has not started.
+  void drain();
 
   const ProgramCollectives& collectives_;
   distributed::GroupCall call_;
   std::vector<distributed::Collective> sized_;
   std::vector<std::uint64_t> started_;  // numbers of their jobs
   std::int64_t shard_rows_ = -1;  // negative: none
+  bool is_described_ = false;  // sized_ and the operation's items are complete
   bool has_opened_ = false;  // or has tried to
   bool may_overwrite_ = false;
   bool has_agreed_ = false;  // that no rank has failed

@@ -4,16 +4,13 @@
 #include <kiln/error.h>
 
 #include "backends/abi/kiln_backend_structs.h"
-#include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/host/ctc_decoder.h"
 #include "runtime/host/shard_functions.h"
 #include "runtime/host/size_functions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
-#include <system_error>
 
 namespace kiln::runtime {
 namespace {
@@ -26,7 +23,9 @@ struct NamedFunction {
 constexpr NamedFunction kFunctions[] = {
     {"print_tensor", host_print_tensor},         {"check_numerics", host_check_numerics},
     {"collective_start", host_collective_start}, {"collective_wait", host_collective_wait},
-    {"collective_agree", host_collective_agree},
+    {"collective_agree", host_collective_agree}, {"collective_group", host_collective_group},
+    {"collective_open", host_collective_open},   {"collective_exchange", host_collective_exchange},
+    {"collective_break", host_collective_break},
 };
 
 struct NamedDataDependentFunction {
@@ -46,24 +45,6 @@ constexpr NamedDataDependentFunction kDataDependentFunctions[] = {
     {"shard", shard},
     {"shard_results", shard_results},
 };
-
-CollectiveService& service_of(const HostCallArguments& arguments) {
-  if (arguments.collectives != nullptr) return *arguments.collectives;
-  throw NotImplementedError("", "", "a collective outside of a call of a group");
-}
-
-/// The number in the payload of a call in a group.
-std::size_t collective_number(const HostCallArguments& arguments) {
-  const auto* begin = reinterpret_cast<const char*>(arguments.payload.data());
-  const char* end = begin + arguments.payload.size();
-  std::size_t number = 0;
-  const auto [parsed, error] = std::from_chars(begin, end, number);
-  if (error != std::errc() || parsed != end) {
-    throw abi::BrokenStruct(
-        text("a collective has the number '", escaped_text(std::string_view(begin, end)), "'"));
-  }
-  return number;
-}
 
 }  // namespace
 
@@ -86,19 +67,6 @@ void copy_value(const HostView& value, const HostView& result, std::string_view 
   const std::size_t bytes = value.elements() * dtype_bytes(value.dtype);
   if (bytes != 0) std::memcpy(result.data, value.data, bytes);
 }
-
-void host_collective_start(const HostCallArguments& arguments) {
-  service_of(arguments).start(collective_number(arguments), arguments.inputs);
-  for (const HostView& position : arguments.outputs) {
-    std::memset(position.data, 0, position.elements() * dtype_bytes(position.dtype));
-  }
-}
-
-void host_collective_wait(const HostCallArguments& arguments) {
-  service_of(arguments).wait(collective_number(arguments), arguments.outputs);
-}
-
-void host_collective_agree(const HostCallArguments& arguments) { service_of(arguments).agree(); }
 
 DataDependentFunction find_data_dependent_function(std::string_view name) {
   for (const NamedDataDependentFunction& entry : kDataDependentFunctions) {

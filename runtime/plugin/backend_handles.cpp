@@ -218,6 +218,7 @@ ExecutableInfo Executable::info(const std::optional<ProgramCounts>& expected) co
       info.messages.emplace_back(message.level, shown_text(message.text, "text"));
     }
     info.target = shown_text(raw.target, "target");
+    info.runs_collectives = raw.runs_collectives != 0;
     if (!expected || !has_counts) return info;
     info.updates_in_place.resize(raw.updates, false);
     for (std::uint64_t i = 0; raw.updates_in_place != nullptr && i < raw.updates; ++i) {

@@ -192,6 +192,7 @@ struct ExecutableInfo : ProgramCounts {
   std::uint64_t code_generations = 0, bindings = 0, planned_bytes = 0, live_bytes = 0;
   std::vector<bool> updates_in_place;  // per update: whether a frame may overwrite its state
   std::string target = {};  // what the code computes for; empty if not known
+  bool runs_collectives = false;  // by itself, else by functions of the host
 };
 
 /// Owns a compiled module. Concurrent calls are safe.

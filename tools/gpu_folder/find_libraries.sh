@@ -1,4 +1,4 @@
-# Sourced by run: finds the folders of NVRTC, cuBLASLt and cuDNN.
+# Sourced by run: finds the folders of NVRTC, cuBLASLt, cuDNN and NCCL.
 # shellcheck shell=bash
 
 # kiln_site_folders: prints the folders of Python packages.
@@ -14,12 +14,12 @@ kiln_library_folders() {
   local folder name
   for folder in ${CUDA_HOME:+"$CUDA_HOME/lib64"} /usr/local/cuda/lib64 \
     /usr/local/cuda-*/lib64 /opt/cuda/lib64 ${CONDA_PREFIX:+"$CONDA_PREFIX/lib"}; do
-    for name in 'libnvrtc.so.1[23]' 'libcublasLt.so.1[23]' libcudnn.so.9; do
+    for name in 'libnvrtc.so.1[23]' 'libcublasLt.so.1[23]' libcudnn.so.9 libnccl.so.2; do
       if compgen -G "$folder/$name" >/dev/null; then echo "$folder"; break; fi
     done
   done
   while read -r folder; do
-    for name in 'libnvrtc.so.1[23]' 'libcublasLt.so.1[23]' libcudnn.so.9; do
+    for name in 'libnvrtc.so.1[23]' 'libcublasLt.so.1[23]' libcudnn.so.9 libnccl.so.2; do
       if compgen -G "$folder/nvidia/*/lib/$name" >/dev/null; then echo "$folder"; break; fi
     done
   done < <(kiln_site_folders)

@@ -98,6 +98,17 @@ part_random_programs() {
   done
 }
 
+# Two and four ranks on one device, which NCCL allows from version 2.32 on.
+part_ranks() {
+  local probe
+  if ! probe=$("$bin/test_nccl" '[.shares-device]' 2>&1); then
+    echo "$probe"
+    grep -m 1 '^NCCL refuses: ' <<<"$probe" || return 1
+    return "$later"
+  fi
+  run_tests nccl '[device]'
+}
+
 # find_sanitizer: prints the path of compute-sanitizer, where there is one.
 find_sanitizer() {
   command -v compute-sanitizer ||

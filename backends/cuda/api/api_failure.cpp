@@ -74,6 +74,14 @@ std::uint32_t code_of(CudnnStatus status) {
   }
 }
 
+std::uint32_t code_of(NcclStatus status) {
+  switch (status) {
+    case NcclStatus::Remote: return KILN_CODE_ABORTED;
+    case NcclStatus::System: return KILN_CODE_UNAVAILABLE;
+    default: return KILN_CODE_INTERNAL;
+  }
+}
+
 bool has_category(CudnnStatus status, CudnnStatus category) {
   constexpr std::uint32_t kStatuses = 1000;
   return static_cast<std::uint32_t>(status) / kStatuses ==
@@ -188,6 +196,19 @@ sdk::Failure failure(const CudnnFunctions& cudnn, CudnnStatus status, const std:
   sdk::Failure error(code_of(status), "cannot " + action + ": " + text_of(cudnn, status) +
                                           (reason.empty() ? "" : ": " + reason));
   error.native("cuDNN", static_cast<std::int64_t>(status));
+  return error;
+}
+
+std::string text_of(const NcclFunctions& nccl, NcclStatus status) {
+  return name_of(nccl.get_error_string, status, "NCCL") + number_of(status);
+}
+
+sdk::Failure failure(const NcclFunctions& nccl, NcclStatus status, const std::string& action) {
+  const char* const last = nccl.get_last_error == nullptr ? nullptr : nccl.get_last_error(nullptr);
+  const std::string reason = reported_text(last);
+  sdk::Failure error(code_of(status), "cannot " + action + ": " + text_of(nccl, status) +
+                                          (reason.empty() ? "" : ": " + reason));
+  error.native("NCCL", static_cast<std::int64_t>(status));
   return error;
 }
 

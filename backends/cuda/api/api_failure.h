@@ -1,10 +1,11 @@
-// Converts status codes of the driver, NVRTC, cuBLASLt and cuDNN to errors of the plugin.
+// Converts status codes of the driver, NVRTC, cuBLASLt, cuDNN and NCCL to errors of the plugin.
 #pragma once
 
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/cublaslt_api.h"
 #include "backends/cuda/api/cudnn_api.h"
 #include "backends/cuda/api/driver_api.h"
+#include "backends/cuda/api/nccl_api.h"
 #include "backends/cuda/api/nvrtc_api.h"
 
 #include <string>
@@ -56,5 +57,11 @@ std::string text_of(const CudnnFunctions& cudnn, CudnnStatus status);
 
 /// The same with native code ("cuDNN", status), and the library's text of the thread's last error.
 sdk::Failure failure(const CudnnFunctions& cudnn, CudnnStatus status, const std::string& action);
+
+/// "unhandled system error (2)", as ncclGetErrorString words it.
+std::string text_of(const NcclFunctions& nccl, NcclStatus status);
+
+/// The same with native code ("NCCL", status), and the library's text of the process's last error.
+sdk::Failure failure(const NcclFunctions& nccl, NcclStatus status, const std::string& action);
 
 }  // namespace kiln::cuda::api

@@ -11,7 +11,6 @@ struct DeviceResources {
   std::shared_ptr<const Device> device;
   std::shared_ptr<MemoryPool> memory;
   std::shared_ptr<StreamPool> streams;
-  bool collectives_through_host = false;  // else programs with collectives are refused
   bool uses_graphs = true;  // false: calls launch kernel by kernel, without CUDA graphs
 };
 

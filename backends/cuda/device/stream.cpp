@@ -20,6 +20,7 @@ Stream::~Stream() {
 }
 
 void Stream::synchronize() const {
+  if (waiter_ != nullptr) waiter_->wait(*this);
   const api::Driver& driver = device_->driver();
   api::Status status = driver.stream_synchronize(handle_);
   if (status != api::Status::Success && !api::ends_device(status)) {

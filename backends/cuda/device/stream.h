@@ -6,6 +6,18 @@
 
 namespace kiln::cuda {
 
+class Stream;
+
+/// Waits for a stream while other processes take part in its work.
+class StreamWaiter {
+ public:
+  /// Returns when the stream has no work, or its work has failed. Throws sdk::Failure.
+  virtual void wait(const Stream& stream) = 0;
+
+ protected:
+  ~StreamWaiter() = default;
+};
+
 /// A non-blocking stream: it does not synchronize with the legacy default stream, which other
 /// frameworks may use. Thread-safe. REQUIRES of every function but the destructor: a ScopedContext
 /// of the thread; of the destructor: no queued work uses memory that is freed afterwards.
@@ -18,6 +30,8 @@ class Stream {
 
   api::StreamHandle handle() const { return handle_; }
   const Device& device() const { return *device_; }
+  /// Sets what waits before each synchronization; null: nothing. One thread uses the stream.
+  void set_waiter(StreamWaiter* waiter) { waiter_ = waiter; }
   /// Waits for all queued work. Throws sdk::Failure, also for asynchronous errors of that work.
   /// Tries once more after an error that is not sticky: the work may then still be running.
   void synchronize() const;
@@ -49,6 +63,7 @@ class Stream {
  private:
   std::shared_ptr<const Device> device_;
   api::StreamHandle handle_ = nullptr;
+  StreamWaiter* waiter_ = nullptr;
 };
 
 }  // namespace kiln::cuda

@@ -111,6 +111,7 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     layout.outputs.push_back(add(plan.sizes.bytes[at(plan.plan->results[i])]));
   }
   layout.temporaries = add(plan.arena.bytes);
+  layout.collectives = add(plan.collective_bytes);
   layout.bytes = end;
   return layout;
 }
@@ -194,18 +195,23 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
                    .timer = timer ? &*timer : nullptr};
   upload_call_block(program, tensors, lease.staging());
   SlotAddresses slots = fixed_addresses(plan_, address(layout_.temporaries), call);
+  std::optional<CollectiveRun> collectives;
+  if (!plan_.collectives.empty()) {
+    collectives.emplace(CollectiveRun::Call{.collectives = plan_.collectives,
+                                            .communicators = *program.communicators,
+                                            .host = program.host,
+                                            .host_call_context = tensors.host_call_context,
+                                            .stream = lease.stream(),
+                                            .memory = address(layout_.collectives),
+                                            .call_block = call_block_.address()});
+    call.collectives = &*collectives;
+  }
   trace_copies(call.timer, StepEvent::kCopyIn, [&] { bind_slots(tensors, slots, call); });
   try {
-    issue(program, lease.arena(), slots, call);
-    collect_outputs(tensors, slots, call);
-    index_record_is_clear_ = true;
-  } catch (const sdk::Failure& failure) {
-    const bool is_of_driver = failure.native_library == "CUDA";
-    if (!is_of_driver || !overwrites_arguments(tensors, call)) throw;
-    throw_data_loss(call.device, failure);
-  } catch (const std::bad_alloc&) {
-    if (!overwrites_arguments(tensors, call)) throw;
-    throw_data_loss(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host is out of memory"});
+    run_steps(program, tensors, lease.arena(), slots, call);
+  } catch (...) {
+    if (collectives) collectives->drain();
+    throw;
   }
   if (!timer) return;
   MeasuredCall measured = timer->finish(Clock::now() - start);
@@ -215,6 +221,22 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
     program.host.log(
         KILN_LOG_WARNING, "trace",
         text(program.lowered.label, ": the steps of a call were not timed: ", measured.failure));
+  }
+}
+
+void CallMemory::run_steps(const LoadedProgram& program, const CallTensors& tensors,
+                           const StreamArena& arena, SlotAddresses& slots, CallContext& call) {
+  try {
+    issue(program, arena, slots, call);
+    collect_outputs(tensors, slots, call);
+    index_record_is_clear_ = true;
+  } catch (const sdk::Failure& failure) {
+    const bool is_of_driver = failure.native_library == "CUDA";
+    if (!is_of_driver || !overwrites_arguments(tensors, call)) throw;
+    throw_data_loss(call.device, failure);
+  } catch (const std::bad_alloc&) {
+    if (!overwrites_arguments(tensors, call)) throw;
+    throw_data_loss(call.device, {KILN_CODE_RESOURCE_EXHAUSTED, "the host is out of memory"});
   }
 }
 

@@ -22,6 +22,7 @@ struct LoadedProgram {
   const ConstantAddresses& constants;
   const sdk::Host& host;
   const DeviceResources& resources;
+  Communicators* communicators;  // null: the host runs collectives
   CallTimes& times;
   codegen::StepTrace& trace;
 };
@@ -41,10 +42,10 @@ struct CallTensors {
   void* host_call_context = nullptr;
 };
 
-/// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, and
-/// the temporaries. Its contents do not outlive the call, so calls of all programs share it; its
-/// address never changes, so graphs stay valid. Allocated once: the call block, arrival counters
-/// and iteration numbers. One call at a time.
+/// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, the
+/// temporaries, and buffers of collectives. Its contents do not outlive the call, so calls of all
+/// programs share it; its address never changes, so graphs stay valid. Allocated once: the call
+/// block, arrival counters and iteration numbers. One call at a time.
 class CallMemory {
  public:
   /// `plan` outlives the object. Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.
@@ -63,6 +64,7 @@ class CallMemory {
   /// The bytes from the beginning of the arena to each part of it.
   struct Layout {
     std::int64_t temporaries = 0, bytes = 0;
+    std::int64_t collectives = 0;  // DevicePlan::collective_bytes
     std::vector<std::int64_t> inputs, outputs;
   };
 
@@ -71,6 +73,8 @@ class CallMemory {
   void grow(StreamArena& arena) const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   void clear_arrivals(const LoadedProgram& program);
+  void run_steps(const LoadedProgram& program, const CallTensors& tensors, const StreamArena& arena,
+                 SlotAddresses& slots, CallContext& call);
   void upload_call_block(const LoadedProgram& program, const CallTensors& tensors,
                          Staging& staging);
   api::DeviceAddress address(std::int64_t offset) const;

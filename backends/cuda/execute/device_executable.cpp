@@ -89,6 +89,7 @@ class DeviceExecutable final : public sdk::Executable {
                 constant_addresses_,
                 host_,
                 resources_,
+                libraries.communicators,
                 call_times_,
                 step_trace_},
         facts_(lowered_.program, {}),
@@ -100,6 +101,10 @@ class DeviceExecutable final : public sdk::Executable {
     updates = graph.updates.size();
     updates_in_place = lowered_.updates_in_place;
     this->target = text("sm_", resources_.device->identity().compute_capability);
+    if (libraries.communicators != nullptr) {
+      runs_collectives = true;
+      this->target += " nccl " + libraries.communicators->library()->version_text();
+    }
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
                                                      compile());
@@ -191,15 +196,17 @@ class DeviceExecutable final : public sdk::Executable {
       call_sizes_.solve(sizes);
       const EvaluateDim evaluate = std::cref(call_sizes_);
       auto sized = std::make_shared<SizedPlan>();
-      sized->plan = bind_device_plan(lowered_.program.plan,
-                                     {.program = lowered_.program,
-                                      .facts = facts_,
-                                      .kernels = library_->kernels(),
-                                      .grid = resources_.device->grid(),
-                                      .matmuls = libraries_.matmuls,
-                                      .convolutions = libraries_.convolutions.library(),
-                                      .transpositions = libraries_.transpositions,
-                                      .evaluate = evaluate});
+      sized->plan = bind_device_plan(
+          lowered_.program.plan,
+          {.program = lowered_.program,
+           .facts = facts_,
+           .kernels = library_->kernels(),
+           .grid = resources_.device->grid(),
+           .matmuls = libraries_.matmuls,
+           .convolutions = libraries_.convolutions.library(),
+           .transpositions = libraries_.transpositions,
+           .rank_kernels = libraries_.communicators == nullptr ? nullptr : &libraries_.rank_kernels,
+           .evaluate = evaluate});
       check_launches(*sized->plan);
       for (const ir::Value& result : lowered_.results) {
         sized->result_dims.push_back(evaluate_dims(result.dims(), evaluate));

@@ -31,6 +31,7 @@ class Binder {
       out_->steps.push_back(
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
+    place_collectives();
     cut();
     out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
                               [this] { return memory_of(*out_).bodies; });
@@ -79,13 +80,35 @@ class Binder {
     return {{body_of(*step.branches[0]), body_of(*step.branches[1])}};
   }
 
-  static DeviceHostCall bind(const HostCallStep&) { return {}; }
+  DeviceStep bind(const HostCallStep& step) {
+    const auto payload = inputs_.rank_kernels == nullptr ? std::nullopt : collective_of(step);
+    if (!payload) return DeviceHostCall{};
+    const std::size_t number = at(payload->number);
+    if (!starts_collective(step)) return DeviceCollectiveWait{number};
+    if (number != out_->collectives.size()) {
+      throw InternalError("bind", "", text("collective ", number, " is out of its order"));
+    }
+    out_->collectives.push_back(
+        bind_collective(step, payload->attrs, plan_, out_->sizes, *inputs_.rank_kernels));
+    return DeviceCollectiveStart{number};
+  }
   [[noreturn]] static DeviceCopy bind(const RowUpdateStep& step) {
     throw InternalError("bind", "",
                         text("the cuda backend has no sparse row updates, needed by ",
                              source_of(*step.updates[0].node)));
   }
   static DeviceCopy bind(const CopyStep&) { return {}; }
+
+  /// Working memory at the beginning, which the collectives share, then their buffers.
+  void place_collectives() {
+    constexpr std::int64_t kAlignment = 256;
+    std::int64_t& end = out_->collective_bytes;
+    for (const DeviceCollective& one : out_->collectives) end = std::max(end, one.work_bytes);
+    for (DeviceCollective& one : out_->collectives) {
+      one.buffer = (end + kAlignment - 1) / kAlignment * kAlignment;
+      end = one.buffer + one.buffer_bytes;
+    }
+  }
 
   static InternalError no_library(const LibraryStep& step) {
     return {"bind", "", text("the cuda backend has no library for ", source_of(*step.node))};
@@ -156,6 +179,9 @@ class Binder {
     for (const DeviceBody& body : bound.bodies) add(out_->launches, body.plan->launches);
   }
   void count(const DeviceHostCall&) { out_->waits_for_host = true; }
+  // Not captured: each rank would have to capture the same steps in the same call.
+  void count(const DeviceCollectiveStart&) { out_->waits_for_host = true; }
+  void count(const DeviceCollectiveWait&) { out_->waits_for_host = true; }
   void count(const DeviceMatmul& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceConvolution& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }

@@ -6,6 +6,7 @@
 #include "backends/codegen/bind/bind_loop.h"
 #include "backends/codegen/bind/build_arena.h"
 #include "backends/codegen/bind/memory_report.h"
+#include "backends/cuda/execute/bind_collective.h"
 #include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
 #include "backends/cuda/execute/launch_kernel.h"
@@ -45,8 +46,9 @@ struct DeviceBranch {
 struct DeviceHostCall {};
 struct DeviceCopy {};
 
-using DeviceStep = std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, DeviceLoop,
-                                DeviceBranch, DeviceHostCall, DeviceCopy>;
+using DeviceStep =
+    std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, DeviceLoop, DeviceBranch,
+                 DeviceHostCall, DeviceCollectiveStart, DeviceCollectiveWait, DeviceCopy>;
 
 struct DevicePlan {
   const codegen::Plan* plan = nullptr;
@@ -59,12 +61,14 @@ struct DevicePlan {
   std::int64_t longest_loop = 0;  // maximum trip count, bodies included
   std::int64_t operations = 0;  // steps that queue work, loops unrolled; saturates
   std::int64_t arrivals = 0;  // maximum GridLaunch::arrivals of a launch, bodies included
-  bool waits_for_host = false;  // has a branch, a host call, or a step that throws
+  bool waits_for_host = false;  // has a branch, a host call, a collective or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
   /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
   /// bodies of branches counted. Their count, which saturates, and the first number of each step.
   std::int64_t launches = 0;
   std::vector<std::int64_t> first_launches;
+  std::vector<DeviceCollective> collectives;  // in the order of their steps; none in bodies
+  std::int64_t collective_bytes = 0;  // of the memory that they need, for the call
 };
 
 /// All members but `evaluate` outlive the bound plan.
@@ -76,6 +80,7 @@ struct DeviceBindInputs {
   const MatmulLibrary* matmuls;  // null: the program has none
   const ConvolutionLibrary* convolutions;  // likewise
   const FilterTranspositions& transpositions;
+  const RankKernels* rank_kernels;  // null: the host runs collectives
   const codegen::EvaluateDim& evaluate;
 };
 

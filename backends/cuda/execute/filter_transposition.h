@@ -2,8 +2,7 @@
 // that of cuDNN, KRSC ([filters, spatial.., channels]): matrices whose columns are the filters.
 #pragma once
 
-#include "backends/cuda/api/open_compiler.h"
-#include "backends/cuda/execute/launch_kernel.h"
+#include "backends/cuda/execute/graph_kernel.h"
 
 #include <map>
 #include <mutex>
@@ -13,9 +12,7 @@ namespace kiln::cuda {
 /// The kernels of a device, one for each dtype; programs share them. Thread-safe.
 class FilterTranspositions {
  public:
-  FilterTranspositions(std::shared_ptr<const Device> device,
-                       std::shared_ptr<const api::Compiler> compiler, const sdk::Host& host)
-      : device_(std::move(device)), compiler_(std::move(compiler)), host_(host) {}
+  explicit FilterTranspositions(KernelCompiler compiler) : compiler_(std::move(compiler)) {}
 
   /// The transposition of a dense matrix [rows, columns]; its operands are that matrix and the
   /// transposed one. The first one of a dtype compiles the
@@ -26,16 +23,13 @@ class FilterTranspositions {
  private:
   struct Transposer {
     ir::Dim rows;  // the other symbol is that of the columns
-    codegen::BuiltKernel built;
-    std::unique_ptr<const KernelLibrary> library;  // of one kernel
+    std::unique_ptr<const GraphKernel> kernel;
   };
 
   const Transposer& transposer_of(DType dtype) const;
   Transposer compile(DType dtype) const;
 
-  std::shared_ptr<const Device> device_;
-  std::shared_ptr<const api::Compiler> compiler_;
-  sdk::Host host_;  // receives dumps of the kernels
+  KernelCompiler compiler_;
   mutable std::mutex mutex_;
   mutable std::map<DType, Transposer> transposers_;
 };

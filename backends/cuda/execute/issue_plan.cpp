@@ -253,7 +253,8 @@ class PlanIssuer {
   void issue(const Step& step, const DeviceHostCall&) {
     const auto& call = std::get<HostCallStep>(step);
     const auto& attrs = call.node->as<ir::HostCallAttrs>();
-    const std::vector<int> read(call.operands.begin() + 1, call.operands.end());
+    std::vector<int> read = call.operands;
+    if (!read.empty()) read.erase(read.begin());  // the position
     std::vector<std::vector<std::byte>> inputs = host_memory(read);
     std::vector<std::vector<std::byte>> outputs = host_memory(call.results);
     for (std::size_t i = 0; i < read.size(); ++i) {
@@ -270,6 +271,31 @@ class PlanIssuer {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       call_.staging.upload(slot(call.results[i]), outputs[i].data(), bytes(call.results[i]));
     }
+  }
+
+  void issue(const Step& step, const DeviceCollectiveStart& start) {
+    const std::vector<int>& operands = plan_.collectives[start.number].operands;
+    try {
+      call_.collectives->start(start.number, tensors(operands));
+    } catch (const sdk::Failure& failure) {
+      throw collective_failure(step, failure);
+    }
+  }
+
+  void issue(const Step& step, const DeviceCollectiveWait& wait) {
+    call_.collectives->wait(wait.number, tensors(std::get<HostCallStep>(step).results));
+  }
+
+  sdk::Failure collective_failure(const Step& step, const sdk::Failure& failure) const {
+    return step_failure(call_.lowered.module, *std::get<HostCallStep>(step).node, failure.code(),
+                        failure.what())
+        .native(failure.native_library, failure.native_code);
+  }
+
+  std::vector<TensorBytes> tensors(const std::vector<int>& numbers) {
+    std::vector<TensorBytes> list;
+    for (const int number : numbers) list.push_back({slot(number), bytes(number)});
+    return list;
   }
 
   std::vector<std::vector<std::byte>> host_memory(const std::vector<int>& numbers) const {

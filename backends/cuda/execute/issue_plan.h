@@ -4,6 +4,7 @@
 
 #include "backends/codegen/target.h"
 #include "backends/cuda/device/staging.h"
+#include "backends/cuda/execute/collective_run.h"
 #include "backends/cuda/execute/device_plan.h"
 #include "backends/cuda/execute/step_times.h"
 
@@ -50,6 +51,7 @@ struct CallContext {
   /// Null: all steps are queued one by one. Always null in loop bodies, where addresses change in
   /// every iteration.
   SegmentIssuer* segments = nullptr;
+  CollectiveRun* collectives = nullptr;  // null: the plan has none that the backend runs
   StepTimer* timer = nullptr;  // null: steps are not timed
   std::size_t queued_steps = 0;  // the number of leading steps of `plan` that were queued
   std::int64_t operations = 0;  // queued so far

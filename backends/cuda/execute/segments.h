@@ -11,7 +11,7 @@ namespace kiln::cuda {
 /// The operations that a step queues, with loops unrolled.
 struct StepWork {
   std::int64_t operations = 0;
-  bool waits_for_host = false;  // has a branch, a host call, or throws
+  bool waits_for_host = false;  // has a branch, a host call, or throws; or is a collective
 };
 
 /// Consecutive steps of a plan, from `begin` up to `end`.

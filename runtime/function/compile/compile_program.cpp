@@ -269,9 +269,10 @@ void compile_program(CompiledProgram& program, CompileObserver* observer) {
   prepare_output_sizes(program);
   find_updates_in_place(program);
   if (program.collectives.empty()) return;
-  const std::string machine = program.executable->info().target;
+  const ExecutableInfo info = program.executable->info();
   program.collectives.target =
-      program.instance->plugin().id + (machine.empty() ? "" : " ") + machine;
+      program.instance->plugin().id + (info.target.empty() ? "" : " ") + info.target;
+  program.collectives.run_by_backend = info.runs_collectives;
 }
 
 }  // namespace kiln::runtime

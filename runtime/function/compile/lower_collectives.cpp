@@ -4,6 +4,7 @@
 #include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/build.h"
+#include "core/ops/collective_payload.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
@@ -160,11 +161,12 @@ class Lowering {
   static Value call_host(const Node& node, const char* function, std::size_t number,
                          std::vector<Value> operands, std::vector<ir::Type> results) {
     const ir::OriginScope origin(node.origin, /*replace=*/true);
-    return ir::make(
-        Op::HostCall,
-        ir::HostCallAttrs{
-            .function = function, .payload = std::to_string(number), .results = std::move(results)},
-        std::move(operands));
+    return ir::make(Op::HostCall,
+                    ir::HostCallAttrs{.function = function,
+                                      .payload = ir::encode({static_cast<std::int64_t>(number),
+                                                             node.as<CollectiveAttrs>()}),
+                                      .results = std::move(results)},
+                    std::move(operands));
   }
 
   void start(std::size_t i) {

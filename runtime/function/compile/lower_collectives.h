@@ -40,6 +40,7 @@ struct ProgramCollectives {
   /// have several.
   std::shared_ptr<distributed::Group> group = {};
   std::string target = {};  // what the code computes for, "cpu avx512": equal on all ranks
+  bool run_by_backend = false;  // else by the host's functions
   distributed::UpdateExpressions updates = {};  // of the function, equal on all ranks
   std::uint64_t phase = 0;  // the learning phase of the function, unless it is fed
   bool empty() const { return list.empty(); }
@@ -59,6 +60,7 @@ std::vector<const ir::Node*> collectives_in_order(const ir::Graph& graph);
 /// Before:  %1 = collective all_reduce %0; %3 = collective all_reduce %2; uses of %1, %3
 /// After:   t0 = host_call "collective_start" 0 at 0, %0; t1 = .. "collective_start" 1 at t0, %2
 ///          %1 = host_call "collective_wait" 0 at t1;     %3 = host_call "collective_wait" 1 at t1
+/// The payload has the attributes, too (core/ops/collective_payload.h).
 /// A wait is at the last start that does not depend on it, so that all work which other collectives
 /// need is done while it is under way. Numbers ascend with the number of nodes that a collective
 /// depends on; AllReduces with equal attributes, dtypes and static sizes that follow each other,

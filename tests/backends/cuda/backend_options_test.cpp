@@ -2,12 +2,14 @@
 // by keras.json.
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/build.h"
+#include "core/ops/collective_payload.h"
 #include "runtime/host/log.h"
 #include "tests/support/catch.h"
 #include "tests/runtime/config/home.h"
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/environment.h"
 #include "tests/support/error_text.h"
+#include "tests/support/scratch.h"
 #include "test_folders.h"
 
 #include <kiln/k.h>
@@ -147,16 +149,22 @@ TEST_CASE("backend options: collectives run through the host only where that is 
   control().reset();
   const ir::Value start =
       ir::make(ir::Op::HostCall,
-               ir::HostCallAttrs{
-                   .function = "collective_start", .payload = "0", .results = {{DType::Int64, {}}}},
+               ir::HostCallAttrs{.function = "collective_start",
+                                 .payload = ir::encode({.number = 0, .attrs = {.ranks = 2}}),
+                                 .results = {{DType::Int64, {}}}},
                {ir::scalar_constant_int(DType::Int64, 0), ir::scalar_constant(DType::Float32, 1)});
   const auto compile = [&](const FreshBackend& backend) {
     return error_text<Error>([&] { function({}, {wrap(start)}, {.backend = backend.path()}); });
   };
   {
     const FreshBackend backend(KILN_BINARY_DIR);
+    const testing::Scratch damaged;
+    damaged.write("libnccl.so.2", "text");
+    set_backend_options(
+        backend.path(),
+        {{"libraries", damaged.folder() + ":" + fake_cuda::library_folder(KILN_BINARY_DIR)}});
     CHECK_THAT(compile(backend),
-               Catch::Matchers::ContainsSubstring("needs the option collectives"));
+               Catch::Matchers::ContainsSubstring("collectives on cuda need NCCL: "));
   }
   {
     const FreshBackend backend(KILN_BINARY_DIR);
@@ -165,5 +173,5 @@ TEST_CASE("backend options: collectives run through the host only where that is 
   }
   const FreshBackend backend(KILN_BINARY_DIR);
   set_backend_options(backend.path(), {{"collectives", "ring"}});
-  CHECK_THAT(compile(backend), Catch::Matchers::ContainsSubstring("needs host"));
+  CHECK_THAT(compile(backend), Catch::Matchers::ContainsSubstring("needs nccl or host"));
 }

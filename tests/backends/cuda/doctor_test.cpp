@@ -38,6 +38,10 @@ TEST_CASE("doctor: the loaders' stages") {
   CHECK(has(outcome.text, "\n  compiler: NVRTC 12.4, " + kFolder + "/libnvrtc.so.12, for sm_80 "));
   CHECK(has(outcome.text, "\n  matmuls: cuBLASLt "));
   CHECK(has(outcome.text, "\n  convolutions: cuDNN 9.3.0, " + kFolder + "/libcudnn.so.9\n"));
+  CHECK(has(outcome.text, "\n  collectives: NCCL 2.32.3, " + kFolder + "/libnccl.so.2\n"));
+  const Outcome host = doctor_with("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" +
+                                   kFolder + "' KILN_CUDA_COLLECTIVES=host");
+  CHECK(has(host.text, "\n  collectives: by the host\n"));
 }
 
 TEST_CASE("doctor: the device that the options name") {
@@ -219,7 +223,9 @@ TEST_CASE("doctor: a damaged library in a folder that is named is reported") {
       {"libcublasLt.so.12",
        "\n  matmuls: kernels; cuBLASLt, NVIDIA's library of matmuls, cannot be loaded: "},
       {"libcudnn.so.9",
-       "\n  convolutions: kernels; cuDNN, NVIDIA's library of convolutions, cannot be loaded: "}};
+       "\n  convolutions: kernels; cuDNN, NVIDIA's library of convolutions, cannot be loaded: "},
+      {"libnccl.so.2",
+       "\n  collectives: none; NCCL, NVIDIA's library of collectives, cannot be loaded: "}};
   for (const auto& row : rows) {
     const Scratch damaged;
     const std::string path = damaged.path(row.file);

@@ -23,7 +23,8 @@ std::string rejection(const sdk::Options& options) {
 TEST_CASE("options: without any, the first device and no limit") {
   const testing::EnvironmentVariable driver("KILN_CUDA_DRIVER", std::nullopt);
   const CudaOptions options = read_options({});
-  CHECK(options.device == 0);
+  CHECK_FALSE(options.device);
+  CHECK_FALSE(options.collectives_through_host);
   CHECK(options.memory_limit == INT64_MAX);
   CHECK(options.driver.search_path.configured.empty());
   CHECK_FALSE(options.driver.device_nodes.empty());
@@ -49,6 +50,7 @@ TEST_CASE("options: folders of libraries") {
   CHECK(options.compiler.search_path.configured == std::vector<std::string>{"/toolkit/lib64"});
   CHECK(options.cublaslt.search_path.configured == std::vector<std::string>{"/toolkit/lib64"});
   CHECK(options.cudnn.search_path.configured == std::vector<std::string>{"/toolkit/lib64"});
+  CHECK(options.nccl.search_path.configured == std::vector<std::string>{"/toolkit/lib64"});
 }
 
 TEST_CASE("options: tf32 is off unless it is asked for") {
@@ -67,6 +69,14 @@ TEST_CASE("options: results are deterministic unless others are allowed") {
   const testing::EnvironmentVariable off("KILN_CUDA_DETERMINISTIC", "false");
   CHECK_FALSE(read_options({}).deterministic);
   CHECK(read_options({{"deterministic", "true"}}).deterministic);
+}
+
+TEST_CASE("options: collectives run by NCCL unless the host is to run them") {
+  CHECK_FALSE(read_options({{"collectives", "nccl"}}).collectives_through_host);
+  const testing::EnvironmentVariable host("KILN_CUDA_COLLECTIVES", "host");
+  CHECK(read_options({}).collectives_through_host);
+  CHECK_FALSE(read_options({{"collectives", "nccl"}}).collectives_through_host);
+  CHECK(rejection({{"collectives", "ring"}}) == "collectives is 'ring' but needs nccl or host");
 }
 
 TEST_CASE("options: bad ones are errors that name them") {

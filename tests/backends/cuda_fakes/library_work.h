@@ -16,6 +16,7 @@ namespace kiln::fake_cuda {
 struct DriverCalls {
   decltype(&fake_cuda_check_context) check_context = nullptr;
   decltype(&fake_cuda_enqueue) enqueue = nullptr;
+  decltype(&fake_cuda_enqueue_when_ready) enqueue_when_ready = nullptr;
   decltype(&fake_cuda_device_bytes) device_bytes = nullptr;
 };
 
@@ -33,6 +34,7 @@ inline DriverCalls open_driver_calls() {
   };
   resolve("fake_cuda_check_context", calls.check_context);
   resolve("fake_cuda_enqueue", calls.enqueue);
+  resolve("fake_cuda_enqueue_when_ready", calls.enqueue_when_ready);
   resolve("fake_cuda_device_bytes", calls.device_bytes);
   return calls;
 }

@@ -135,7 +135,7 @@
   FIELD(kiln_message, level, 16, 4)                     \
   FIELD(kiln_message, reserved, 20, 4)                  \
   FIELD(kiln_message, text, 24, 16)                     \
-  STRUCT(kiln_executable_info, 128)                     \
+  STRUCT(kiln_executable_info, 136)                     \
   FIELD(kiln_executable_info, struct_size, 0, 8)        \
   FIELD(kiln_executable_info, next, 8, 8)               \
   FIELD(kiln_executable_info, inputs, 16, 8)            \
@@ -149,6 +149,8 @@
   FIELD(kiln_executable_info, live_bytes, 96, 8)        \
   FIELD(kiln_executable_info, updates_in_place, 104, 8) \
   FIELD(kiln_executable_info, target, 112, 16)          \
+  FIELD(kiln_executable_info, runs_collectives, 128, 4) \
+  FIELD(kiln_executable_info, reserved, 132, 4)         \
   STRUCT(kiln_buffer_spec, 40)                          \
   FIELD(kiln_buffer_spec, struct_size, 0, 8)            \
   FIELD(kiln_buffer_spec, next, 8, 8)                   \

@@ -31,7 +31,7 @@ class Folder {
     fs::create_directories(scratch_.path("lib/cuda_gpu"));
     fs::create_directories(scratch_.path("bin"));
     program("kiln", "echo call 1 0.004");
-    for (const char* name : {"ops", "k", "passes", "rewrite", "random_programs"}) {
+    for (const char* name : {"ops", "k", "passes", "rewrite", "random_programs", "nccl"}) {
       program(std::string("test_") + name, "echo All tests passed");
     }
     for (const char* name : {"char_rnn", "digits_cnn", "digits_ctc"}) {
@@ -93,6 +93,20 @@ TEST_CASE("gpu_test: failures, wrong losses, and parts that never end") {
   CHECK(has(outcome.text, "\nLATER passes and rewrite rules pass (rewrite: not done within "));
   CHECK(has(outcome.text, "\nFAIL the examples' models have the oracle's losses (models: "));
   CHECK(has(folder.result("models.txt"), "differ: loss 4.5\tloss 4.6\n"));
+}
+
+TEST_CASE("gpu_test: ranks that NCCL refuses are left for later") {
+  const Folder folder;
+  folder.program("test_nccl",
+                 "case $1 in '[.shares-device]') echo NCCL refuses: rank 0: no; exit 1;; esac");
+  const Outcome later = folder.run("bash run --fakes");
+  INFO(later.text);
+  CHECK(later.status == 0);
+  CHECK(has(later.text,
+            "\nLATER collectives of 2, 3 and 4 ranks on one device have the bits of "
+            "plain loops (ranks: NCCL refuses: rank 0: no)\n"));
+  folder.program("test_nccl", "case $1 in '[.shares-device]') echo other; exit 1;; esac");
+  CHECK(has(folder.run("bash run --fakes").text, "\nFAIL collectives of 2, 3 and 4 ranks on "));
 }
 
 TEST_CASE("gpu_test: a part that fails and then exceeds its time has failed") {

@@ -57,7 +57,7 @@ Status stream_query(StreamHandle handle) {
   const Status status = check_wait(*stream);
   if (status != Status::Success || stream->pending.empty()) return status;
   if (!std::exchange(stream->was_queried, true)) return Status::NotReady;
-  return after_wait(state().streams.run(*stream));
+  return after_wait(state().streams.run_what_is_ready(*stream));
 }
 
 Status stream_wait_event(StreamHandle handle, EventHandle event_handle, unsigned flags) {

@@ -4,6 +4,8 @@
 #include "tests/backends/cuda_fakes/driver/capture.h"
 #include "tests/backends/cuda_fakes/driver/state.h"
 
+#include <thread>
+
 namespace kiln::fake_cuda {
 
 Status Streams::enqueue(Stream& stream, Operation operation) {
@@ -13,7 +15,24 @@ Status Streams::enqueue(Stream& stream, Operation operation) {
   return Status::Success;
 }
 
+/// LaunchTimeout, which ends the context, where the wait would have no end.
+Status Streams::wait_for_next(const Stream& stream) {
+  const Operation& next = stream.pending.front();
+  if (next.is_ready == nullptr) return Status::Success;
+  constexpr std::chrono::microseconds kPause(50);
+  for (Readiness found = next.is_ready(); found != Readiness::Ready; found = next.is_ready()) {
+    if (found == Readiness::Never) return Status::LaunchTimeout;
+    std::this_thread::sleep_for(kPause);
+  }
+  return Status::Success;
+}
+
 Status Streams::run_next(Stream& stream) {
+  const Status ready = wait_for_next(stream);
+  if (ready != Status::Success) {
+    state().lose(ready);
+    return ready;
+  }
   const Operation operation = std::move(stream.pending.front());
   stream.pending.pop_front();
   const Status status = operation.run();
@@ -23,6 +42,16 @@ Status Streams::run_next(Stream& stream) {
 
 Status Streams::run(Stream& stream) {
   while (!stream.pending.empty()) {
+    const Status status = run_next(stream);
+    if (status != Status::Success) return status;
+  }
+  return Status::Success;
+}
+
+Status Streams::run_what_is_ready(Stream& stream) {
+  while (!stream.pending.empty()) {
+    const Operation& next = stream.pending.front();
+    if (next.is_ready != nullptr && next.is_ready() != Readiness::Ready) return Status::NotReady;
     const Status status = run_next(stream);
     if (status != Status::Success) return status;
   }

@@ -31,10 +31,14 @@ enum class OperationKind : std::uint8_t {
   Graph,
 };
 
+enum class Readiness : std::int8_t { Never = -1, NotYet = 0, Ready = 1 };
+
 struct Operation {
   OperationKind kind;
   /// May run several times, as a part of a graph.
   std::function<Status()> run;
+  /// Null: ready. Of work that other processes take part in, in no graph.
+  std::function<Readiness()> is_ready = nullptr;
 };
 
 /// One recording of an event.
@@ -67,6 +71,8 @@ class Streams : public Handles<StreamHandle, Stream> {
   Status enqueue(Stream& stream, Operation operation);
   /// Runs everything of the stream and what its waits demand.
   Status run(Stream& stream);
+  /// The same up to an operation that is not ready: NotReady.
+  Status run_what_is_ready(Stream& stream);
   /// Runs the stream up to the record.
   Status run_to(EventRecord& record);
   /// Runs everything.
@@ -78,7 +84,9 @@ class Streams : public Handles<StreamHandle, Stream> {
   std::size_t pending() const;
 
  private:
+  /// REQUIRES: the stream has operations.
   Status run_next(Stream& stream);
+  static Status wait_for_next(const Stream& stream);
   std::vector<std::shared_ptr<Stream>> with_operations() const;
 
   std::vector<std::shared_ptr<Stream>> destroyed_;  // that had operations

@@ -1,0 +1,200 @@
+// A failure between the transfers of a collective leaves the ranks apart: it breaks the group up.
+// One before it leaves the collective to drain().
+#include "backends/cuda/execute/collective_run.h"
+
+#include "backends/codegen/bind/step_failure.h"
+#include "backends/cuda/device/device_address.h"
+#include "backends/cuda/execute/fill_with_zeros.h"
+#include "core/types/at.h"
+
+#include <utility>
+
+namespace kiln::cuda {
+
+using api::DeviceAddress;
+using ir::CollectiveKind;
+
+CollectiveRun::~CollectiveRun() { call_.stream.set_waiter(nullptr); }
+
+void CollectiveRun::open() {
+  if (state_ != State::NotOpened) return;
+  state_ = State::Over;  // if it fails
+  groups_.open();
+  for (const DeviceCollective& one : call_.collectives) communicators_[one.attrs.group] = nullptr;
+  // Ranks of several groups must know of a failure in any of them before they enter the first.
+  const bool has_several = communicators_.size() > 1;
+  std::string failed;
+  for (auto& [group, communicator] : communicators_) {
+    try {
+      communicator = call_.communicators.of(group, groups_);
+    } catch (const std::exception& failure) {
+      if (!has_several) throw;
+      failed = failure.what();
+    }
+  }
+  if (has_several) groups_.require_success(0, failed);
+  state_ = State::Open;
+  call_.stream.set_waiter(this);
+}
+
+Communicator& CollectiveRun::communicator_of(const DeviceCollective& one) const {
+  return *communicators_.at(one.attrs.group);
+}
+
+DeviceAddress CollectiveRun::buffer_of(const DeviceCollective& one) const {
+  return offset_by(call_.memory, one.buffer);
+}
+
+DeviceAddress CollectiveRun::operand_of(const DeviceCollective& one) const {
+  const bool is_part = one.attrs.kind == CollectiveKind::AllGather;
+  return offset_by(buffer_of(one), is_part ? communicator_of(one).place().rank * one.part : 0);
+}
+
+// ---- Work of this rank ----
+
+void CollectiveRun::copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes) const {
+  if (bytes == 0) return;
+  call_.stream.submit(
+      [&] {
+        return call_.stream.device().driver().memcpy_device_to_device_async(to, from, at(bytes),
+                                                                            call_.stream.handle());
+      },
+      "copy on the device");
+}
+
+void CollectiveRun::launch(const BoundGraphKernel& kernel, std::span<const DeviceAddress> arguments,
+                           DeviceAddress result) {
+  const std::vector<DeviceAddress> operands = kernel.kernel->operands(arguments, result);
+  launch_kernel(call_.stream, kernel.bound, {.operands = operands, .call_block = call_.call_block},
+                launch_memory_);
+}
+
+void CollectiveRun::pack(const DeviceCollective& one, std::span<const TensorBytes> operands) {
+  DeviceAddress to = operand_of(one);
+  if (one.swap && one.attrs.kind == CollectiveKind::ReduceScatter) {
+    return launch(*one.swap, std::span(&operands[0].address, 1), to);
+  }
+  for (const TensorBytes& operand : operands) {
+    copy(to, operand.address, operand.bytes);
+    to = offset_by(to, operand.bytes);
+  }
+}
+
+void CollectiveRun::combine(const DeviceCollective& one, DeviceAddress result) {
+  std::vector<DeviceAddress> parts;
+  for (std::int64_t rank = 0; rank < one.attrs.ranks; ++rank) {
+    parts.push_back(offset_by(call_.memory, rank * one.part));
+  }
+  launch(*one.reduction, parts, result);
+}
+
+// ---- With all ranks ----
+
+void CollectiveRun::queue_transfers(const DeviceCollective& one) {
+  Communicator& ranks = communicator_of(one);
+  const DeviceAddress buffer = buffer_of(one), work = call_.memory;
+  switch (one.attrs.kind) {
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::Reduce: {
+      if (one.is_gathered_sum) {
+        ranks.all_gather(buffer, work, one.part, call_.stream);
+        return combine(one, buffer);
+      }
+      const DeviceAddress own = offset_by(buffer, ranks.place().rank * one.part);
+      ranks.all_to_all(buffer, work, one.part, call_.stream);
+      combine(one, own);
+      return ranks.all_gather(own, buffer, one.part, call_.stream);
+    }
+    case CollectiveKind::ReduceScatter:
+      ranks.all_to_all(buffer, work, one.part, call_.stream);
+      return combine(one, buffer);
+    case CollectiveKind::AllGather:
+      return ranks.all_gather(operand_of(one), buffer, one.part, call_.stream);
+    case CollectiveKind::Broadcast:
+      return ranks.broadcast(buffer, one.bytes, one.attrs.root, call_.stream);
+  }
+}
+
+void CollectiveRun::queue(const DeviceCollective& one) {
+  try {
+    if (one.bytes != 0) queue_transfers(one);
+    ++next_;
+  } catch (const std::exception& failure) {
+    if (state_ == State::Over) throw;  // the stream's waiter has broken the group up
+    break_up(failure.what());
+  }
+}
+
+void CollectiveRun::start(std::size_t number, std::span<const TensorBytes> operands) {
+  open();
+  const DeviceCollective& one = call_.collectives[number];
+  if (number != next_) {
+    throw sdk::Failure(KILN_CODE_INTERNAL, "the collectives of a plan are out of their order");
+  }
+  if (one.bytes != 0) pack(one, operands);
+  queue(one);
+}
+
+void CollectiveRun::wait(std::size_t number, std::span<const TensorBytes> results) {
+  const DeviceCollective& one = call_.collectives[number];
+  if (one.bytes == 0) return;
+  DeviceAddress from = buffer_of(one);
+  if (one.swap && one.attrs.kind == CollectiveKind::AllGather) {
+    return launch(*one.swap, std::span(&from, 1), results[0].address);
+  }
+  const bool is_zero = one.attrs.kind == CollectiveKind::Reduce &&
+                       communicator_of(one).place().rank != one.attrs.root;
+  for (const TensorBytes& result : results) {
+    if (is_zero && result.bytes != 0) {
+      fill_with_zeros(call_.stream, result.address, result.bytes);
+    } else {
+      copy(result.address, from, result.bytes);
+    }
+    from = offset_by(from, result.bytes);
+  }
+}
+
+// ---- Waiting and failures ----
+
+void CollectiveRun::break_up(const std::string& reason) {
+  state_ = State::Over;
+  call_.communicators.abort_all();
+  groups_.break_up(reason);
+}
+
+void CollectiveRun::wait(const Stream& stream) {
+  if (state_ != State::Open) return;
+  std::string reason;
+  try {
+    PollPause polling(communicators_.begin()->second->place().time_limit);
+    while (stream.device().driver().stream_query(stream.handle()) == api::Status::NotReady) {
+      for (const auto& one : communicators_) one.second->check();
+      polling.pause();
+    }
+    return;
+  } catch (const std::exception& failure) {
+    reason = failure.what();
+  }
+  break_up(reason);
+}
+
+void CollectiveRun::drain() noexcept {
+  try {
+    if (state_ != State::Open) return;
+    call_.stream.device().require_usable();
+    while (next_ < call_.collectives.size()) {
+      const DeviceCollective& one = call_.collectives[next_];
+      // Other ranks may check the numbers that they get.
+      if (one.bytes != 0) fill_with_zeros(call_.stream, operand_of(one), one.bytes);
+      queue(one);
+    }
+    call_.stream.synchronize();
+  } catch (const std::exception& failure) {
+    try {
+      if (state_ == State::Open) break_up(failure.what());
+    } catch (const std::exception&) {  // the host knows
+    }
+  }
+}
+
+}  // namespace kiln::cuda

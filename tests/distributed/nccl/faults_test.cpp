@@ -1,0 +1,224 @@
+// Failures that only the fakes can cause: of NCCL's calls, of its file, of its version, of devices.
+#include "backends/cuda/api/nccl_api.h"
+#include "tests/backends/cuda_fakes/fake_gpu.h"
+#include "tests/backends/cuda_fakes/nccl_control.h"
+#include "tests/distributed/collectives/failing_calls.h"
+#include "tests/distributed/nccl/device_ranks.h"
+#include "tests/support/catch.h"
+#include "tests/support/environment.h"
+#include "tests/support/scratch.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+namespace K = kiln;
+namespace D = kiln::distributed;
+
+namespace kiln::testing {
+namespace {
+
+/// Memory of all ranks, in which they leave their texts.
+struct Board {
+  std::atomic<std::size_t> written{0};
+  std::array<std::array<char, 2048>, 4> texts{};
+};
+
+Board* board = nullptr;  // of the running texts_of()
+
+/// The texts of all ranks. The end of a broken group ends all processes, so each waits until all
+/// have left theirs. `time_limit`: of init, in seconds.
+std::vector<std::string> texts_of(const fake::Settings& settings, const RankBody& body,
+                                  int time_limit = 1800) {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  board = new (memory) Board;
+  fake::Ranks ranks(settings);
+  ranks.run([&](std::uint32_t rank) {
+    D::InitOptions options = options_of(ranks, rank);
+    options.time_limit = time_limit;
+    const auto world = D::init(options);
+    const std::string text = body(world);
+    text.copy(board->texts[rank].data(), board->texts[rank].size() - 1);
+    ++board->written;
+    while (board->written < settings.ranks) std::this_thread::yield();
+    return text;
+  });
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < settings.ranks; ++rank) {
+    texts.emplace_back(board->texts[rank].data());
+  }
+  ::munmap(memory, sizeof(Board));
+  return texts;
+}
+
+/// Makes the nth call of the function fail in this process, once the backend has opened the fake.
+void fail_call(const char* function, int nth, cuda::api::NcclStatus status) {
+  const std::string path = fake_cuda::library_folder(build_folder()) + "/libnccl.so.2";
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto fail = reinterpret_cast<decltype(&fake_nccl_fail)>(::dlsym(library, "fake_nccl_fail"));
+  if (fail(function, nth, static_cast<int>(status)) != 1) throw std::logic_error(function);
+}
+
+/// The errors of a call after `fault`, and of the next; no variable changes in the first. So many
+/// right calls before.
+std::string texts_around(const D::Group& world, const std::function<void()>& fault,
+                         int right_calls = 0) {
+  const FailingStep step("cuda");
+  Faults faults;
+  for (int i = 0; i < right_calls; ++i) expect_right_call(faults, step, i, world);
+  const K::Array before = K::get_value(step.w);
+  fault();
+  const std::string failed = thrown_by([&] { step.function(step.inputs(0, 1, 2)); });
+  faults.expect_equal("w", K::get_value(step.w), before);
+  const std::string next = thrown_by([&] { expect_right_call(faults, step, right_calls, world); });
+  return failed + " | " + next + (faults.text().empty() ? "" : " | " + faults.text());
+}
+
+TEST_CASE("nccl: a group cannot go on after a call of NCCL has failed on one rank") {
+  use_one_device();
+  const struct {
+    const char* function;
+    int nth;
+  } rows[] = {{"ncclGroupStart", 1},
+              {"ncclGroupEnd", 2},
+              {"ncclSend", 1},
+              {"ncclRecv", 2},
+              {"ncclAllGather", 1},
+              {"ncclBroadcast", 1},
+              {"ncclCommGetAsyncError", 3}};
+  for (const auto& row : rows) {
+    INFO(row.function);
+    const auto texts = texts_of({.ranks = 3, .seed = 1}, [&](const D::Group& world) {
+      const auto fault = [&] {
+        if (world.rank() == 1) fail_call(row.function, row.nth, cuda::api::NcclStatus::Internal);
+      };
+      return texts_around(world, fault, 1);
+    });
+    CHECK_THAT(texts[1], Catch::Matchers::StartsWith("DistributedError of 1: train: cannot "));
+    CHECK_THAT(texts[1], Catch::Matchers::ContainsSubstring(
+                             "ncclInternalError (3): a failure on demand; the group is broken | "
+                             "DistributedError of 1: train: the group is broken since "));
+    for (const std::size_t other : {0u, 2u}) {
+      CHECK_THAT(texts[other], Catch::Matchers::ContainsSubstring(
+                                   "ncclRemoteError (6): another rank has ended; the group is "
+                                   "broken | DistributedError of "));
+    }
+  }
+}
+
+TEST_CASE("nccl: a rank that stays away ends the wait of the others at the time limit") {
+  use_one_device();
+  const auto texts = texts_of(
+      {.ranks = 2, .seed = 1},
+      [](const D::Group& world) {
+        const auto x = K::placeholder({.shape = {1}});
+        const auto printed = K::print_tensor(D::all_reduce(x), {.message = "sum"});
+        const auto f = K::function({x}, {D::all_reduce(printed)}, {.name = "f", .backend = "cuda"});
+        K::set_print_sink([&](std::string_view) {
+          while (world.rank() == 1 && board->written == 0) std::this_thread::yield();
+        });
+        return thrown_by([&] { f({K::Array{1.f}}); });
+      },
+      /*time_limit=*/1);
+  CHECK_THAT(texts[0],
+             Catch::Matchers::StartsWith("DistributedError of 0: f: the ranks of NCCL did not "
+                                         "answer within 1 s (init's time_limit); the group is "
+                                         "broken"));
+  CHECK_THAT(texts[1], Catch::Matchers::ContainsSubstring(
+                           "ncclRemoteError (6): another rank has ended; the group is broken"));
+}
+
+TEST_CASE("nccl: ranks that cannot join fail together, and the next call tries again") {
+  use_one_device();
+  const auto ids = texts_of({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    return texts_around(world, [&] {
+      if (world.rank() == 0) fail_call("ncclGetUniqueId", 1, cuda::api::NcclStatus::System);
+    });
+  });
+  const std::string reason =
+      "rank 0 cannot join the ranks of NCCL: cannot make an id for the ranks: "
+      "ncclSystemError (2): a failure on demand";
+  for (const std::string& text : ids) {
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring(reason));
+    CHECK_THAT(text, Catch::Matchers::EndsWith(" | no error"));
+  }
+  const auto joins = texts_of({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    return texts_around(world, [&] {
+      if (world.rank() == 1) fail_call("ncclCommInitRankConfig", 1, cuda::api::NcclStatus::System);
+    });
+  });
+  for (const std::string& text : joins) {
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring(
+                         "rank 0 cannot join the ranks of NCCL: cannot join the ranks: "
+                         "ncclRemoteError (6): another rank could not join"));
+    CHECK_THAT(text, Catch::Matchers::EndsWith(" | no error"));
+  }
+}
+
+TEST_CASE("nccl: several ranks on one device need the library's consent") {
+  use_one_device();
+  const EnvironmentVariable alone("NCCL_MULTI_RANK_GPU_ENABLE", std::nullopt);
+  for (const std::string& text : texts_of({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+         return texts_around(world, [] {});
+       })) {
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring(
+                         "rank 0 cannot join the ranks of NCCL: cannot join the ranks: "
+                         "ncclInvalidUsage (5): Duplicate GPU detected"));
+  }
+}
+
+TEST_CASE("nccl: ranks with different versions are refused") {
+  use_one_device();
+  for (const std::string& text : texts_of({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+         if (world.rank() == 1) ::setenv("KILN_TEST_CUDA_LIE", "ncclGetVersion=22703", 1);
+         return texts_around(world, [] {});
+       })) {
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("cuda sm_90 nccl 2.32.3"));
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("cuda sm_90 nccl 2.27.3"));
+  }
+}
+
+TEST_CASE("nccl: a function with collectives needs the library") {
+  use_one_device();
+  const Scratch libraries;
+  const std::string fakes = fake_cuda::library_folder(build_folder());
+  for (const char* name : {"libcuda.so.1", "libnvrtc.so.12"}) {
+    std::filesystem::create_symlink(fakes + "/" + name, libraries.path(name));
+  }
+  libraries.write("libnccl.so.2", "text");
+  const EnvironmentVariable folder("KILN_CUDA_LIBRARIES", libraries.folder());
+  for (const std::string& text : texts_of({.ranks = 2, .seed = 1}, [](const D::Group&) {
+         return thrown_by([] { const FailingStep step("cuda"); });
+       })) {
+    CHECK_THAT(text, Catch::Matchers::StartsWith(
+                         "BackendError: function: collectives on cuda need NCCL: NCCL, NVIDIA's "
+                         "library of collectives, cannot be loaded: " +
+                         libraries.path("libnccl.so.2") + ": not an ELF file"));
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring(
+                         "; install the wheel nvidia-nccl-cu13, or set the option collectives "
+                         "(KILN_CUDA_COLLECTIVES) to host"));
+  }
+}
+
+TEST_CASE("nccl: ranks of one machine take its devices in turn") {
+  use_one_device();
+  // The fake has one device, and says that it has two.
+  const EnvironmentVariable lie("KILN_TEST_CUDA_LIE", "cuDeviceGetCount=2");
+  const auto texts = texts_of({.ranks = 3, .seed = 1}, [](const D::Group&) {
+    const auto x = K::placeholder({.shape = {1}});
+    return thrown_by([&] { K::function({x}, {x + x}, {.backend = "cuda"})({K::Array{1.f}}); });
+  });
+  CHECK(texts[0] == "no error");
+  CHECK_THAT(texts[1], Catch::Matchers::ContainsSubstring("cannot get a device"));
+  CHECK(texts[2] == "no error");
+}
+
+}  // namespace
+}  // namespace kiln::testing
