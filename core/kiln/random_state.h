@@ -48,7 +48,7 @@ class KILN_API RandomState {
   RandomState& operator=(const RandomState&) = default;
   ~RandomState() = default;
   /// Returns the state that is used where no other is given. Its seed is drawn from the system at
-  /// its first use unless set_random_seed has set it.
+  /// its first use unless set_random_seed has set it; in a group of ranks, the root's is.
   [[nodiscard]] static RandomState of_process();
 
   [[nodiscard]] std::int64_t seed() const { return position().seed; }

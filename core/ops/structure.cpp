@@ -6,6 +6,8 @@
 #include "core/ops/halves.h"
 #include "core/types/text.h"
 
+#include <kiln/error.h>
+
 #include <algorithm>
 #include <map>
 
@@ -262,6 +264,13 @@ Grads grad_dot(const Grad& g) {
 }
 
 Grads grad_host_call(const Grad& g) {
+  const Origin& origin = g.node.origin;
+  if (g.node.as<HostCallAttrs>().function == "shard_results") {
+    throw NotImplementedError(current_origin().function, "loss",
+                              text("the loss depends on ", origin.function, " (", origin.where.file,
+                                   ":", origin.where.line, ") with shards, which has no gradient"),
+                              current_origin().where);
+  }
   Grads dx(g.x.size());
   if (g.y.size() == 1 && g.x.size() > 1 && g.y[0].type() == g.x[1].type()) dx[1] = g.dy[0];
   return dx;

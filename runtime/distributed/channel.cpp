@@ -1,4 +1,6 @@
-// Polls transfers: quickly at first, then with sleeps, as other ranks may need this processor.
+// Polls transfers: quickly at first, then with sleeps, as other ranks may need this processor. A
+// yield may last for as long as others compute, so that there is none while the process waits and
+// each rank has a processor of its own.
 #include "runtime/distributed/channel.h"
 
 #include "core/types/text.h"
@@ -17,8 +19,9 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 /// Polls follow each other for so long: on a machine with more ranks than processors, each may
-/// take a slice of another's time.
-constexpr microseconds kQuick{200};
+/// take a slice of another's time. Libraries move bytes in shared memory only while they are
+/// polled, so that each sleep delays a transfer: the time of a gigabyte a second is added.
+constexpr microseconds quick_time(std::size_t bytes) { return microseconds(200 + bytes / 1000); }
 constexpr int kBriefPolls = 20'000;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000; }
@@ -30,13 +33,17 @@ milliseconds steady_time() {
       std::chrono::steady_clock::now().time_since_epoch());
 }
 
-void Channel::await(kiln_comm_work* work) const {
+bool Channel::should_yield() const {
+  return !has_processor_ || waits_.waiting_threads.load(std::memory_order_relaxed) == 0;
+}
+
+void Channel::await(kiln_comm_work* work, std::size_t bytes) const {
   if (world_.is_done(work)) return;
   const milliseconds began = waits_.clock();
   milliseconds warning = waits_.limits.warning;
   AbsentRanks absent(world_, place_, is_world() ? transfers_ : 0);
   bool has_told = false, is_quick = true;
-  const auto quick_end = std::chrono::steady_clock::now() + kQuick;
+  const auto quick_end = std::chrono::steady_clock::now() + quick_time(bytes);
   for (int polls = 0; !world_.is_done(work); polls = std::min(polls + 1, kBriefPolls)) {
     const milliseconds waited = waits_.clock() - began;
     if (!has_told && waited >= waits_.limits.warning / 2) {
@@ -58,7 +65,7 @@ void Channel::await(kiln_comm_work* work) const {
       world_.idle();
     }
     if (is_quick) {
-      std::this_thread::yield();
+      if (should_yield()) std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(polls < kBriefPolls ? microseconds(50) : microseconds(1'000));
     }
@@ -84,7 +91,7 @@ void Channel::grow(std::size_t bytes) {
 std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_bytes) {
   if (transfer.receive == nullptr) transfer.receive = receive_.data();
   ++transfers_;
-  await(world_.start(group_, transfer));
+  await(world_.start(group_, transfer), receive_bytes);
   return {static_cast<const std::byte*>(transfer.receive), receive_bytes};
 }
 

@@ -4,12 +4,14 @@
 
 #include "runtime/distributed/communicator.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace kiln::runtime::distributed {
@@ -29,13 +31,20 @@ struct Waits {
   WaitLimits limits = {};
   Clock clock = steady_time;
   std::string title = {};  // of the operation that is waited for: "train"
+  /// Threads of the process that compute nothing until the communication thread has run a job.
+  std::atomic<std::uint32_t> waiting_threads = 0;
 };
 
 class Channel {
  public:
   /// REQUIRES: the arguments outlive the object.
   Channel(const World& world, kiln_comm* group, const Waits& waits)
-      : world_(world), group_(group), waits_(waits), place_(world.place_of(group)) {}
+      : world_(world),
+        group_(group),
+        waits_(waits),
+        place_(world.place_of(group)),
+        has_processor_(std::thread::hardware_concurrency() >=
+                       world.place_of(world.group()).local_size) {}
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -67,13 +76,17 @@ class Channel {
   void grow(std::size_t bytes);
   /// Receives to the channel's memory if the transfer has no other.
   std::span<const std::byte> run(Transfer transfer, std::size_t receive_bytes);
-  void await(kiln_comm_work* work) const;
+  /// `bytes`: that this rank receives.
+  void await(kiln_comm_work* work, std::size_t bytes) const;
+  /// Whether polls should leave the processor to other threads of the host in between.
+  bool should_yield() const;
   bool is_world() const { return group_ == world_.group(); }
 
   const World& world_;
   kiln_comm* group_;
   const Waits& waits_;
   const Place place_;
+  const bool has_processor_;  // each rank of this host one
   std::uint64_t transfers_ = 0;  // that were started
   std::vector<std::byte> send_, receive_;
 };

@@ -1,4 +1,5 @@
-// The public collectives: a node each, of which one for a single rank is the operand.
+// The public collectives: a node each. Nodes of a single rank are there for the checks that several
+// ranks need; build_graph.h replaces them by their operands.
 #include <kiln/collectives.h>
 
 #include <kiln/gradients.h>
@@ -31,13 +32,12 @@ CollectiveAttrs attrs_of(const std::optional<Group>& given, CollectiveKind kind)
 }
 
 Value collective(const CollectiveAttrs& attrs, const Value& x) {
-  const Value combined = ir::make(ir::Op::Collective, attrs, {x});  // checks it for one rank, too
-  return attrs.ranks == 1 ? x : combined;
+  return ir::make(ir::Op::Collective, attrs, {x});
 }
 
 /// Divides in float32 or wider: the sum of halves may be out of their range.
 Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
-  if (attrs.ranks == 1) return x;
+  if (attrs.ranks == 1) return collective(attrs, x);
   const Value sum = collective(attrs, ir::widened(x));
   return ir::cast(sum / static_cast<double>(attrs.ranks), x.dtype());
 }

@@ -86,8 +86,10 @@ std::uint64_t CommunicationThread::add(std::string title, Job job) {
 }
 
 void CommunicationThread::wait(std::uint64_t job) {
+  ++waits_.waiting_threads;
   std::unique_lock lock(mutex_);
   wait_until(lock, [&] { return ended_ >= job; });
+  --waits_.waiting_threads;
   if (job >= broken_by_) throw CommunicatorError(broken_);
 }
 

@@ -77,7 +77,8 @@ class CommunicationThread {
   std::uint32_t abort_code_ = 0;  // not 0: to be called at the end
   bool is_stopped_ = false;
 
-  // Of the thread alone, but place_, which does not change after the constructor.
+  // Of the thread alone, but place_, which does not change after the constructor, and the number of
+  // waiting threads.
   Waits waits_;
   std::unique_ptr<World> world_;
   std::list<Channel> channels_;  // the world's first

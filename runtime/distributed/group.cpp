@@ -7,6 +7,7 @@
 #include "core/types/text.h"
 #include "runtime/distributed/membership.h"
 #include "runtime/host/log.h"
+#include "runtime/variable/variable_state.h"
 
 #include <algorithm>
 #include <mutex>
@@ -20,7 +21,7 @@ Group::Group(const CommunicatorLibrary& library, const CommunicatorOptions& opti
              const WaitLimits& limits, Clock clock)
     : membership_(std::make_shared<Membership>(library, options, limits, std::move(clock))),
       place_(membership_->thread->place()) {
-  membership_->thread->run("init", [&](Channel& world) { part_ = &membership_->add(world); });
+  membership_->thread->run("init", [&](Channel& world) { part_ = &membership_->add(world, 0); });
 }
 
 Group::Group(std::shared_ptr<Membership> membership, Part* part)
@@ -36,6 +37,13 @@ void Group::require_usable(const Operation& operation) const {
   if (membership_->caller.load() == std::this_thread::get_id()) {
     throw ValueError(operation.function, "",
                      "called within a call of a function with collectives, by this thread",
+                     operation.where);
+  }
+  // Locks are taken in one order: the group's, then those of the variables that a call updates.
+  if (const std::string_view holder = WriterLocks::innermost_holder(); !holder.empty()) {
+    throw ValueError(operation.function, "",
+                     text("called within the call of ", holder,
+                          ", which updates variables: an operation of a group could wait for them"),
                      operation.where);
   }
 }
@@ -76,7 +84,8 @@ std::unique_ptr<Group> Group::split(const Operation& operation, std::int64_t col
                                     std::int64_t key) {
   Part* part = nullptr;
   run(operation, [&](Channel& parent) {
-    part = &membership_->add(membership_->thread->split(parent, color, key));
+    const std::int64_t number = membership_->next_number(parent);
+    part = &membership_->add(membership_->thread->split(parent, color, key), number);
   });
   if (!membership_) return std::make_unique<Group>();
   return std::unique_ptr<Group>(new Group(membership_, part));
@@ -91,8 +100,10 @@ std::shared_ptr<Group> Group::numbered(std::int64_t number) const {
   std::unique_lock lock(membership_->mutex, std::defer_lock);
   if (membership_->caller.load() != std::this_thread::get_id()) lock.lock();  // else it holds it
   auto& parts = membership_->parts;
-  if (number < 0 || static_cast<std::size_t>(number) >= parts.size()) return nullptr;
-  return std::shared_ptr<Group>(new Group(membership_, &parts[static_cast<std::size_t>(number)]));
+  const auto part = std::find_if(parts.begin(), parts.end(),
+                                 [&](const Part& one) { return one.number == number; });
+  if (part == parts.end()) return nullptr;
+  return std::shared_ptr<Group>(new Group(membership_, &*part));
 }
 
 void Group::break_up(const Operation& operation, const std::string& reason) {

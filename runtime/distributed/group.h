@@ -51,7 +51,8 @@ class Group {
   /// The reductions over the group. Used on the communication thread.
   RankSums& sums();
 
-  /// The number of this group among those of its process, in the order of split: 0 for all ranks.
+  /// The number of this group, which is the same on all its ranks: 0 for all ranks of the process's
+  /// world, then in the order of split.
   std::int64_t number() const;
   /// The group with that number; null if there is none.
   std::shared_ptr<Group> numbered(std::int64_t number) const;
@@ -71,7 +72,9 @@ class Group {
  private:
   friend class GroupCall;
   Group(std::shared_ptr<Membership> membership, Part* part);
-  /// BackendError in a child of fork(), ValueError within a call of this thread.
+  /// BackendError in a child of fork(); ValueError within a call of this thread that is one of the
+  /// group or updates variables: calls of groups wait for such calls, so these must not wait for
+  /// them.
   void require_usable(const Operation& operation) const;
   /// DistributedError for a group that is broken or left. REQUIRES: the lock.
   void require_whole(const Operation& operation) const;

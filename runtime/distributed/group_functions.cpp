@@ -39,8 +39,11 @@ std::pair<std::int64_t, std::int64_t> Group::shard(WholeNumber n, Where where) c
 Group Group::split(WholeNumber color, WholeNumber key, Where where) const {
   return api_call("split", where, [&] {
     const std::int64_t wanted = color;
-    if (wanted < 0) Call::value_error("color", text("color is ", wanted, ", which is negative"));
-    const Operation operation(HeadKind::Split, "split", where);
+    Operation operation(HeadKind::Split, "split", where);
+    operation.consequence = "there are no parts";
+    operation.attempt([&] {
+      if (wanted < 0) Call::value_error("color", text("color is ", wanted, ", which is negative"));
+    });
     return Group(impl_->split(operation, wanted, key));
   });
 }

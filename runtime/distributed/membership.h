@@ -8,11 +8,14 @@
 #include "runtime/distributed/operation.h"
 #include "runtime/distributed/rank_sums.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,7 +27,7 @@ namespace kiln::runtime::distributed {
 struct Part {
   Channel* channel;
   RankSums sums;
-  std::int64_t number;  // among the parts
+  std::int64_t number;  // 0 for the world; the same on all ranks of the part
   std::vector<std::byte> packed = {};  // working memory of its collectives
   std::vector<std::vector<std::byte>> given_up = {};  // memory of transfers that may still run
   std::uint64_t calls = 0;  // that were begun
@@ -58,11 +61,21 @@ struct Membership {
         part.end = text("the group is broken since ", operation.call, ": ", reason);
     }
   }
-  /// Adds the part of that channel; called by a job of all its ranks.
-  Part& add(Channel& channel) {
-    return parts.emplace_back(Part{.channel = &channel,
-                                   .sums = RankSums(*thread, channel),
-                                   .number = static_cast<std::int64_t>(parts.size())});
+  /// Adds the part of that channel; called by a job of all its ranks, here and below.
+  Part& add(Channel& channel, std::int64_t number) {
+    return parts.emplace_back(
+        Part{.channel = &channel, .sums = RankSums(*thread, channel), .number = number});
+  }
+  /// The number of the parts that `parent` is divided into: the same on all its ranks, though some
+  /// may be in more parts than others, and greater than that of any other part of theirs.
+  std::int64_t next_number(Channel& parent) {
+    const auto all = parent.all_gather(std::as_bytes(std::span(&last_number, 1)));
+    for (std::size_t at = 0; at < all.size(); at += sizeof(last_number)) {
+      std::int64_t other = 0;
+      std::memcpy(&other, all.data() + at, sizeof(other));
+      last_number = std::max(last_number, other);
+    }
+    return ++last_number;
   }
 
   const std::uint32_t forks = fork_count();
@@ -70,6 +83,7 @@ struct Membership {
   ForkMutex mutex;  // held during an operation or a call; guards the rest
   std::atomic<std::thread::id> caller{};  // the thread that is in a call
   std::deque<Part> parts;  // the world first, the others in the order of split
+  std::int64_t last_number = 0;  // of the parts
   std::string broken;  // why; empty: the groups can be used
   bool has_left = false;  // this process, all of them
 };

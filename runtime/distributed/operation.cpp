@@ -44,10 +44,11 @@ std::vector<T> values_in(std::span<const std::byte> bytes) {
   return values;
 }
 
-/// Whether the ranks differ in the items of one operation, not in the operation.
+/// Whether the ranks differ in the items or updates of one operation, not in the operation.
 bool differ_in_items(Head a, const Head& b) {
   a.outcome = b.outcome;
   a.schedule = b.schedule;
+  a.updates = b.updates;
   return a == b;
 }
 
@@ -80,7 +81,9 @@ Head Agreement::opening() const {
           .call = number_,
           .function = hash_of(operation_.function),
           .schedule = items.value(),
-          .target = operation_.detail};
+          .target = operation_.detail,
+          .updates = operation_.updates == nullptr ? 0 : operation_.updates->hash,
+          .phase = operation_.phase};
 }
 
 std::vector<Head> Agreement::exchange(const Head& head) {
@@ -96,14 +99,11 @@ std::vector<std::string> Agreement::exchange(const std::string& own) {
   return texts;
 }
 
-std::optional<std::size_t> Agreement::first_difference() {
-  const std::vector<std::uint64_t> own_count{operation_.items.size()};
+std::optional<std::size_t> Agreement::first_difference(std::vector<std::uint64_t> own) {
+  const std::vector<std::uint64_t> own_count{own.size()};
   const auto counts = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own_count)));
   const std::size_t most = *std::max_element(counts.begin(), counts.end());
-  std::vector<std::uint64_t> own(most);  // 0 for items that this rank does not have
-  for (std::size_t i = 0; i < operation_.items.size(); ++i) {
-    own[i] = hash_of(operation_.items[i]);
-  }
+  own.resize(most);  // 0 for those that this rank does not have
   const auto all = values_in<std::uint64_t>(channel_.all_gather(bytes_of(own)));
   const auto* first = all.data();
   const auto* other = all.data() + judgement_.rank * most;
@@ -112,17 +112,21 @@ std::optional<std::size_t> Agreement::first_difference() {
   return static_cast<std::size_t>(found - first);
 }
 
-void Agreement::explain_difference(const std::vector<Head>& heads) {
+void Agreement::explain_operation(const std::vector<Head>& heads) {
   const std::size_t rank = judgement_.rank;
-  if (!differ_in_items(heads[0], heads[rank])) {
-    const bool shows_detail = heads[0].function == heads[rank].function;
-    const auto calls = exchange(
-        text(operation_.call, shows_detail ? operation_.detail_text : "", ", its call ", number_));
-    error_ = text("rank 0 calls ", calls[0], ", while rank ", rank, " calls ", calls[rank],
-                  "; nothing was computed");
-    return;
-  }
-  const std::optional<std::size_t> found = first_difference();
+  std::string own = operation_.call;
+  if (heads[0].function == heads[rank].function) own += operation_.detail_text;
+  if (heads[0].phase != heads[rank].phase) own += text(" in learning phase ", operation_.phase);
+  const auto calls = exchange(text(own, ", its call ", number_));
+  error_ = text("rank 0 calls ", calls[0], ", while rank ", rank, " calls ", calls[rank],
+                "; nothing was computed");
+}
+
+void Agreement::explain_items() {
+  const std::size_t rank = judgement_.rank;
+  std::vector<std::uint64_t> hashes;
+  for (const std::string& item : operation_.items) hashes.push_back(hash_of(item));
+  const std::optional<std::size_t> found = first_difference(std::move(hashes));
   if (!found) {
     const auto merged = exchange(operation_.arrangement);
     error_ = text(operation_.item, "s are merged as ", merged[0], " on rank 0 but as ",
@@ -135,6 +139,26 @@ void Agreement::explain_difference(const std::vector<Head>& heads) {
       exchange(i < operation_.items.size() ? operation_.items[i] + place : "missing");
   error_ = text(operation_.item, " ", i, " is ", items[0], " on rank 0 but ", items[rank],
                 " on rank ", rank);
+}
+
+void Agreement::explain_updates() {
+  const std::size_t rank = judgement_.rank;
+  const std::vector<UpdateExpression> none;
+  const auto& updates = operation_.updates == nullptr ? none : operation_.updates->list;
+  std::vector<std::uint64_t> hashes;
+  for (const UpdateExpression& update : updates) hashes.push_back(update.hash);
+  const std::size_t i = first_difference(std::move(hashes)).value_or(0);
+  const auto texts = exchange(i < updates.size() ? updates[i].text : "missing");
+  error_ = text("update ", i, " is ", texts[0], " on rank 0 but ", texts[rank], " on rank ", rank,
+                "; their expressions differ");
+}
+
+void Agreement::explain_difference(const std::vector<Head>& heads) {
+  const Head& first = heads[0];
+  const Head& other = heads[judgement_.rank];
+  if (!differ_in_items(first, other)) return explain_operation(heads);
+  if (first.schedule != other.schedule) return explain_items();
+  explain_updates();
 }
 
 void Agreement::explain(const std::vector<Head>& heads) {

@@ -23,10 +23,34 @@ std::uint64_t hash_of(std::string_view text);
 /// The text of what was thrown.
 std::string failure_text(const std::exception_ptr& thrown);
 
+/// The new value of a variable that all ranks compute alike.
+struct UpdateExpression {
+  std::uint64_t hash = 0;  // of the expression
+  std::string text = {};  // of the variable, "'w' (train.cpp:12)"
+};
+
+/// Those of a function.
+struct UpdateExpressions {
+  std::vector<UpdateExpression> list = {};
+  std::uint64_t hash = 0;  // of all; 0 for none
+};
+
 /// One operation of all ranks, which have to agree in all but `failure`.
 struct Operation {
   /// `function`: that the user called, at `line`.
   Operation(HeadKind of_kind, const char* of_function, Where line);
+
+  /// Returns work(); a value-initialised result if it throws, which then is `failure`, so that the
+  /// rank still takes part. For all checks of a user's arguments.
+  template <class Work>
+  auto attempt(const Work& work) -> decltype(work()) {
+    try {
+      return work();
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+      return decltype(work())();
+    }
+  }
 
   HeadKind kind;
   std::string function;  // for errors
@@ -41,6 +65,8 @@ struct Operation {
       {};  // that follow the items in texts, such as " (train.cpp:12)"
   std::string arrangement = {};  // of the items: how many are transferred together
   std::string_view item = "item";
+  const UpdateExpressions* updates = nullptr;  // null: none
+  std::uint64_t phase = 0;  // the learning phase of a call
   std::size_t bytes = 0;  // of the largest buffer that its transfers receive
   std::exception_ptr failure = nullptr;  // why this rank cannot take part; null: it can
   /// Said after the failure of a rank.
@@ -87,8 +113,12 @@ class Agreement {
   void advance();
   void explain(const std::vector<Head>& heads);
   void explain_difference(const std::vector<Head>& heads);
-  /// The first item that differs between rank 0 and the judged one; none if all are equal.
-  std::optional<std::size_t> first_difference();
+  void explain_operation(const std::vector<Head>& heads);
+  void explain_items();
+  void explain_updates();
+  /// The place of the first hash that differs between rank 0 and the judged one; none if all are
+  /// equal. `own`: of this rank.
+  std::optional<std::size_t> first_difference(std::vector<std::uint64_t> own);
 
   const Operation& operation_;
   const std::uint64_t number_;

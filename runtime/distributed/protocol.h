@@ -40,7 +40,9 @@ struct Head {
   std::uint64_t function = 0;  // hash of its name; 0 if there is none
   std::uint64_t schedule = 0;  // hash of the collectives: kinds, dtypes, sizes, roots, groups
   std::uint64_t target = 0;  // hash of what the compiled code computes with
-  std::array<std::uint64_t, 3> reserved = {};
+  std::uint64_t updates = 0;  // hash of the expressions that all ranks compute alike
+  std::uint64_t phase = 0;  // the learning phase
+  std::uint64_t reserved = 0;
   bool operator==(const Head&) const = default;
 };
 static_assert(sizeof(Head) == 64 && std::is_trivially_copyable_v<Head>);

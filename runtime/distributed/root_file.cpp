@@ -136,6 +136,7 @@ void run_together(const std::function<void()>& work, Where where) {
     Operation operation(HeadKind::Barrier, Call::function().c_str(), where);
     operation.consequence = "what other ranks did stays";
     try {
+      if (!work) Call::value_error("work", "work is an empty function");
       work();
     } catch (...) {
       operation.failure = std::current_exception();

@@ -2,6 +2,7 @@
 // whole tensors: the sizes of a part are those of its own program's inputs.
 #include "runtime/distributed/shards.h"
 
+#include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/build.h"
 #include "core/ops/halves.h"
@@ -57,6 +58,17 @@ std::vector<Value> with_draws(const std::vector<Value>& values, std::int64_t num
   });
 }
 
+/// Parts run by themselves, without the other ranks.
+void require_no_collective(const std::vector<Value>& values) {
+  for (const ir::Node* node : ir::topological_order(values)) {
+    if (node->op != Op::Collective) continue;
+    const ir::Origin& origin = node->origin;
+    Call::not_implemented("shards",
+                          text("a part of shards depends on a collective, ", origin.function, " (",
+                               origin.where.file, ":", origin.where.line, ")"));
+  }
+}
+
 Value tree_sum(const std::vector<Value>& leaves, std::size_t begin, std::size_t count) {
   if (count == 1) return leaves[begin];
   return tree_sum(leaves, begin, count / 2) + tree_sum(leaves, begin + count / 2, count / 2);
@@ -79,6 +91,7 @@ std::vector<Value> sums_of_shards(
       }
       return with_draws(replaced, number, shards.count)[0];
     });
+    require_no_collective(values);
     std::vector<ir::Type> types;
     for (const Value& value : values) types.push_back(value.type());
     types.push_back(position.type());

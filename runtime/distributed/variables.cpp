@@ -48,15 +48,13 @@ struct VariablesOperation {
                      Where where)
       : operation(kind, function, where) {
     operation.item = "variable";
-    try {
+    operation.attempt([&] {
       for (const Tensor& variable : variables) {
         names.push_back(name_of(variable));
         operation.items.push_back(text(names.back(), " ", value_of(variable, "variables").type()));
       }
       for (Array& value : batch_get_value(variables, where)) own.push_back(std::move(value));
-    } catch (const std::exception&) {
-      operation.failure = std::current_exception();
-    }
+    });
     for (const Array& value : own) {
       operation.bytes = std::max(operation.bytes, std::min(value.bytes(), kChunk));
     }
@@ -64,16 +62,14 @@ struct VariablesOperation {
 
   /// Memory for the values of the root; none for an operation that fails.
   std::vector<std::pair<Tensor, Array>> new_values(const std::vector<Tensor>& variables) {
-    std::vector<std::pair<Tensor, Array>> values;
-    try {
+    return operation.attempt([&] {
+      std::vector<std::pair<Tensor, Array>> values;
       for (std::size_t i = 0; i < own.size(); ++i) {
         values.emplace_back(variables[i],
                             runtime::uninitialised_array(own[i].dims(), own[i].dtype()));
       }
-    } catch (const std::exception&) {
-      operation.failure = std::current_exception();
-    }
-    return values;
+      return values;
+    });
   }
 };
 
@@ -127,10 +123,11 @@ void broadcast_variables(const std::vector<Tensor>& variables,
   api_call("broadcast_variables", where, [&] {
     const Group group = world(where);
     const std::int64_t root = options.root;
-    if (root < 0 || root >= group.size()) {
-      Call::value_error("root", text("root is ", root, " of ", group.size(), " ranks"));
-    }
     VariablesOperation given(HeadKind::BroadcastVariables, "broadcast_variables", variables, where);
+    given.operation.attempt([&] {
+      if (root >= 0 && root < group.size()) return;
+      Call::value_error("root", text("root is ", root, " of ", group.size(), " ranks"));
+    });
     given.operation.call += text(" from rank ", root);
     given.operation.detail = static_cast<std::uint64_t>(root);
     std::vector<std::pair<Tensor, Array>> values = given.new_values(variables);

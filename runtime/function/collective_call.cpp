@@ -56,6 +56,11 @@ CollectiveCall::CollectiveCall(const ProgramCollectives& collectives, const std:
   call_.operation().item = "collective";
   call_.operation().detail_text = " on " + collectives.target;
   call_.operation().detail = distributed::hash_of(collectives.target);
+  call_.operation().updates = &collectives.updates;
+  call_.operation().phase = collectives.phase;
+  if (collectives.group->number() != 0) {
+    call_.operation().consequence = "no variable changed on any rank of the group";
+  }
   current_call = this;
 }
 

@@ -33,6 +33,8 @@ class CollectiveCall : public CollectiveService {
   void close() override;
   /// Has the program agree before it writes over variables, from which on it cannot fail.
   void allow_overwrites() { may_overwrite_ = true; }
+  /// Has the ranks agree on the learning phase that is fed to the function.
+  void set_phase(bool phase) { call_.operation().phase = phase; }
   /// Has the ranks agree on the rows of a part of shards, too.
   void add_shard(std::int64_t rows);
   /// Takes part in what the others still do, then throws the failure, or the error of the group.

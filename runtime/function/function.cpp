@@ -2,6 +2,7 @@
 // names the line of the user's call.
 #include <kiln/function.h>
 
+#include "core/k/base/context_impl.h"
 #include "core/k/base/random_state_impl.h"
 #include "core/k/base/sparse_impl.h"
 #include "core/types/at_line.h"
@@ -17,6 +18,7 @@
 #include "runtime/function/collective_call.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/function/compile/replicas.h"
+#include "runtime/function/compile/update_expressions.h"
 #include "runtime/function/evaluate.h"
 #include "runtime/function/function_program.h"
 #include "runtime/function/measured_function.h"
@@ -250,7 +252,11 @@ Function compile_function(FunctionParts parts, const FunctionOptions& options, W
   impl->output_names = std::move(parts.output_names);
   const std::shared_ptr<distributed::Group> world = distributed::current_world();
   const std::size_t rank = world ? world->place().rank : 0;
-  if (world && world->place().size > 1) require_equal_updates(parts.graph);
+  distributed::UpdateExpressions updates;
+  if (world && world->place().size > 1) {
+    require_equal_updates(parts.graph);
+    updates = update_expressions(parts.graph);
+  }
   return at_line(where, [&] {
     const InstancePtr instance = chosen_instance(options);
     impl->backend = instance->plugin().id;
@@ -261,7 +267,9 @@ Function compile_function(FunctionParts parts, const FunctionOptions& options, W
          .random = options.random ? options.random : scoped_random_state(),
          .sparse = impl->sparse,
          .seed = rank * kSeedOfRank,
-         .guards = std::move(parts.guards)});
+         .guards = std::move(parts.guards),
+         .updates = std::move(updates),
+         .phase = static_cast<std::uint64_t>(fixed_learning_phase().value_or(0))});
     impl->prints = calls_host(impl->programs);
     impl->profile_record = record_profile(impl->programs, impl->backend);
     return Function(std::move(impl));

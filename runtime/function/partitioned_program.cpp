@@ -7,9 +7,11 @@
 #include "runtime/function/collective_call.h"
 #include "runtime/function/compile/graph_partition.h"
 #include "runtime/function/compile/numeric_checks.h"
+#include "runtime/function/compile/replicas.h"
 #include "runtime/function/scoped_call.h"
 #include "runtime/host/shard_functions.h"
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -92,6 +94,24 @@ std::vector<VariableStorage*> variables_of(const PartitionedProgram& programs) {
   return {all.begin(), all.end()};
 }
 
+std::optional<std::size_t> phase_input_of(const Graph& graph) {
+  const auto is_phase = [](const ir::Value& input) {
+    return input.type() == ir::Type{DType::Bool, {}} && is_learning_phase(*input.node);
+  };
+  const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), is_phase);
+  if (found == graph.inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - graph.inputs.begin());
+}
+
+/// Has the ranks agree on the learning phase that is fed. Inputs are checked later.
+void add_phase(const PartitionedProgram& programs, std::span<const ArrayView> inputs) {
+  if (!programs.phase_input || *programs.phase_input >= inputs.size()) return;
+  const ArrayView& phase = inputs[*programs.phase_input];
+  if (phase.dtype != DType::Bool || !phase.dims.empty() || phase.data == nullptr) return;
+  CollectiveCall* call = CollectiveCall::current();
+  if (call != nullptr) call->set_phase(*static_cast<const std::uint8_t*>(phase.data) != 0);
+}
+
 }  // namespace
 
 std::string partition_directory(const std::string& directory, std::size_t i) {
@@ -123,7 +143,10 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   const std::string directory = dumps ? dumps->directory : "";
   Graph rest = graph;
   programs.has_shards = has_shards(graph);
-  if (programs.has_shards) require_no_other_partitions(graph);
+  if (programs.has_shards) {
+    require_no_other_partitions(graph);
+    require_one_number_of_shards(graph);
+  }
   while (std::optional<GraphPartition> partition =
              first_partition(rest, programs.partitions.empty())) {
     const std::size_t i = programs.partitions.size();
@@ -144,7 +167,12 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
     for (const std::size_t i : programs.last_inputs) used.push_back(rest.inputs[i]);
     rest.inputs = std::move(used);
   }
-  programs.last = compile(rest, directory);
+  const auto last = compile(rest, directory);
+  ProgramCollectives& collectives = last->program.collectives;
+  collectives.updates = options.updates;
+  collectives.phase = options.phase;
+  if (!collectives.empty()) programs.phase_input = phase_input_of(graph);
+  programs.last = last;
   if (!programs.partitions.empty()) programs.variables = variables_of(programs);
   return programs;
 }
@@ -152,6 +180,7 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
 void call_into(const PartitionedProgram& programs, std::span<const ArrayView> inputs,
                std::span<const MutableArrayView> outputs) {
   const CallableProgram& last = *programs.last;
+  add_phase(programs, inputs);
   if (programs.partitions.empty()) return call_into(last, inputs, outputs);
   const VariableSnapshot snapshot = snapshot_of(programs);
   const std::vector<Array> computed = run_partitions(programs, inputs, snapshot);
@@ -167,6 +196,7 @@ std::vector<Array> call_with_views(const PartitionedProgram& programs,
 
 std::vector<Array> call(const PartitionedProgram& programs, std::span<const ArrayView> inputs) {
   const CallableProgram& last = *programs.last;
+  add_phase(programs, inputs);
   if (programs.partitions.empty()) return call(last, inputs);
   const VariableSnapshot snapshot = snapshot_of(programs);
   const std::vector<Array> computed = run_partitions(programs, inputs, snapshot);

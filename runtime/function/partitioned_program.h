@@ -36,6 +36,8 @@ struct PartitionedProgram {
   std::vector<std::size_t> last_inputs = {};  // as ProgramPartition::inputs
   bool has_shards = false;  // all partitions draw with one number of the call
   std::vector<VariableStorage*> variables;  // of all partitions; empty if there is only `last`
+  /// The input that is the learning phase of a program with collectives; none of others.
+  std::optional<std::size_t> phase_input = {};
 
   /// Returns the program whose first inputs are the user's feeds.
   const CompiledProgram& first() const {
@@ -51,6 +53,8 @@ struct PartitionOptions {
   std::vector<bool> sparse = {};  // as CompiledProgram::sparse
   std::uint64_t seed = 0;  // as CompiledProgram::seed
   std::vector<ir::Guard> guards = {};  // of the first partition, as CompiledProgram::given_guards
+  distributed::UpdateExpressions updates = {};  // as ProgramCollectives, here and below
+  std::uint64_t phase = 0;
 };
 
 /// Partitions the graph and compiles each partition (compile_callable). Partitions but the last are

@@ -23,8 +23,9 @@ struct Shards {
   /// cut.
   WholeNumber count = 0;
   /// The placeholders whose axis 0, None in each, counts rows. All ranks feed equally many rows, a
-  /// multiple of the parts of a rank. No collective may be needed within a part, and no size of the
-  /// function may be known only at run time.
+  /// multiple of the parts of a rank. No collective may be needed within a part, no size of the
+  /// function may be known only at run time, and all of its Shards have one count. No gradient
+  /// flows through a mean over parts.
   std::vector<Tensor> split = {};
 };
 
@@ -102,8 +103,8 @@ struct GradientsOptions {
 /// TypeError for a weight that is not floating point. For shards, ValueError for a number that is
 /// not the ranks times a power of two, for no split placeholders, one of another kind or of a
 /// static axis 0, for a weight beside them and, at the call, for rows that are not a multiple of
-/// the parts; NotImplementedError, of the function, for a collective within a part, and for a size
-/// that is known only at run time.
+/// the parts; NotImplementedError for a collective within a part, of the function for different
+/// counts and for a size that is known only at run time, and of K::gradients through the result.
 ///     const auto session = K::distributed::init();
 ///     const auto w = K::variable({1., 3.});
 ///     K::eval(K::distributed::gradients(K::sum(K::square(w)), {w})[0]);  // [2. 6.]

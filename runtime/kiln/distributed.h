@@ -44,7 +44,8 @@ KILN_API void require_equal(const std::vector<Tensor>& variables, Where where = 
 
 /// Runs `work` on each rank. If it throws on one, that is an error on all; what it did on others
 /// stays. For work of the root alone, whose failure the others must learn of:
-/// Errors: what `work` throws; DistributedError on the other ranks; ValueError before init().
+/// Errors: what `work` throws; DistributedError on the other ranks; ValueError before init(), and
+/// for an empty function.
 ///     const auto session = K::distributed::init();
 ///     K::distributed::run_together([&] { if (session.is_root()) K::save_weights("w", {}); });
 KILN_API void run_together(const std::function<void()>& work, Where where = Where::here());

@@ -92,9 +92,11 @@ struct InitOptions {
   WholeNumber time_limit = 1800;
 };
 
-/// Joins the group of all ranks that the launcher started; call it first, once in a process. Unless
-/// KILN_THREADS or set_threads sets it, the number of threads becomes that of the processors
-/// available divided by the ranks of this machine that share them.
+/// Joins the group of all ranks that the launcher started; call it first, once in a process. Ranks
+/// whose process's random state no set_random_seed or set_position has set take the root's, so that
+/// initial values are equal; what has been drawn before may differ. Unless KILN_THREADS or
+/// set_threads sets it, the number of threads becomes that of the processors available divided by
+/// the ranks of this machine that share them.
 /// Errors: ConfigError if the communicator cannot join the launcher's ranks; BackendError if it
 /// cannot be opened; ValueError in a process that is in a group already, and for a time limit that
 /// is not positive.

@@ -13,7 +13,9 @@ namespace kiln {
 /// function as an IoError of print_tensor (an error of Kiln unchanged), and no variable changes. A
 /// sink may read variables, call functions and destroy the function that prints. It must not write
 /// a variable that the running call updates: ValueError. Another thread that does so blocks until
-/// the call ends, so a sink must not wait for that thread.
+/// the call ends, so a sink must not wait for that thread. Nor must it take part in an operation of
+/// a group of ranks (kiln/distributed.h) within a call that does, or that updates variables:
+/// ValueError.
 using PrintSink = std::function<void(std::string_view text)>;
 
 /// Sets the sink of print_tensor for the whole process. Default, also for an empty sink: std::cout.

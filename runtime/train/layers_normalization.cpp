@@ -147,10 +147,14 @@ Tensor BatchNormalization::operator()(const Tensor& inputs, const TrainingOption
     for (std::int64_t i = 0; i < rank; ++i) {
       if (i != axis) others.push_back(i);
     }
-    const NormalizedBatch batch = o.synchronized && distributed::world(where).size() > 1
-                                      ? self.normalize_over_ranks(inputs, others, axis)
-                                      : normalize_batch_in_training(inputs, self.gamma, self.beta,
-                                                                    others, {.epsilon = o.epsilon});
+    const bool is_of_ranks = o.synchronized && distributed::world(where).size() > 1;
+    // Of one rank all_reduce() is its operand, which may not be used where those of several may
+    // not.
+    const NormalizedBatch batch =
+        is_of_ranks
+            ? self.normalize_over_ranks(inputs, others, axis)
+            : normalize_batch_in_training(o.synchronized ? distributed::all_reduce(inputs) : inputs,
+                                          self.gamma, self.beta, others, {.epsilon = o.epsilon});
     self.move(self.moving_mean, batch.mean, call.training, where);
     self.move(self.moving_variance, batch.var, call.training, where);
     if (!phases.has_testing) return batch.normed;

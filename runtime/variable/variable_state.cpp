@@ -285,6 +285,12 @@ WriterLocks::~WriterLocks() {
   for (VariableStorage* one : variables_) one->writer_.unlock();
 }
 
+std::string_view WriterLocks::innermost_holder() {
+  const WriterLocks* held = t_innermost;
+  while (held != nullptr && held->variables_.empty()) held = held->outer_;
+  return held == nullptr ? std::string_view() : held->holder_;
+}
+
 VariableStorage& storage_of(const ir::Value& variable) {
   return static_cast<VariableStorage&>(*variable.node->as<ir::VariableAttrs>().state.state);
 }

@@ -211,6 +211,9 @@ class WriterLocks {
   WriterLocks(const WriterLocks&) = delete;
   WriterLocks& operator=(const WriterLocks&) = delete;
 
+  /// The holder of the innermost variables that this thread has locked; empty for none.
+  static std::string_view innermost_holder();
+
  private:
   const std::span<VariableStorage* const> variables_;
   const std::string_view holder_;

@@ -130,7 +130,7 @@ void add_bench(CLI::App& app) {
       app, "bench", "Measure the benchmark's rows against the limits of the machine",
       "kiln bench softmax adam --threads 1 --seconds 2\n"
       "  tools/bench_peers softmax adam               # beside PyTorch, JAX and others\n"
-      "  kiln launch -n 2 -- kiln bench --ranks       # sums over processes");
+      "  kiln launch -n 2 -- kiln bench --ranks       # sums and training over processes");
   bench->add_option("ROW", options->rows, "rows to run [default: all]");
   bench->add_option("--threads", options->threads, "thread counts to measure")
       ->check(in_range(1, 256))
@@ -155,7 +155,8 @@ void add_bench(CLI::App& app) {
   bench->add_flag("--operator", options->operators,
                   "also time operator(), as a multiple of call_into (column op/into)");
   bench->add_flag("--ranks", options->ranks,
-                  "sums over the ranks that kiln launch started, beside MPI_Allreduce");
+                  "rows of the ranks that kiln launch started: sums beside MPI_Allreduce, a "
+                  "training step beside that of one rank");
   // Options that only this program and its tests pass.
   bench->add_option("--cold", options->cold)->group("");
   bench->add_flag("--tiny", options->tiny)->group("");

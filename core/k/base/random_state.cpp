@@ -20,6 +20,7 @@ namespace kiln {
 /// All but `calls` is guarded by random_mutex.
 struct RandomState::Impl {
   std::optional<std::int64_t> seed;  // unset: drawn from the system at the first use
+  bool is_set = false;  // by the user
   std::mt19937_64 generator;
   std::int64_t seeds_drawn = 0;
   std::atomic<std::uint64_t> calls{0};
@@ -52,7 +53,23 @@ constinit ForkMutex random_mutex;  // one for all states, so that fork() can hol
 KILN_AT_LOAD NoDestructor<RandomState::Impl> process_random_state;
 [[maybe_unused]] const bool is_random_held = hold_at_fork<random_mutex>();
 
-/// Restarts a state. REQUIRES: random_mutex is held, here and below.
+/// The generator after the seeds that the position has drawn. Takes time proportional to them.
+std::mt19937_64 generator_at(const RandomPosition& position) {
+  std::mt19937_64 generator(static_cast<std::uint64_t>(position.seed));
+  generator.discard(static_cast<unsigned long long>(position.seeds_drawn));
+  return generator;
+}
+
+/// Continues a state at a position. REQUIRES: random_mutex is held, here and below.
+void continue_at(RandomState::Impl& impl, const RandomPosition& position,
+                 const std::mt19937_64& generator) {
+  impl.seed = position.seed;
+  impl.generator = generator;
+  impl.seeds_drawn = position.seeds_drawn;
+  impl.calls = static_cast<std::uint64_t>(position.next_call);
+}
+
+/// Restarts a state.
 void restart(RandomState::Impl& impl, std::int64_t seed) {
   impl.seed = seed;
   impl.generator.seed(static_cast<std::uint64_t>(seed));
@@ -105,14 +122,17 @@ void RandomState::set_position(const RandomPosition& position, Where where) cons
                             RandomPosition::kMaxSeedsDrawn),
                        where);
     }
-    std::mt19937_64 generator(static_cast<std::uint64_t>(position.seed));
-    generator.discard(static_cast<unsigned long long>(position.seeds_drawn));
+    const std::mt19937_64 generator = generator_at(position);
     const std::lock_guard lock(random_mutex);
-    impl_->seed = position.seed;
-    impl_->generator = generator;
-    impl_->seeds_drawn = position.seeds_drawn;
-    impl_->calls = static_cast<std::uint64_t>(position.next_call);
+    continue_at(*impl_, position, generator);
+    impl_->is_set = true;
   });
+}
+
+void set_default_position(const RandomPosition& position) {
+  const std::mt19937_64 generator = generator_at(position);
+  const std::lock_guard lock(random_mutex);
+  if (!process_random_state->is_set) continue_at(*process_random_state, position, generator);
 }
 
 RandomScope::RandomScope(const RandomState& state) : state_(state) { ScopeList::add(*this); }
@@ -124,6 +144,7 @@ void set_random_seed(Seed seed) {
     const std::lock_guard lock(random_mutex);
     restart(*process_random_state, seed);
     process_random_state->calls = 0;
+    process_random_state->is_set = true;
   });
 }
 

@@ -7,9 +7,13 @@
 namespace kiln {
 
 class RandomState;
+struct RandomPosition;
 
 /// Returns the state of this thread's innermost RandomScope, if there is one.
 std::optional<RandomState> scoped_random_state();
+
+/// Sets the process's state unless the user has, by set_random_seed or set_position. Thread-safe.
+void set_default_position(const RandomPosition& position);
 
 /// Takes the number of a call that draws. null: the process's, 0 for the first call after
 /// set_random_seed. Thread-safe.

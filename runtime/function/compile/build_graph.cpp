@@ -6,6 +6,7 @@
 #include "core/k/base/learning_phase_impl.h"
 #include "core/k/base/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
+#include "core/ops/rewrite_graph.h"
 #include "runtime/function/compile/after_updates.h"
 #include "runtime/function/compile/graph_partition.h"
 
@@ -105,6 +106,17 @@ void require_fed(const Graph& graph) {
   }
 }
 
+/// Replaces collectives of one rank by their operands.
+std::vector<Value> without_collectives_of_one(const std::vector<Value>& values) {
+  if (!ir::reaches(values, ir::Op::Collective)) return values;
+  return ir::rewrite_nodes(values, [](const ir::NodeRef& node) {
+    const ir::NodeRef inner = ir::change_lambdas(node, without_collectives_of_one);
+    const bool is_of_one =
+        inner->op == ir::Op::Collective && inner->as<ir::CollectiveAttrs>().ranks == 1;
+    return is_of_one ? std::vector{inner->operands[0]} : ir::results_of(inner);
+  });
+}
+
 /// Replaces learning_phase() by 0 in a function without it as an input.
 Graph with_default_phase(const Graph& graph) {
   const Value phase = learning_phase_placeholder();
@@ -126,6 +138,7 @@ Graph build_graph(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
     graph.outputs.push_back(sparse ? dense_of(*sparse) : value_of(outputs, i, "outputs"));
   }
   graph.updates = checked_updates(updates);
+  graph = ir::with_roots(graph, without_collectives_of_one(graph.roots()));
   if (after_updates) graph.outputs = outputs_after_updates(graph);
   graph.sizes = data_dependent_calls(graph);
   graph = with_default_phase(graph);

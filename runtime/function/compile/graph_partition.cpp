@@ -248,6 +248,26 @@ void require_no_other_partitions(const Graph& graph) {
   }
 }
 
+void require_one_number_of_shards(const Graph& graph) {
+  const Node* first = nullptr;
+  const auto parts_of = [](const Node& shard) {  // of a rank; the payload is "j n"
+    const std::string& payload = shard.as<ir::HostCallAttrs>().payload;
+    return payload.substr(payload.find(' ') + 1);
+  };
+  const auto described = [&](const Node& shard) {
+    const ir::Origin& origin = shard.origin;
+    return text(origin.function, " (", origin.where.file, ":", origin.where.line, ") has ",
+                parts_of(shard));
+  };
+  for (const Node* node : ir::topological_order(graph.roots())) {
+    if (data_dependent_function(*node) != shard) continue;
+    if (first == nullptr) first = node;
+    if (parts_of(*node) == parts_of(*first)) continue;
+    Call::not_implemented("", text(described(*first), " shards on each rank, but ",
+                                   described(*node), ": a function has one number of shards"));
+  }
+}
+
 std::vector<std::size_t> used_inputs(const Graph& graph, bool of_part) {
   std::unordered_set<const Node*> nodes;
   std::unordered_set<std::int64_t> symbols;  // that no input of `used` has

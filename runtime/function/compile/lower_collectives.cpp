@@ -58,23 +58,14 @@ const Node* find_inside(const Node& node) {
   return found;
 }
 
-/// The collectives of several ranks, in the order in which they run.
-std::vector<const Node*> numbered(const ir::Graph& graph) {
-  std::vector<std::pair<std::size_t, const Node*>> found;  // with the nodes that they depend on
+/// NotImplementedError for a collective inside of a loop or a branch.
+void require_none_inside(const ir::Graph& graph) {
   for (const Node* node : ir::topological_order(graph.roots())) {
-    if (const Node* inner = find_inside(*node)) {
-      reject(*inner, text("is inside a step or a branch of ", named(*node),
-                          "; ranks could run it a different number of times"));
-    }
-    if (node->op != Op::Collective || node->as<CollectiveAttrs>().ranks == 1) continue;
-    const Value result = node->result();
-    found.emplace_back(ir::topological_order({&result, 1}).size(), node);
+    const Node* inner = find_inside(*node);
+    if (inner == nullptr) continue;
+    reject(*inner, text("is inside a step or a branch of ", named(*node),
+                        "; ranks could run it a different number of times"));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<const Node*> nodes;
-  for (const auto& entry : found) nodes.push_back(entry.second);
-  return nodes;
 }
 
 std::shared_ptr<distributed::Group> group_of(const CollectiveAttrs& attrs) {
@@ -148,7 +139,7 @@ class Bucket {
 
 std::vector<Bucket> buckets_of(const ir::Graph& graph, std::size_t limit) {
   std::vector<Bucket> buckets;
-  for (const Node* node : numbered(graph)) {
+  for (const Node* node : collectives_in_order(graph)) {
     if (buckets.empty() || !buckets.back().add(*node, limit)) buckets.emplace_back(*node);
   }
   return buckets;
@@ -241,7 +232,7 @@ std::optional<std::size_t> static_bytes(const ir::Type& type) {
 
 std::string ProgramCollective::kind_text() const {
   std::string name = name_of(attrs);
-  if (attrs.group != 0) name += text(" in a part of ", attrs.ranks, " ranks");
+  if (attrs.group != 0) name += text(" in group ", attrs.group, " of ", attrs.ranks, " ranks");
   switch (attrs.kind) {
     case CollectiveKind::AllReduce: return name;
     case CollectiveKind::AllGather:
@@ -264,8 +255,23 @@ std::size_t bucket_bytes() {
       text("KILN_DISTRIBUTED_BUCKET is '", escaped_text(given), "' but must be a number of bytes"));
 }
 
+std::vector<const Node*> collectives_in_order(const ir::Graph& graph) {
+  std::vector<std::pair<std::size_t, const Node*>> found;  // with the nodes that they depend on
+  for (const Node* node : ir::topological_order(graph.roots())) {
+    if (node->op != Op::Collective || node->as<CollectiveAttrs>().ranks == 1) continue;
+    const Value result = node->result();
+    found.emplace_back(ir::topological_order({&result, 1}).size(), node);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const Node*> nodes;
+  for (const auto& entry : found) nodes.push_back(entry.second);
+  return nodes;
+}
+
 ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> symbols,
                             std::size_t bucket, ProgramCollectives& collectives) {
+  require_none_inside(graph);
   const std::vector<Bucket> buckets = buckets_of(graph, bucket);
   if (buckets.empty()) return graph;
   bool is_of_one_group = true;

@@ -6,6 +6,7 @@
 #include "core/ir/dim_evaluator.h"
 #include "core/ir/graph.h"
 #include "runtime/distributed/collective_runner.h"
+#include "runtime/distributed/operation.h"
 
 #include <cstddef>
 #include <memory>
@@ -39,6 +40,8 @@ struct ProgramCollectives {
   /// have several.
   std::shared_ptr<distributed::Group> group = {};
   std::string target = {};  // what the code computes for, "cpu avx512": equal on all ranks
+  distributed::UpdateExpressions updates = {};  // of the function, equal on all ranks
+  std::uint64_t phase = 0;  // the learning phase of the function, unless it is fed
   bool empty() const { return list.empty(); }
 };
 
@@ -48,6 +51,9 @@ std::optional<std::size_t> static_bytes(const ir::Type& type);
 /// The most bytes that AllReduces are merged up to: KILN_DISTRIBUTED_BUCKET, else 4 MiB.
 /// ConfigError for a value that is not a number.
 std::size_t bucket_bytes();
+
+/// The collectives of several ranks outside of loops and branches, in the order in which they run.
+std::vector<const ir::Node*> collectives_in_order(const ir::Graph& graph);
 
 /// Replaces collectives of more than one rank, in a graph that is not differentiated again.
 /// Before:  %1 = collective all_reduce %0; %3 = collective all_reduce %2; uses of %1, %3

@@ -8,6 +8,7 @@
 #include "runtime/variable/variable_state.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 
 namespace kiln::runtime {
@@ -69,8 +70,7 @@ class Walk {
 
   Cause cause_of(const Node& node) const {
     switch (node.op) {
-      case Op::Placeholder:
-        return node.as<ir::PlaceholderAttrs>().name == "learning_phase" ? nullptr : &node;
+      case Op::Placeholder: return is_learning_phase(node) ? nullptr : &node;
       case Op::Variable: return storage_of(node.result()).is_per_rank() ? &node : nullptr;
       case Op::Parameter:
         return parameters_.at(static_cast<std::size_t>(node.as<ir::ParameterAttrs>().index));
@@ -151,7 +151,17 @@ std::string described(const Node& node) {
   return text(what, node.origin.function, place_of(node));
 }
 
+/// Whether the user made the variable, and not an optimiser, a metric or a layer, whose variables
+/// cannot be per_rank.
+bool is_of_user(const VariableStorage& storage) {
+  return std::string_view(storage.origin.function) == "variable";
+}
+
 }  // namespace
+
+bool is_learning_phase(const Node& placeholder) {
+  return placeholder.as<ir::PlaceholderAttrs>().name == "learning_phase";
+}
 
 void require_equal_updates(const ir::Graph& graph) {
   std::vector<Value> values;
@@ -161,11 +171,10 @@ void require_equal_updates(const ir::Graph& graph) {
     const VariableStorage& storage = storage_of(graph.updates[i].variable);
     if (causes[i] == nullptr || storage.is_per_rank()) continue;
     Call::value_error(
-        "updates",
-        text("the new value of '", storage.name, "'", place_of(*values[i].node),
-             " differs between ranks, because it depends on ", described(*causes[i]),
-             " without a collective of all ranks; use K::distributed::gradients, or make the "
-             "variable per_rank"));
+        "updates", text("the new value of '", storage.name, "'", place_of(*values[i].node),
+                        " differs between ranks, because it depends on ", described(*causes[i]),
+                        " without a collective of all ranks; use K::distributed::gradients, ",
+                        is_of_user(storage) ? "or make the variable per_rank" : "or all_reduce"));
   }
 }
 

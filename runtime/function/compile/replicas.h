@@ -12,4 +12,7 @@ namespace kiln::runtime {
 /// cause. REQUIRES: the scope of the K function that the user called.
 void require_equal_updates(const ir::Graph& graph);
 
+/// Whether a placeholder is that of learning_phase(), also in a module that was read from a file.
+bool is_learning_phase(const ir::Node& placeholder);
+
 }  // namespace kiln::runtime

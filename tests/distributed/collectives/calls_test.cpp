@@ -100,6 +100,45 @@ TEST_CASE("calls: a print sink within a call must not take part in another") {
   CHECK(ends == "");
 }
 
+TEST_CASE("calls: a print sink within a call that updates variables must not, either") {
+  // Another thread's call with collectives holds its group and waits for the variables.
+  const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    for (const char* backend : kBackends) {
+      const auto w = K::variable({1.}, {.name = "w"}), v = K::variable({1.}, {.name = "v"});
+      const auto add = [&](const K::Tensor& to) {
+        return std::vector{K::update_add(to, K::print_tensor(to * 1.))};
+      };
+      const K::FunctionOptions named{.name = "local", .backend = backend};
+      const auto reads = K::function({}, {K::print_tensor(w * 1.)}, named);
+      auto updating = named;
+      updating.updates = add(v);
+      const auto updates = K::function({}, {}, updating);
+      const auto train = K::function(
+          {}, {D::all_reduce(w)},
+          {.updates = {K::update_add(w, D::all_reduce(w))}, .name = "train", .backend = backend});
+      std::string texts;
+      K::set_print_sink([&](std::string_view) {
+        texts += thrown_by([&] { train(); }) + "\n" + thrown_by([&] { world.barrier(); }) + "\n";
+      });
+      updates();
+      const std::string within =
+          ": called within the call of local, which updates variables: an "
+          "operation of a group could wait for them\n";
+      faults.expect_equal("updates", texts,
+                          "ValueError: train" + within + "ValueError: barrier" + within);
+      texts.clear();
+      reads();
+      K::set_print_sink({});
+      faults.expect_equal("reads", texts, "no error\nno error\n");
+      faults.expect_equal("w", K::get_value(w), K::Array{3.f});
+      faults.expect_equal("v", K::get_value(v), K::Array{2.f});
+    }
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
 TEST_CASE("calls: a print sink that throws on one rank fails the call on all") {
   const std::string ends = run_sessions({.ranks = 3, .seed = 1}, [](const D::Group& world) {
     Faults faults;

@@ -68,6 +68,48 @@ TEST_CASE("parts: one function has collectives of the world, of halves and of si
   CHECK(ends == "");
 }
 
+TEST_CASE("parts: groups of equal size are told apart by the number that all their ranks give") {
+  const std::string ends = run_sessions({.ranks = 4, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    const auto rows = world.split(world.rank() / 2);
+    if (world.rank() < 2) static_cast<void>(rows.split(0));  // the others make no third group
+    const auto columns = world.split(world.rank() % 2);
+    const auto x = K::variable({1.});
+    const auto function_of = [&](const D::Group& group) {
+      return K::function({}, {D::all_reduce(x), D::all_reduce(K::exp(x), {.group = group})},
+                         {.name = "train"});
+    };
+    const auto both = function_of(columns);
+    faults.expect_equal("columns", both()[0], K::Array{4.f});
+    const auto other = function_of(world.rank() == 3 ? rows : columns);
+    faults.expect_equal("error", without_lines(thrown_by([&] { other(); })),
+                        "DistributedError of 3: train: collective 1 is all_reduce sum in group 3 "
+                        "of 2 ranks float32[1] (LINE) on rank 0 but all_reduce sum in group 1 of 2 "
+                        "ranks float32[1] (LINE) on rank 3");
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
+TEST_CASE("parts: a failure in a part says what it leaves unchanged") {
+  const std::string ends = run_sessions({.ranks = 4, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    const auto half = world.split(world.rank() / 2);
+    const auto w = K::variable({1.}, {.name = "w", .per_rank = true});
+    const auto row = K::placeholder({.shape = {}, .dtype = "int32"});
+    const auto sum = D::all_reduce(K::gather(w, row), {.group = half});
+    const auto f = K::function({row}, {}, {.updates = {K::update(w, w + sum)}, .name = "train"});
+    const std::string error = thrown_by([&] { f({K::Array(world.rank() == 1 ? 7 : 0)}); });
+    if (world.rank() == 0) {
+      faults.expect(error.ends_with("; no variable changed on any rank of the group"), error);
+    }
+    if (world.rank() > 1) faults.expect_equal("other half", error, "no error");
+    faults.expect_equal("w", K::get_value(w), K::Array{world.rank() < 2 ? 1.f : 3.f});
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
 TEST_CASE("parts: a collective of the world on one rank and of a part on the others") {
   const std::string ends = run_sessions({.ranks = 4, .seed = 1}, [](const D::Group& world) {
     Faults faults;
@@ -79,7 +121,7 @@ TEST_CASE("parts: a collective of the world on one rank and of a part on the oth
         K::function({}, {sum, D::all_reduce(K::exp(x), {.group = group})}, {.name = "train"});
     faults.expect_equal(
         "error", without_lines(thrown_by([&] { f(); })),
-        "DistributedError of 3: train: collective 1 is all_reduce sum in a part of 2 "
+        "DistributedError of 3: train: collective 1 is all_reduce sum in group 1 of 2 "
         "ranks float32[1] (LINE) on rank 0 but all_reduce sum float32[1] (LINE) "
         "on rank 3");
     faults.expect_equal("after", K::eval(sum), K::Array{4.f});

@@ -7,6 +7,7 @@
 #include <kiln/k.h>
 
 #include <cstdlib>
+#include <regex>
 
 namespace K = kiln;
 namespace D = kiln::distributed;
@@ -66,6 +67,68 @@ TEST_CASE("session: a rank that cannot take part changes no variable anywhere") 
                                                        "variables holds "));
   CHECK_THAT(ends[0].text, Catch::Matchers::EndsWith("no variable changed on any rank; [1.]"));
   CHECK_THAT(ends[1].text, Catch::Matchers::EndsWith("which is not a variable; [2.]"));
+}
+
+TEST_CASE("session: arguments that one rank rejects are an error on all") {
+  fake::Ranks ranks({.ranks = 3});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const auto w = K::variable({1. + rank}, {.name = "w"});
+    const auto text_of = [&](const std::function<void()>& call) {
+      return text_or_error([&]() -> std::string {
+               call();
+               return "no error";
+             }) +
+             "\n";
+    };
+    std::string texts;
+    for (const std::int64_t root : {3, -1}) {
+      texts += text_of([&] { D::broadcast_variables({w}, {.root = rank == 1 ? root : 0}); });
+    }
+    texts += text_of([&] { D::require_equal({rank == 1 ? K::constant(1) : K::Tensor(w)}); });
+    texts += text_of([&] { static_cast<void>(world.split(rank == 1 ? -1 : 0)); });
+    texts += text_of([&] { D::run_together(rank == 1 ? std::function<void()>() : [] {}); });
+    world.barrier();
+    return texts + std::to_string(world.split(0).size()) + " " + printed(K::get_value(w));
+  });
+  const auto without_lines = [](const std::string& text) {
+    return std::regex_replace(text, std::regex(" \\[[^ ]*:[0-9]+\\]"), "");
+  };
+  const std::string failed = "rank 1 failed: ", unchanged = "; no variable changed on any rank\n";
+  const std::string others =
+      failed + "broadcast_variables: root is 3 of 3 ranks" + unchanged + failed +
+      "broadcast_variables: root is -1 of 3 ranks" + unchanged + failed +
+      "require_equal: variables holds float32[], which is not a variable" + unchanged + failed +
+      "split: color is -1, which is negative; there are no parts\n" + failed +
+      "run_together: work is an empty function; what other ranks did stays\n3 ";
+  CHECK(without_lines(ends[0].text) == others + "[1.]");
+  CHECK(without_lines(ends[1].text) ==
+        "root is 3 of 3 ranks\nroot is -1 of 3 ranks\nvariables holds float32[], which is not a "
+        "variable\ncolor is -1, which is negative\nwork is an empty function\n3 [2.]");
+  CHECK(without_lines(ends[2].text) == others + "[3.]");
+}
+
+TEST_CASE("session: ranks whose user has set no seed draw the root's initial values") {
+  fake::Ranks ranks({.ranks = 4, .seed = 1});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto values = [] {
+      return printed(K::get_value(K::random_normal_variable({3}, 0, 1))) +
+             printed(K::eval(K::random_uniform({3})));
+    };
+    // States differ before: ranks have drawn different numbers of seeds.
+    for (std::uint32_t i = 0; i < rank; ++i) values();
+    if (rank == 2) K::set_random_seed(5);
+    if (rank == 3) K::RandomState::of_process().set_position({.seed = 6});
+    const auto world = D::init(options_of(ranks, rank));
+    const std::string drawn = values();
+    if (rank < 2) return drawn;
+    K::set_random_seed(rank == 2 ? 5 : 6);
+    return std::string(drawn == values() ? "the user's" : "others");
+  });
+  CHECK(ends[0].status == 0);
+  CHECK(ends[0].text == ends[1].text);
+  CHECK(ends[2].text == "the user's");
+  CHECK(ends[3].text == "the user's");
 }
 
 TEST_CASE("session: the failure of one rank's work is an error on all") {

@@ -136,6 +136,31 @@ std::string faults(const D::Session& world) {
   return lines;
 }
 
+/// The errors of updates of variables that an optimiser and a metric made.
+std::string errors_of_states(const D::Session&) {
+  const Tensors g{.half = D::world()};
+  const auto momentum = optimizers::SGD({.momentum = 0.9});
+  const Tensor loss = sum(dot(g.x, reshape(g.w, {2, 1})));
+  const auto mean = metrics::Mean({.name = "mean"});
+  const auto error = [&](const std::vector<UpdateOp>& updates) {
+    return error_of([&] { static_cast<void>(function({g.x}, {}, {.updates = updates})); }) + "\n";
+  };
+  const Tensor all = D::all_reduce(sum(g.x)), rows = D::all_reduce(sum(ones_like(g.x)));
+  return error(momentum.updates(gradients(loss, {g.w}), {g.w})) + error(mean.updates(g.x)) +
+         error(mean.updates(all / rows, {.sample_weight = rows}));
+}
+
+TEST_CASE("replicas: the states of optimisers and metrics are told to use collectives") {
+  const std::string cause =
+      " differs between ranks, because it depends on 'x' "
+      "(replicas_test.cpp:N) without a collective of all ranks; use "
+      "K::distributed::gradients, or all_reduce\n";
+  for (const std::string& text : texts_of_ranks(2, "reference", errors_of_states)) {
+    CHECK(text == "the new value of 'SGD/w_momentum' (replicas_test.cpp:N)" + cause +
+                      "the new value of 'mean/total' (replicas_test.cpp:N)" + cause + "accepted\n");
+  }
+}
+
 TEST_CASE("replicas: updates are accepted if all ranks compute the same") {
   for (const std::uint32_t ranks : {2u, 1u}) {
     for (const std::string& text : texts_of_ranks(ranks, "reference", faults)) CHECK(text == "");

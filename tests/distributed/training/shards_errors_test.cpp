@@ -61,7 +61,27 @@ const Rejection kRejections[] = {
        const Tensor total = D::all_reduce(sum(g.x));
        return g.part_mean(g.loss * total);
      },
-     "a part of shards depends on a collective"},
+     "a part of shards depends on a collective, all_reduce (shards_errors_test.cpp:N)"},
+    {"parts within a part",
+     [](const Parts& g) { return g.part_mean(g.loss * g.part_mean(g.loss)); },
+     "a part of shards depends on a collective, all_reduce (shards_errors_test.cpp:N)"},
+    {"statistics of all ranks in a part",
+     [](const Parts& g) {
+       const layers::BatchNormalization normalization(
+           {.synchronized = true, .name = "normalization"});
+       return g.part_mean(sum(normalization(g.x, {.training = 1})));
+     },
+     "a part of shards depends on a collective, "},
+    {"two numbers of shards",
+     [](const Parts& g) { return g.part_mean(g.loss) + sum(g.average({.shards = {4, {g.x}}})); },
+     "all_reduce (shards_errors_test.cpp:N) has 1 shards on each rank, but gradients "
+     "(shards_errors_test.cpp:N) has 2: a function has one number of shards"},
+    {"a gradient of parts",
+     [](const Parts& g) {
+       const Tensor loss = sum(square(g.average({.shards = {2, {g.x}}}))) + sum(square(g.w));
+       return gradients(loss, {g.w})[0];
+     },
+     "the loss depends on gradients (shards_errors_test.cpp:N) with shards, which has no gradient"},
     {"a size known at run time in a part",
      [](const Parts& g) {
        const Tensor rows = sum(ones_like(g.x), {.axis = 1}) / 2.;
@@ -79,21 +99,35 @@ const Rejection kRejections[] = {
      "with shards does not allow"},
 };
 
-TEST_CASE("shards: options and parts that are rejected, on all ranks alike") {
-  for (const std::string& text : texts_of_ranks(2, "reference", [](const D::Session&) {
-         std::string lines;
-         for (const Rejection& row : kRejections) {
-           const std::string error = error_of([&] {
-             const Parts g;
-             static_cast<void>(function({g.x}, {row.build(g)}));
-           });
-           const bool is_expected = error.rfind(row.error, 0) == 0;
-           if (!is_expected) lines += std::string(row.name) + ": " + error + "\n";
-         }
-         return lines;
-       })) {
-    CHECK(text == "");
+/// The rows whose error is not the expected one.
+std::string faults_of_rejections(const D::Session&) {
+  std::string lines;
+  for (const Rejection& row : kRejections) {
+    const std::string error = error_of([&] {
+      const Parts g;
+      static_cast<void>(function({g.x}, {row.build(g)}));
+    });
+    const bool is_expected = error.rfind(row.error, 0) == 0;
+    if (!is_expected) lines += std::string(row.name) + ": " + error + "\n";
   }
+  return lines;
+}
+
+TEST_CASE("shards: options and parts that are rejected, on all ranks alike") {
+  for (const std::string& text : texts_of_ranks(2, "reference", faults_of_rejections))
+    CHECK(text == "");
+}
+
+TEST_CASE("shards: one rank rejects the parts that several do") {
+  // Of the numbers of shards it takes all that are powers of two, and has them all by itself.
+  CHECK(texts_of_ranks(kAlone, "reference", faults_of_rejections)[0] ==
+        "negative count: shards.count is -2 but must be the 1 ranks times a power of two\n"
+        "no count: shards.count is 0 but must be the 1 ranks times a power of two\n"
+        "fewer than ranks: accepted\n"
+        "no multiple: shards.count is 3 but must be the 1 ranks times a power of two\n"
+        "no power of two: shards.count is 6 but must be the 1 ranks times a power of two\n"
+        "two numbers of shards: all_reduce (shards_errors_test.cpp:N) has 2 shards on each rank, "
+        "but gradients (shards_errors_test.cpp:N) has 4: a function has one number of shards\n");
 }
 
 /// The ends of calls to which each rank feeds its number of each row.

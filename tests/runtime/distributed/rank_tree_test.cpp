@@ -163,6 +163,23 @@ TEST_CASE("rank tree: NaN, zeros, subnormals and infinities") {
   CHECK((least[4] == 0 && least[6] == 1));
 }
 
+TEST_CASE("rank tree: subnormal operands and sums are zero in blocks of any size") {
+  const auto flushed = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? x * 0 : x; };
+  std::mt19937 random(11);
+  for (const std::size_t count : {5, 512, 1300}) {
+    std::vector<std::vector<float>> leaves(3, std::vector<float>(count));
+    std::vector<float> expected(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (auto& leaf : leaves) {  // exponents around the smallest normal number, either sign
+        leaf[i] = std::bit_cast<float>(static_cast<std::uint32_t>(random()) & 0x81ffffffu);
+      }
+      expected[i] =
+          flushed(flushed(flushed(leaves[0][i]) + flushed(leaves[1][i])) + flushed(leaves[2][i]));
+    }
+    CHECK(bits_of(reduced(DType::Float32, Reduction::Sum, leaves)) == bits_of(expected));
+  }
+}
+
 TEST_CASE("rank tree: integers wrap, bools are any and all") {
   CHECK(reduced<std::int8_t>(DType::Int8, Reduction::Sum, {{127, -128}, {1, -1}, {0, 5}}) ==
         std::vector<std::int8_t>{-128, -124});

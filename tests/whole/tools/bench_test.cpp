@@ -1,4 +1,5 @@
 // Tests build/bin/kiln bench as a user runs it, with work small enough to be quick, and own peers.
+#include "tests/distributed/mpi/launchers.h"
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -312,4 +314,29 @@ TEST_CASE("kiln bench: --device without a backend on a GPU is an error") {
 TEST_CASE("kiln bench: a missing backend is an error before anything is measured") {
   const Outcome outcome = bench("call --backend nowhere");
   CHECK(outcome.status != 0);
+}
+
+TEST_CASE("kiln bench: the rows of ranks are left out without a launcher") {
+  const Outcome outcome = bench("--ranks");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.text == "left out: one rank; kiln launch -n 2 -- kiln bench --ranks starts two\n");
+}
+
+TEST_CASE("kiln bench: sums and a training step of ranks, beside those of MPI and of one rank") {
+  // Six times and ratios, then the messages and bytes that a rank sends.
+  const std::string rows =
+      "call +([0-9.]+ +){6}- +- +a call before the ranks joined\n"
+      "all_reduce_1kb +([0-9.]+ +){6}1 +1024 +MPI_Allreduce\n"
+      "all_reduce_1mb +([0-9.]+ +){6}2 +1048576 +MPI_Allreduce\n"
+      "all_reduce_100mb +([0-9.]+ +){6}2 +2097152 +MPI_Allreduce\n"
+      "char_rnn_train +([0-9.]+ +){6}- +- +one rank with all rows, [0-9]+ threads?\n";
+  for (const auto& implementation : {mpi_test::kOpenMpi, mpi_test::kMpich}) {
+    const std::string start = mpi_test::launcher(implementation);
+    if (start.empty()) continue;
+    const Outcome outcome = kiln::testing::run_shell(
+        start + " -n 2 '" KILN_BINARY_DIR "/bin/kiln' bench --ranks --tiny --backend reference");
+    INFO(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK(std::regex_search(outcome.text, std::regex(rows)));
+  }
 }

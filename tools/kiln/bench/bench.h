@@ -15,15 +15,15 @@ struct Options {
   bool tiny = false;
   bool device = false;  // the table of a GPU instead of a CPU's
   bool operators = false;  // operator() beside call_into
-  bool ranks = false;  // sums over ranks instead of rows
+  bool ranks = false;  // the rows of run_ranks instead
 };
 
 /// Measures the rows and prints each result, or the reason why there is none. Errors: ValueError
 /// for an unknown row, IoError for the file or a peer; after the last row, Error where a row failed
 /// other than for lack of device memory.
 void run(const Options& options);
-/// Times sums over the ranks that a launcher started, and prints them on the root. Errors: those of
-/// distributed::init.
+/// Times sums and a training step of the ranks that a launcher started, and prints them on the
+/// root; without a launcher, prints that they are left out. Errors: those of distributed::init.
 void run_ranks(const Options& options);
 
 }  // namespace kiln::bench

@@ -4,6 +4,8 @@
 
 #include "core/types/text.h"
 
+#include <kiln/distributed.h>
+
 #include <cmath>
 
 namespace kiln::bench {
@@ -14,7 +16,9 @@ std::string described(const CharRnnSizes& s) {
               " characters with Adam, sizes unknown, called with ", s.samples, " x ", s.time);
 }
 
-Work char_rnn_work(const CharRnnSizes& s) {
+enum class Gradients { OfRank, Averaged };
+
+Work char_rnn_work(const CharRnnSizes& s, Gradients kind = Gradients::OfRank) {
   WorkBuilder builder(Memory::Host);
   const Array letters = drawn_classes({s.samples, s.time}, s.characters);
   const Array state = drawn({s.samples, s.units});
@@ -30,7 +34,12 @@ Work char_rnn_work(const CharRnnSizes& s) {
   weights.push_back(embedding);
   weights.insert(weights.end(), dense.weights.begin(), dense.weights.end());
   const Tensor loss = mean(sparse_categorical_crossentropy(y, dense.output, {.from_logits = true}));
-  return builder.work({loss}, adam_updates(weights, gradients(loss, weights)));
+  if (kind == Gradients::OfRank) {
+    return builder.work({loss}, adam_updates(weights, gradients(loss, weights)));
+  }
+  const Tensor mean_loss =
+      distributed::all_reduce(loss, {.reduction = distributed::Reduction::Mean});
+  return builder.work({mean_loss}, adam_updates(weights, distributed::gradients(loss, weights)));
 }
 
 /// 16 nodes: a dense layer with layer norm and a residual connection.
@@ -119,6 +128,12 @@ Row compile_initialisers(std::int64_t width) {
 
 Row char_rnn_train(const CharRnnSizes& s) {
   return {"char_rnn_train", described(s), {}, [=] { return char_rnn_work(s); }};
+}
+
+Row char_rnn_average(const CharRnnSizes& s) {
+  return {"char_rnn_average", described(s) + " on each rank", {}, [=] {
+            return char_rnn_work(s, Gradients::Averaged);
+          }};
 }
 
 Row compile_char_rnn(const CharRnnSizes& s) {

@@ -28,18 +28,18 @@ std::string processor_model() {
   return "processor of unknown model";
 }
 
-int allowed_processors() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-}
-
 double memory_gibibytes() {
   const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 30);
 }
 
 }  // namespace
+
+int allowed_processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+}
 
 void print_machine() {
   char date[32];

@@ -73,6 +73,8 @@ struct CharRnnSizes {
   std::int64_t characters, units, samples, time;
 };
 Row char_rnn_train(const CharRnnSizes& sizes);
+/// With gradients and a loss that are means over the ranks; `samples` are those of a rank.
+Row char_rnn_average(const CharRnnSizes& sizes);
 Row compile_char_rnn(const CharRnnSizes& sizes);
 
 }  // namespace kiln::bench
