@@ -233,17 +233,6 @@ void OutputFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::pwrite(descriptor_, bytes.data(), std::min(bytes.size(), kChunk),
-                                  static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail(errno);
-    offset += static_cast<std::uint64_t>(done);
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
-}
-
 void OutputFile::commit() {
   if (::fsync(descriptor_) != 0) fail(errno);
   // Renamed under the lock: without it another OutputFile could remove the file first.

@@ -48,8 +48,6 @@ class OutputFile {
 
   /// Appends bytes. IoError.
   void write(std::span<const std::byte> bytes);
-  /// Writes bytes at that offset, over what is there. IoError.
-  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Syncs the bytes to the disk, then renames the file to the path. IoError.
   void commit();
 

@@ -9,14 +9,12 @@
 #include <kiln/error.h>
 
 #include <minizip/unzip.h>
-#include <minizip/zip.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <exception>
 #include <new>
-#include <optional>
 #include <utility>
 
 namespace kiln::runtime {
@@ -106,8 +104,10 @@ struct ZipFile::Source : ZipPosition {
 ZipFile::ZipFile(const InputFile& file) : file_(file), source_(std::make_unique<Source>(file)) {
   zlib_filefunc64_def functions = callbacks(source_.get());
   functions.zread_file = Source::read;
+  errno = 0;
   source_->archive = unzOpen2_64("", &functions);
   source_->rethrow();
+  if (source_->archive == nullptr && errno == ENOMEM) throw std::bad_alloc();
   if (source_->archive == nullptr) file_.reject("is damaged: it is no ZIP archive");
   unz_global_info64 info = {};
   unzGetGlobalInfo64(source_->archive, &info);
@@ -226,62 +226,5 @@ void ZipStream::finish() {
   archive_.source_->rethrow();
   if (got < 0 || status != UNZ_OK) archive_.reject(member_.name, "has a wrong checksum");
 }
-
-struct ZipWriter::Target : ZipPosition {
-  explicit Target(OutputFile& of_file) : file(of_file) {}
-  ~Target() {
-    if (archive != nullptr) zipClose(archive, nullptr);
-  }
-
-  static uLong write(voidpf, voidpf stream, const void* from, uLong size) {
-    auto& target = *static_cast<Target*>(static_cast<ZipPosition*>(stream));
-    return target.guarded<uLong>(0, [&] {
-      target.file.write_at(target.at, {static_cast<const std::byte*>(from), size});
-      target.at += size;
-      target.end = std::max(target.end, target.at);
-      return size;
-    });
-  }
-
-  OutputFile& file;
-  zipFile archive = nullptr;
-};
-
-ZipWriter::ZipWriter(OutputFile& file) : target_(std::make_unique<Target>(file)) {
-  zlib_filefunc64_def functions = callbacks(target_.get());
-  functions.zwrite_file = Target::write;
-  target_->archive = zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions);
-  if (target_->archive == nullptr) throw std::bad_alloc();
-}
-
-ZipWriter::~ZipWriter() = default;
-
-void ZipWriter::require(int status) {
-  target_->rethrow();
-  if (status != ZIP_OK) throw std::bad_alloc();  // minizip fails for want of memory alone
-}
-
-void ZipWriter::add(const std::string& name, std::span<const std::span<const std::byte>> parts) {
-  std::uint64_t bytes = 0;
-  for (const std::span<const std::byte> part : parts) bytes += part.size();
-  zip_fileinfo info = {};
-  info.dosDate = 0x21;  // 1 January 1980, the first date of the format
-  constexpr uLong kUtf8 = 0x800;
-  const bool is_large = bytes >= UINT32_MAX;
-  require(zipOpenNewFileInZip4_64(target_->archive, name.c_str(), &info, nullptr, 0, nullptr, 0,
-                                  nullptr, /*method=*/0, /*level=*/0, /*raw=*/0, -MAX_WBITS,
-                                  DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, 0, kUtf8,
-                                  is_large ? 1 : 0));
-  for (std::span<const std::byte> part : parts) {
-    while (!part.empty()) {
-      const std::size_t count = std::min<std::size_t>(part.size(), std::size_t{1} << 30);
-      require(zipWriteInFileInZip(target_->archive, part.data(), static_cast<unsigned>(count)));
-      part = part.subspan(count);
-    }
-  }
-  require(zipCloseFileInZip(target_->archive));
-}
-
-void ZipWriter::finish() { require(zipClose(std::exchange(target_->archive, nullptr), nullptr)); }
 
 }  // namespace kiln::runtime

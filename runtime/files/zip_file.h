@@ -1,5 +1,5 @@
-// ZIP archives over InputFile and OutputFile, by minizip. Archives are untrusted: sizes that a
-// member declares are checked against the file before anything is allocated for them.
+// ZIP archives, read by minizip from an InputFile. They are untrusted: sizes that a member declares
+// are checked against the file before anything is allocated for them.
 #pragma once
 
 #include "runtime/files/file_io.h"
@@ -67,27 +67,6 @@ class ZipStream {
   const ZipFile& archive_;
   const ZipMember& member_;
   bool is_open_ = false;
-};
-
-/// Writes an archive of stored members. The same members give the same bytes.
-class ZipWriter {
- public:
-  /// REQUIRES: nothing else is written to the file, which outlives the object.
-  explicit ZipWriter(OutputFile& file);
-  ~ZipWriter();
-  ZipWriter(const ZipWriter&) = delete;
-  ZipWriter& operator=(const ZipWriter&) = delete;
-
-  /// Adds a member of these parts. IoError.
-  void add(const std::string& name, std::span<const std::span<const std::byte>> parts);
-  /// Writes the directory. IoError.
-  void finish();
-
- private:
-  struct Target;
-  void require(int status);
-
-  std::unique_ptr<Target> target_;
 };
 
 }  // namespace kiln::runtime

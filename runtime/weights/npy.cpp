@@ -9,6 +9,7 @@
 #include "runtime/array/array_memory.h"
 #include "runtime/array/transposed.h"
 #include "runtime/files/quoted_name.h"
+#include "runtime/files/zip_writer.h"
 
 #include <kiln/error.h>
 
@@ -22,6 +23,7 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
+constexpr std::size_t kLongestName = 65535 - kExtension.size();
 
 class FileSource final : public NpySource {
  public:
@@ -102,7 +104,8 @@ std::span<const std::byte> elements_of(const Array& array) {
 void require_member_names(std::span<const NamedArray> arrays) {
   std::unordered_set<std::string_view> names;
   for (const NamedArray& array : arrays) {
-    const char* problem = !is_utf8(array.name)               ? "is not UTF-8"
+    const char* problem = array.name.size() > kLongestName   ? "has more than 65531 bytes"
+                          : !is_utf8(array.name)             ? "is not UTF-8"
                           : !names.insert(array.name).second ? "occurs twice"
                                                              : nullptr;
     if (problem == nullptr) continue;

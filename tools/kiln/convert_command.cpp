@@ -18,9 +18,9 @@ namespace {
 void require_known_extension(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".npz" || extension == ".npy" || extension == ".safetensors") return;
-  throw ValueError("kiln", "OUT",
-                   text(path, " ends in '", extension,
-                        "'; .npz, .npy and .safetensors are written"));
+  throw ValueError(
+      "kiln", "OUT",
+      text(path, " ends in '", extension, "'; .npz, .npy and .safetensors are written"));
 }
 
 void convert(const std::string& from, const std::string& to) {
@@ -30,10 +30,10 @@ void convert(const std::string& from, const std::string& to) {
   std::vector<runtime::NamedArray> arrays;
   for (const runtime::TensorEntry& tensor : file->tensors()) {
     if (!tensor.other_dtype.empty()) {
-      throw ValueError("kiln", "IN",
-                       text("array ", runtime::quoted_name(tensor.name), " of ", from, " is of ",
-                            "dtype ", runtime::quoted_name(tensor.other_dtype),
-                            ", which Kiln does not have"));
+      throw ValueError(
+          "kiln", "IN",
+          text("array ", runtime::quoted_name(tensor.name), " of ", from, " is of ", "dtype ",
+               runtime::quoted_name(tensor.other_dtype), ", which Kiln does not have"));
     }
     arrays.push_back({tensor.name, file->read(tensor)});
   }

@@ -45,8 +45,7 @@ std::string type_of(const TensorEntry& tensor) {
 void count_ops(std::span<const ir::Value> roots, std::map<std::string, std::size_t>& ops) {
   for (const ir::Node* node : ir::topological_order(roots)) {
     ++ops[std::string(def(*node).name)];
-    ir::for_each_lambda(*node,
-                        [&](const ir::Lambda& lambda) { count_ops(lambda.results, ops); });
+    ir::for_each_lambda(*node, [&](const ir::Lambda& lambda) { count_ops(lambda.results, ops); });
   }
 }
 

@@ -52,8 +52,7 @@ const struct {
     {npy("").substr(0, 8) + std::string("\x10\x00{", 3), "is truncated: it has 11 bytes"},
     {npy(""), "is damaged: its header has no '{' where one belongs"},
     {npy("{'descr': '<f4', 'shape': ()}"), "is damaged: its header has no fortran_order"},
-    {npy("{'descr': '<f4', 'shape': (), 'shape': ()}"),
-     "is damaged: its header has shape twice"},
+    {npy("{'descr': '<f4', 'shape': (), 'shape': ()}"), "is damaged: its header has shape twice"},
     {npy("{'dtype': '<f4'}"), "is damaged: its header has the unknown key 'dtype'"},
     {npy("{'descr': f4}"), "is damaged: its header has no string where one belongs"},
     {npy("{'descr': '<f4"), "is damaged: its header has no string where one belongs"},
@@ -139,8 +138,7 @@ TEST_CASE("damaged .npz: the text for each kind") {
   CHECK(error_with(directory + kName, "b.npy") == "is damaged: member 'b.npy' occurs twice");
   CHECK(error_with(directory + kName, "../xx") ==
         "is damaged: member '../xx' leaves the archive's folder");
-  CHECK(error_with(directory + kName, "a.txt") ==
-        "has member 'a.txt', which is no .npy file");
+  CHECK(error_with(directory + kName, "a.txt") == "has member 'a.txt', which is no .npy file");
   CHECK(error_with(directory + kName, "\xff.npy") ==
         "is damaged: the name of a member is not UTF-8");
   CHECK(error_with(good.find("\x80\x3f"), "\x81") ==

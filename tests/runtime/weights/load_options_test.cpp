@@ -68,9 +68,8 @@ TEST_CASE("load_weights: an error of a rule changes no variable") {
 
 TEST_CASE("load_weights: by order, as Keras loads") {
   const Layer layer;
-  const LoadedWeights result =
-      load_weights(layer.path, {layer.bias, layer.kernel},
-                   {.match = Match::ByOrder, .transform = turned});
+  const LoadedWeights result = load_weights(layer.path, {layer.bias, layer.kernel},
+                                            {.match = Match::ByOrder, .transform = turned});
   CHECK(result.loaded == std::vector<std::string>{"dense/bias", "dense/kernel"});
   CHECK(get_value(layer.bias) == layer.shift);
   CHECK(get_value(layer.kernel) == transposed(layer.weight, {1, 0}));
@@ -101,9 +100,8 @@ TEST_CASE("load_weights: a safetensors file has no order") {
   const Layer layer;
   const std::string path = layer.scratch.path("w.safetensors");
   save_weights(path, {layer.kernel, layer.bias});
-  const std::string error = error_text<ValueError>([&] {
-    load_weights(path, {layer.kernel, layer.bias}, {.match = Match::ByOrder});
-  });
+  const std::string error = error_text<ValueError>(
+      [&] { load_weights(path, {layer.kernel, layer.bias}, {.match = Match::ByOrder}); });
   CHECK(without_path(error, path) ==
         "load_weights: match is ByOrder, but PATH is a safetensors file, whose tensors are sorted "
         "by their names");
@@ -114,8 +112,7 @@ TEST_CASE("save_weights: as a NumPy archive, which has no metadata") {
   save_weights(layer.path, {layer.kernel, layer.bias});
   CHECK(load_arrays(layer.path).at("dense/bias") == Array::zeros({3}));
   CHECK(weights_metadata(layer.path).empty());
-  const std::string error = error_text<ValueError>([&] {
-    save_weights(layer.path, {layer.bias}, {.metadata = {{"a", "b"}}});
-  });
+  const std::string error = error_text<ValueError>(
+      [&] { save_weights(layer.path, {layer.bias}, {.metadata = {{"a", "b"}}}); });
   CHECK(error == "save_weights: a .npz file has no metadata; .safetensors does");
 }

@@ -66,8 +66,11 @@ TEST_CASE("NumPy: shapes, versions of the format and the name of a .npy file") {
 TEST_CASE("NumPy: dtypes that Kiln does not have are named") {
   const struct {
     const char *name, *dtype;
-  } rows[] = {{"objects", "'|O'"}, {"complex", "'<c8'"},          {"texts", "'<U2'"},
-              {"raw", "'|V2'"},    {"structure", "'a structure'"}};
+  } rows[] = {{"objects", "'|O'"},
+              {"complex", "'<c8'"},
+              {"texts", "'<U2'"},
+              {"raw", "'|V2'"},
+              {"structure", "'a structure'"}};
   for (const auto& row : rows) {
     const std::string path = file(std::string(row.name) + ".npy");
     const std::string error = error_text<IoError>([&] { static_cast<void>(load_arrays(path)); });

@@ -32,10 +32,11 @@ TEST_CASE("kiln inspect: arrays and modules, as text and as JSON") {
         "NumPy archive (.npz)\n2 tensors\n  n int32[]\n  x float32[2]\n");
   CHECK_THAT(output_of("inspect " + arrays + " --json"),
              Catch::Matchers::ContainsSubstring("\"type\": \"float32[2]\""));
-  scratch.write("m.kir", std::string(kHead) + "%0 = placeholder id=0 name=\"x\" : float32[3]\n"
-                                              "%1 = tanh %0 : float32[3]\n"
-                                              "%2 = tanh %1 : float32[3]\n"
-                                              "inputs %0\noutputs %2\n");
+  scratch.write("m.kir", std::string(kHead) +
+                             "%0 = placeholder id=0 name=\"x\" : float32[3]\n"
+                             "%1 = tanh %0 : float32[3]\n"
+                             "%2 = tanh %1 : float32[3]\n"
+                             "inputs %0\noutputs %2\n");
   CHECK(output_of("inspect " + module) ==
         "module of Kiln\n1 input\n  x float32[3]\n1 output\n  tanh float32[3]\n2 ops\n"
         "  placeholder 1\n  tanh 2\n");
