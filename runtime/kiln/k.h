@@ -21,6 +21,7 @@
 #include <kiln/create.h>
 #include <kiln/ctc.h>
 #include <kiln/elementwise.h>
+#include <kiln/files.h>
 #include <kiln/function.h>
 #include <kiln/gradients.h>
 #include <kiln/higher_order.h>

@@ -1,5 +1,5 @@
-// Saves and loads the values of variables as safetensors files. kiln/checkpoint.h saves all that a
-// training needs to go on.
+// Saves the values of variables, and loads them from files of Kiln and of other programs.
+// kiln/checkpoint.h saves all that a training needs to go on, kiln/files.h reads arrays.
 #pragma once
 
 #include <kiln/variable.h>
@@ -18,6 +18,12 @@ struct SaveWeightsOptions {
   WeightsMetadata metadata = {};  ///< the file's `__metadata__`; empty: the file has none
 };
 
+/// How tensors of a file and variables become pairs.
+enum class Match {
+  ByName,
+  ByOrder,  ///< the first tensor of the file with the first variable, and so on, as Keras loads
+};
+
 struct LoadWeightsOptions {
   /// True: variables and tensors of the file must match one to one, with equal dtypes. False: loads
   /// and casts tensors that match a variable by name and skips the rest, but at least one must
@@ -26,6 +32,15 @@ struct LoadWeightsOptions {
   /// Skips variables whose tensors have another shape, as the last layer for other classes: they
   /// are unchanged, and named in `missing` and `unused`. At least one variable must be loaded.
   Flag skip_mismatch = false;
+  /// ByOrder: names need not agree, counts and shapes must. ValueError for a safetensors file,
+  /// whose tensors are sorted by their names.
+  Match match = Match::ByName;
+  /// Returns the name under which a tensor of the file is matched. ValueError if it gives a name to
+  /// two tensors.
+  std::function<std::string(const std::string& name)> rename = {};
+  /// Returns the value for a tensor that has a variable of its (renamed) name, or, by order, for
+  /// any tensor; its shape is then compared. For example K::transposed(array, {1, 0}).
+  std::function<Array(const std::string& name, const Array& array)> transform = {};
   /// Called with the file's metadata before it is matched; throws to reject the file, which changes
   /// no variable.
   std::function<void(const WeightsMetadata&)> check = {};
@@ -38,10 +53,11 @@ struct LoadedWeights {
   std::vector<std::string> unused;  ///< tensors of the file that no variable got, in its order
 };
 
-/// Writes one snapshot of the variables' values under their names. Replaces the file atomically: a
-/// failure leaves an older file unchanged.
+/// Writes one snapshot of the variables' values under their names, as a NumPy archive if the path
+/// ends in .npz, else as safetensors. Replaces the file atomically: a failure leaves an older file
+/// unchanged.
 /// Errors: TypeError for a tensor that is not a variable; ValueError for a variable without a name,
-/// a name that occurs twice, and metadata that is not UTF-8; IoError.
+/// a name that occurs twice, metadata that is not UTF-8, and metadata of a NumPy archive; IoError.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w});
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
@@ -49,8 +65,9 @@ KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            const SaveWeightsOptions& options, Where where = Where::here());
 
-/// Sets the variables to the file's values: all, or none on an error. Reads only the tensors that
-/// it loads, whatever the dtypes of others. Returns the names that it loaded and skipped.
+/// Sets the variables to the values of a safetensors, .npz or .npy file, which is recognised by its
+/// content: all, or none on an error. Reads only the tensors that it loads, whatever the dtypes of
+/// others. Returns the names that it loaded and skipped.
 /// Errors: IoError for a file that cannot be read, is damaged or of another format, which it names;
 /// ValueError with a table of name, file shape, variable shape and near-miss names for mismatches,
 /// and if no variable is in the file; TypeError for a tensor that is not a variable.
@@ -64,7 +81,8 @@ KILN_API LoadedWeights load_weights(const StringArgument& path,
                                     const LoadWeightsOptions& options = {},
                                     Where where = Where::here());
 
-/// Returns the metadata of a file; reads its header only. Errors: IoError as for load_weights.
+/// Returns the metadata of a file, which only safetensors have; reads its header only. Errors:
+/// IoError as for load_weights.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w}, {.metadata = {{"classes", "cat dog"}}});
 ///     K::weights_metadata("model.safetensors").at("classes");  // cat dog

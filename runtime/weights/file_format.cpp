@@ -12,9 +12,9 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::pair<std::string_view, std::string_view> kSignatures[] = {
-    {"\x93NUMPY"sv, "a NumPy array (.npy)"sv},
+    {"\x93NUMPY"sv, kNumpyArray},
     {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file (.h5)"sv},
-    {"PK\x05\x06"sv, "an empty ZIP archive"sv},
+    {"PK\x05\x06"sv, kEmptyArchive},
     {"\x1f\x8b"sv, "a gzip file"sv},
     {"GGUF"sv, "a GGUF file"sv},
     {"version https://git-lfs"sv, "a Git LFS pointer, whose file was not downloaded"sv},
@@ -31,7 +31,7 @@ std::string_view zip_format(std::string_view start) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(start[i]); };
   const std::size_t length = byte(kNameLength) + 256u * byte(kNameLength + 1);
   const std::string_view name = start.substr(kName, length);
-  if (name.ends_with(".npy")) return "a NumPy archive (.npz)";
+  if (name.ends_with(".npy")) return kNumpyArchive;
   if (name.ends_with("data.pkl")) return "a PyTorch archive (.pt)";
   if (name == "metadata.json" || name == "config.json" || name == "model.weights.h5") {
     return "a Keras model (.keras)";

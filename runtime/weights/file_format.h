@@ -12,4 +12,9 @@ std::string_view known_format(std::string_view start);
 
 inline constexpr std::size_t kFormatBytes = 256;
 
+// The formats that are read.
+inline constexpr std::string_view kNumpyArray = "a NumPy array (.npy)";
+inline constexpr std::string_view kNumpyArchive = "a NumPy archive (.npz)";
+inline constexpr std::string_view kEmptyArchive = "an empty ZIP archive";
+
 }  // namespace kiln::runtime

@@ -2,12 +2,14 @@
 // and that the tensors cover the data exactly once.
 #include "runtime/weights/safetensors.h"
 
+#include "core/k/base/call.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/array/array_memory.h"
 #include "runtime/files/json.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/weights/file_format.h"
+#include "runtime/weights/safetensors_header.h"
 
 #include <algorithm>
 #include <bit>
@@ -93,7 +95,7 @@ void require_bools(const Array& array, const std::string& name, const InputFile&
 // ---- Writing ----
 
 void reject_name(const std::string& name, const char* message) {
-  throw ValueError("save_weights", "name", text("name ", quoted_name(name), " ", message));
+  Call::value_error("name", text("name ", quoted_name(name), " ", message));
 }
 
 /// Sorts by descending element size, so that each tensor is aligned if the file is mapped.
@@ -136,8 +138,8 @@ void write_metadata(JsonWriter& writer, const std::map<std::string, std::string>
         writer.String(value.data(), static_cast<rapidjson::SizeType>(value.size()))) {
       continue;
     }
-    throw ValueError("save_weights", "metadata",
-                     text("the key or the text of metadata ", quoted_name(key), " is not UTF-8"));
+    Call::value_error("metadata",
+                      text("the key or the text of metadata ", quoted_name(key), " is not UTF-8"));
   }
   writer.EndObject();
 }
@@ -182,7 +184,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path,
     tensors_ = parse_safetensors_header(header, path, metadata);
     require_cover(tensors_, file_.size() - data_, file_);
   } catch (const std::bad_alloc&) {
-    throw OutOfMemory("load_weights", "path", text("no memory for the header of ", path));
+    throw OutOfMemory(Call::function(), "path", text("no memory for the header of ", path));
   }
 }
 

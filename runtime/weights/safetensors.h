@@ -7,7 +7,7 @@
 #pragma once
 
 #include "runtime/files/file_io.h"
-#include "runtime/weights/safetensors_header.h"
+#include "runtime/weights/array_file.h"
 
 #include <kiln/array.h>
 
@@ -19,13 +19,7 @@
 
 namespace kiln::runtime {
 
-struct NamedArray {
-  std::string name;
-  Array value;
-};
-
-/// A file, opened for reading.
-class SafetensorsFile {
+class SafetensorsFile final : public ArrayFile {
  public:
   /// Reads the header. Checks "__metadata__" and adds it to `metadata`, unless null. IoError
   /// "<path> ..." for a file that cannot be read, has another format, which it names, or is
@@ -33,10 +27,11 @@ class SafetensorsFile {
   explicit SafetensorsFile(const std::string& path,
                            std::map<std::string, std::string>* metadata = nullptr);
 
-  /// The tensors in file order.
-  const std::vector<TensorEntry>& tensors() const { return tensors_; }
-  /// Reads the elements of one. IoError, OutOfMemory. REQUIRES: Kiln has its dtype.
-  Array read(const TensorEntry& tensor) const;
+  std::string_view format() const override { return "safetensors file"; }
+  /// Writers sort tensors by their dtypes and names.
+  bool keeps_order() const override { return false; }
+  const std::vector<TensorEntry>& tensors() const override { return tensors_; }
+  Array read(const TensorEntry& tensor) const override;
 
  private:
   InputFile file_;

@@ -2,23 +2,14 @@
 // checks that they cover the file.
 #pragma once
 
-#include <kiln/dtype.h>
+#include "runtime/weights/tensor_entry.h"
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace kiln::runtime {
-
-struct TensorEntry {
-  std::string name;
-  DType dtype = DType::Float32;  // unless `other_dtype` is set
-  std::string other_dtype = {};  // a dtype of the format that Kiln lacks: "F8_E4M3"
-  std::vector<std::int64_t> dims;
-  std::uint64_t begin = 0, end = 0;  // byte offsets after the header
-};
 
 /// Returns the tensors in the header's order, with distinct names, begin <= end, and end - begin
 /// the bytes of dtype and dims, which fit in 63 bits. Skips members of a tensor that the format

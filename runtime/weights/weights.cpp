@@ -1,24 +1,29 @@
-// save_weights and load_weights: names and values of variables, the file format (safetensors.h) and
-// the matching of names and shapes (weights_match.h).
+// save_weights and load_weights: names and values of variables, the file (array_formats.h) and the
+// matching of names and shapes (weights_match.h).
 #include <kiln/weights.h>
 
 #include "core/k/base/tensor_impl.h"
 #include "runtime/array/host_values.h"
 #include "runtime/files/quoted_name.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/weights/array_formats.h"
+#include "runtime/weights/user_file.h"
 #include "runtime/weights/weights_match.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace kiln {
 namespace {
 
+using runtime::ArrayFile;
 using runtime::NamedArray;
-using runtime::SafetensorsFile;
 using runtime::TensorEntry;
 using runtime::WeightMatch;
 using runtime::WeightPair;
 using runtime::WeightSlot;
+using runtime::with_file;
 
 std::string name_of(const std::vector<Tensor>& variables, std::size_t i) {
   const ir::Value value = value_of(variables, i, "variables");
@@ -44,19 +49,6 @@ std::vector<std::string> names_of(const std::vector<Tensor>& variables) {
   return names;
 }
 
-/// Returns work(); its errors name the user's call and line.
-template <class Work>
-auto with_file(Where where, Work work) {
-  try {
-    return work();
-  } catch (const IoError& error) {
-    throw IoError(Call::function(), "path", error.message(), Call::where());
-  } catch (Error& error) {
-    error.set_where(where);
-    throw;
-  }
-}
-
 std::vector<WeightSlot> slots_of(const std::vector<Tensor>& variables, Where where) {
   const std::vector<std::string> names = names_of(variables);
   std::vector<WeightSlot> slots;
@@ -67,12 +59,53 @@ std::vector<WeightSlot> slots_of(const std::vector<Tensor>& variables, Where whe
   return slots;
 }
 
-std::vector<WeightSlot> slots_of(const std::vector<TensorEntry>& tensors) {
-  std::vector<WeightSlot> slots;
-  for (const TensorEntry& tensor : tensors) {
-    slots.push_back({tensor.name, tensor.dtype, tensor.dims, tensor.other_dtype});
+/// The tensors of a file under the names and with the values that the user's options give them.
+class NamedTensors {
+ public:
+  NamedTensors(const ArrayFile& file, const LoadWeightsOptions& options)
+      : file_(file), options_(options), values_(file.tensors().size()) {
+    std::map<std::string, std::string> names;  // and those of the file
+    for (const TensorEntry& tensor : file.tensors()) {
+      const std::string name = options.rename ? options.rename(tensor.name) : tensor.name;
+      const auto [first, is_new] = names.emplace(name, tensor.name);
+      if (!is_new) {
+        Call::value_error("rename", text("rename gives the name ", runtime::quoted_name(name),
+                                         " to ", runtime::quoted_name(first->second), " and to ",
+                                         runtime::quoted_name(tensor.name)));
+      }
+      slots_.push_back({name, tensor.dtype, tensor.dims, tensor.other_dtype});
+    }
   }
-  return slots;
+
+  const std::vector<WeightSlot>& slots() const { return slots_; }
+
+  /// Transforms the tensors for which `is_wanted`, which then have other dims.
+  template <class IsWanted>
+  void transform(const IsWanted& is_wanted) {
+    if (!options_.transform) return;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (!slots_[i].other_dtype.empty() || !is_wanted(slots_[i].name)) continue;
+      values_[i] = options_.transform(slots_[i].name, file_.read(file_.tensors()[i]));
+      slots_[i].dtype = values_[i]->dtype();
+      slots_[i].dims.assign(values_[i]->dims().begin(), values_[i]->dims().end());
+    }
+  }
+
+  Array value(std::size_t i) {
+    return values_[i] ? *std::move(values_[i]) : file_.read(file_.tensors()[i]);
+  }
+
+ private:
+  const ArrayFile& file_;
+  const LoadWeightsOptions& options_;
+  std::vector<WeightSlot> slots_;
+  std::vector<std::optional<Array>> values_;  // of those that are transformed
+};
+
+void require_order(const ArrayFile& file, const std::string& path) {
+  if (file.keeps_order()) return;
+  Call::value_error("match", text("match is ByOrder, but ", path, " is a ", file.format(),
+                                  ", whose tensors are sorted by their names"));
 }
 
 std::vector<std::string> names_at(const std::vector<WeightSlot>& slots,
@@ -106,7 +139,7 @@ void save_weights(const StringArgument& path, const std::vector<Tensor>& variabl
     for (std::size_t i = 0; i < names.size(); ++i) {
       tensors.push_back({names[i], std::move(values[i])});
     }
-    with_file(where, [&] { runtime::write_safetensors(path, tensors, options.metadata); });
+    with_file(where, [&] { runtime::write_array_file(path, tensors, options.metadata); });
   });
 }
 
@@ -116,20 +149,28 @@ LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>
     const std::vector<WeightSlot> slots = slots_of(variables, where);
     return with_file(where, [&] {
       WeightsMetadata metadata;
-      const SafetensorsFile file(path, options.check ? &metadata : nullptr);
+      const auto file = runtime::open_array_file(path, options.check ? &metadata : nullptr);
       if (options.check) options.check(metadata);
-      const std::vector<WeightSlot> tensors = slots_of(file.tensors());
+      const bool by_order = options.match == Match::ByOrder;
+      if (by_order) require_order(*file, path);
+      NamedTensors tensors(*file, options);
+      tensors.transform([&](const std::string& name) {
+        return by_order || std::any_of(slots.begin(), slots.end(),
+                                       [&](const WeightSlot& one) { return one.name == name; });
+      });
       const WeightMatch match = runtime::match_weights(
-          tensors, slots, {options.strict, options.skip_mismatch}, path, where);
+          tensors.slots(), slots,
+          {.strict = options.strict, .skip_mismatch = options.skip_mismatch, .by_order = by_order},
+          path, where);
       std::vector<std::pair<Tensor, Array>> values;
       LoadedWeights result{.loaded = {},
                            .missing = names_at(slots, match.missing_variables),
-                           .unused = names_at(tensors, match.unused_tensors)};
+                           .unused = names_at(tensors.slots(), match.unused_tensors)};
       for (const WeightPair& pair : match.pairs) {
-        const NamedArray tensor{tensors[pair.tensor].name, file.read(file.tensors()[pair.tensor])};
+        const NamedArray tensor{tensors.slots()[pair.tensor].name, tensors.value(pair.tensor)};
         values.emplace_back(variables[pair.variable],
                             cast_tensor(tensor, slots[pair.variable].dtype, path));
-        result.loaded.push_back(tensor.name);
+        result.loaded.push_back(slots[pair.variable].name);
       }
       batch_set_value(values, where);
       return result;
@@ -141,7 +182,7 @@ WeightsMetadata weights_metadata(const StringArgument& path, Where where) {
   return api_call("weights_metadata", where, [&] {
     return with_file(where, [&] {
       WeightsMetadata metadata;
-      const SafetensorsFile file(path, &metadata);
+      runtime::open_array_file(path, &metadata);
       return metadata;
     });
   });

@@ -40,8 +40,14 @@ std::vector<std::int64_t> permutation(const std::vector<std::int64_t>& from,
 /// A table of mismatches with aligned columns.
 class Table {
  public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void add(std::vector<std::string> row) {
+    rows_.push_back(std::move(row));
+    ++problems_;
+  }
+  /// Adds a row that is no mismatch.
+  void add_fitting(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   std::size_t size() const { return rows_.size(); }
+  std::size_t problems() const { return problems_; }
 
   std::string show() const {
     std::string result = line({"name", "file", "variable", "problem"});
@@ -71,6 +77,7 @@ class Table {
   }
 
   std::vector<std::vector<std::string>> rows_;
+  std::size_t problems_ = 0;
 };
 
 class Matcher {
@@ -81,9 +88,21 @@ class Matcher {
     for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.emplace(tensors[i].name, i);
   }
 
-  /// Finds the pairs of equal names.
+  /// Finds the pairs.
   WeightMatch match() const {
     WeightMatch result;
+    if (rules_.by_order) {
+      for (std::size_t i = 0; i < std::min(tensors_.size(), variables_.size()); ++i) {
+        result.pairs.push_back({i, i});
+      }
+      for (std::size_t i = tensors_.size(); i < variables_.size(); ++i) {
+        result.missing_variables.push_back(i);
+      }
+      for (std::size_t i = variables_.size(); i < tensors_.size(); ++i) {
+        result.unused_tensors.push_back(i);
+      }
+      return result;
+    }
     std::vector<bool> matched(tensors_.size());
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const auto found = by_name_.find(variables_[i].name);
@@ -144,9 +163,9 @@ class Matcher {
     return rules_.skip_mismatch && tensors_[pair.tensor].dims != variables_[pair.variable].dims;
   }
 
-  static std::string hint_for(const std::string& name, std::span<const std::string> names,
-                              const Table& table) {
-    if (table.size() >= kMaxRows) return "";  // the row will not be shown
+  std::string hint_for(const std::string& name, std::span<const std::string> names,
+                       const Table& table) const {
+    if (rules_.by_order || table.size() >= kMaxRows) return "";  // or the row will not be shown
     const std::string nearest = near_name(name, names);
     return nearest.empty() ? "" : text("; did you mean ", quoted_name(nearest), "?");
   }
@@ -154,8 +173,11 @@ class Matcher {
   void compare(const WeightPair& pair, Table& table) const {
     const WeightSlot& tensor = tensors_[pair.tensor];
     const WeightSlot& variable = variables_[pair.variable];
+    const std::string name =
+        rules_.by_order ? text(quoted_name(tensor.name), " for ", quoted_name(variable.name))
+                        : quoted_name(tensor.name);
     const auto mismatch = [&](const std::string& problem) {
-      table.add({quoted_name(tensor.name), shape_text(tensor), shape_text(variable), problem});
+      table.add({name, shape_text(tensor), shape_text(variable), problem});
     };
     if (tensor.dims != variable.dims) {
       const std::vector<std::int64_t> axes = permutation(tensor.dims, variable.dims);
@@ -166,8 +188,12 @@ class Matcher {
       return mismatch(text("other shape; fits if transposed by [", join_text(axes, ","), "]"));
     }
     if (!tensor.other_dtype.empty()) return mismatch("a dtype that Kiln does not have");
-    if (rules_.strict && tensor.dtype != variable.dtype)
-      mismatch("other dtype; strict = false casts");
+    if (rules_.strict && tensor.dtype != variable.dtype) {
+      return mismatch("other dtype; strict = false casts");
+    }
+    if (rules_.by_order) {
+      table.add_fitting({name, shape_text(tensor), shape_text(variable), "fits"});
+    }
   }
 
   std::span<const WeightSlot> tensors_, variables_;
@@ -183,12 +209,12 @@ WeightMatch match_weights(std::span<const WeightSlot> tensors,
   const Matcher matcher(tensors, variables, rules);
   const WeightMatch match = matcher.match();
   const Table mismatches = matcher.mismatches(match);
-  if (mismatches.size() == 0) return matcher.without_skipped(match);
+  if (mismatches.problems() == 0) return matcher.without_skipped(match);
   const std::string running = Call::function();
   throw ValueError(running.empty() ? "load_weights" : running, "path",
                    text("the ", counted(tensors.size(), "tensor"), " of ", path, " and the ",
                         counted(variables.size(), "variable"), " differ in ",
-                        counted(mismatches.size(), "name"), mismatches.show()),
+                        counted(mismatches.problems(), "name"), mismatches.show()),
                    where);
 }
 

@@ -27,6 +27,7 @@ struct WeightPair {
 struct WeightMatchRules {
   bool strict = true;
   bool skip_mismatch = false;
+  bool by_order = false;  // pairs tensor i with variable i, whatever their names
 };
 
 struct WeightMatch {

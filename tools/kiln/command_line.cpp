@@ -44,8 +44,10 @@ void ModuleOptions::add_to(CLI::App* command) {
 
 void ModuleOptions::add_inputs_to(CLI::App* command) {
   command
-      ->add_option("--inputs", inputs,
-                   "safetensors file of the inputs and variables, by their names; may be repeated")
+      ->add_option(
+          "--inputs", inputs,
+          "safetensors, .npz or .npy file of the inputs and variables, by their names; may "
+          "be repeated")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command

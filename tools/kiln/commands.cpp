@@ -171,6 +171,8 @@ void add_commands(CLI::App& app, int& status) {
   add_dump(app);
   add_profile(app, status);
   add_graph(app);
+  add_inspect(app);
+  add_convert(app);
   add_reduce(app, status);
   add_bench(app);
   add_launch(app);

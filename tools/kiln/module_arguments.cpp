@@ -9,7 +9,7 @@
 #include "runtime/files/machine_limits.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/replay/argument_names.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/weights/array_formats.h"
 
 #include <kiln/error.h>
 
@@ -134,7 +134,8 @@ class InputFiles {
  public:
   InputFiles(const std::vector<std::string>& paths, std::map<std::string, std::string>& metadata) {
     for (const std::string& path : paths) {
-      const auto file = std::make_shared<const runtime::SafetensorsFile>(path, &metadata);
+      const std::shared_ptr<const runtime::ArrayFile> file =
+          runtime::open_array_file(path, &metadata);
       for (const runtime::TensorEntry& tensor : file->tensors()) {
         tensors_[tensor.name] = {path, file, &tensor};
       }
@@ -166,7 +167,7 @@ class InputFiles {
  private:
   struct Tensor {
     std::string path;
-    std::shared_ptr<const runtime::SafetensorsFile> file;
+    std::shared_ptr<const runtime::ArrayFile> file;
     const runtime::TensorEntry* entry;  // of `file`
   };
 

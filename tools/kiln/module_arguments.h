@@ -18,7 +18,7 @@ struct RunOptions {
   std::optional<unsigned> seed = {};
   /// Sizes of symbols by name. Others are those of the inputs that are read, else 3.
   std::map<std::string, std::int64_t> sizes = {};
-  std::vector<std::string> inputs = {};  // safetensors files; the last one with a name counts
+  std::vector<std::string> inputs = {};  // files of arrays; the last one with a name counts
 };
 
 /// The values of the inputs, then of the variables.

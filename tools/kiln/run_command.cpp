@@ -5,7 +5,7 @@
 #include "core/types/text.h"
 #include "runtime/replay/call_recorder.h"
 #include "runtime/replay/module_file.h"
-#include "runtime/weights/safetensors.h"
+#include "runtime/weights/array_formats.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 #include "tools/kiln/module_runner.h"
@@ -46,7 +46,7 @@ void write_outputs(const Outcome& outcome, const std::string& path) {
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
     tensors.push_back({outcome.names[i], outcome.outputs[i]});
   }
-  runtime::write_safetensors(path, tensors);
+  runtime::write_array_file(path, tensors);
 }
 
 void print_outputs(const module::Module& module, const Outcome& outcome) {
@@ -95,8 +95,8 @@ void add_run(CLI::App& app) {
   options->module.add_to(command);
   command
       ->add_option("--outputs", options->outputs,
-                   "safetensors file for the results and the updated variables, which are then "
-                   "not printed")
+                   "file for the results and the updated variables, which are then not printed: a "
+                   "NumPy archive if it ends in .npz, else safetensors")
       ->type_name("FILE");
   command
       ->add_option("--backend", options->backend,

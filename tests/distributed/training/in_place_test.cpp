@@ -36,9 +36,8 @@ std::string train_in_place(const D::Session& world) {
   for (int step = 0; step < 6; ++step) {
     const bool fails = step == 3;
     const Array index(fails && world.rank() == 1 ? 100 : step);
-    const std::string error = error_of([&] {
-      train({Array::full({100}, static_cast<float>(world.rank() + step)), index});
-    });
+    const std::string error = error_of(
+        [&] { train({Array::full({100}, static_cast<float>(world.rank() + step)), index}); });
     if (fails) failure = error;
     places.insert(address_of(w));
   }

@@ -190,6 +190,25 @@ Prepared loaded(const Setup& setup) {
           },
           {model.w}};
 }
+Prepared saved_as_archive(const Setup& setup) {
+  const Model model(setup);
+  return {[model, path = setup.folder + "/weights.npz"] {
+            save_weights(path, {model.w});
+            return Values{.text = "saved"};
+          },
+          {model.w}};
+}
+Prepared loaded_from_archive(const Setup& setup) {
+  const Model model(setup);
+  const std::string path = setup.folder + "/weights.npz";
+  save_weights(path, {model.w});
+  set_value(model.w, Array::full({3, 4}, 9.0));
+  return {[model, path] {
+            load_weights(path, {model.w});
+            return Values{.text = "loaded"};
+          },
+          {model.w}};
+}
 Prepared loaded_what_does_not_match(const Setup& setup) {
   const Model model(setup);
   const std::string path = "weights-" + std::to_string(::getpid());
@@ -232,6 +251,8 @@ const std::vector<Scenario>& running_scenarios() {
       {"dump while compiling", dumped_while_compiled},
       {"save", saved},
       {"load", loaded},
+      {"save a NumPy archive", saved_as_archive},
+      {"load a NumPy archive", loaded_from_archive},
       {"load what does not match", loaded_what_does_not_match},
   };
   return scenarios;

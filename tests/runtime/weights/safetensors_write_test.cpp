@@ -25,10 +25,10 @@ TEST_CASE("safetensors: names that no file can hold") {
   const auto message = [&](std::vector<NamedArray> tensors) {
     return error_text<ValueError>([&] { write_safetensors(scratch.path("w"), tensors); });
   };
-  CHECK(message({{"a", Array(1.f)}, {"a", Array(2.f)}}) == "save_weights: name 'a' occurs twice");
+  CHECK(message({{"a", Array(1.f)}, {"a", Array(2.f)}}) == "name 'a' occurs twice");
   CHECK(message({{"__metadata__", Array(1.f)}}) ==
-        "save_weights: name '__metadata__' is reserved by the file format");
-  CHECK(message({{"\xff", Array(1.f)}}) == "save_weights: name '\\xff' is not UTF-8");
+        "name '__metadata__' is reserved by the file format");
+  CHECK(message({{"\xff", Array(1.f)}}) == "name '\\xff' is not UTF-8");
   CHECK(scratch.files() == 0);
 }
 

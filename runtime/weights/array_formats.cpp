@@ -1,0 +1,114 @@
+// Formats by their first bytes and by their extensions.
+#include "runtime/weights/array_formats.h"
+
+#include "core/k/base/call.h"
+#include "core/types/counted.h"
+#include "core/types/text.h"
+#include "runtime/files/quoted_name.h"
+#include "runtime/weights/file_format.h"
+#include "runtime/weights/npy.h"
+#include "runtime/weights/safetensors.h"
+#include "runtime/weights/user_file.h"
+
+#include <kiln/files.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace kiln {
+namespace runtime {
+namespace {
+
+/// The first bytes of a file, which tell its format.
+std::string start_of(const std::string& path) {
+  const InputFile file(path);
+  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
+  file.read(0, std::as_writable_bytes(std::span(start)));
+  return start;
+}
+
+bool is_numpy_format(std::string_view format) {
+  return format == kNumpyArray || format == kNumpyArchive || format == kEmptyArchive;
+}
+
+std::string extension_of(const std::string& path) {
+  return std::filesystem::path(path).extension().string();
+}
+
+}  // namespace
+
+bool is_array_file(const std::string& path) {
+  constexpr std::size_t kLengthBytes = 8;  // of a safetensors header, which follows
+  const std::string start = start_of(path);
+  return is_numpy_format(known_format(start)) ||
+         (start.size() > kLengthBytes && start[kLengthBytes] == '{');
+}
+
+std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
+                                           std::map<std::string, std::string>* metadata) {
+  try {
+    const std::string start = start_of(path);
+    const std::string_view format = known_format(start);
+    if (format == kNumpyArray) return std::make_unique<NpyFile>(path);
+    if (is_numpy_format(format)) return std::make_unique<NpzFile>(path);
+    return std::make_unique<SafetensorsFile>(path, metadata);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(Call::function(), "path", text("no memory for the header of ", path));
+  }
+}
+
+void write_array_file(const std::string& path, std::span<const NamedArray> arrays,
+                      const std::map<std::string, std::string>& metadata,
+                      std::optional<unsigned> mode) {
+  const std::string extension = extension_of(path);
+  if (extension != ".npy" && extension != ".npz") {
+    return write_safetensors(path, arrays, metadata, mode);
+  }
+  if (!metadata.empty()) {
+    Call::value_error("metadata",
+                      text("a ", extension, " file has no metadata; .safetensors does"));
+  }
+  if (extension == ".npz") return write_npz(path, arrays, mode);
+  if (arrays.size() != 1) {
+    Call::value_error("path", text(path, ": a .npy file holds one array, not ", arrays.size(),
+                                   "; .npz holds several"));
+  }
+  write_npy(path, arrays[0].value, mode);
+}
+
+}  // namespace runtime
+
+std::map<std::string, Array> load_arrays(const StringArgument& path, Where where) {
+  return api_call("load_arrays", where, [&] {
+    return runtime::with_file(where, [&] {
+      const std::unique_ptr<runtime::ArrayFile> file = runtime::open_array_file(path);
+      std::map<std::string, Array> arrays;
+      for (const runtime::TensorEntry& tensor : file->tensors()) {
+        if (!tensor.other_dtype.empty()) {
+          throw IoError(
+              "", "path",
+              text(path, ": array ", runtime::quoted_name(tensor.name), " is of dtype ",
+                   runtime::quoted_name(tensor.other_dtype), ", which Kiln does not have"));
+        }
+        arrays.emplace(tensor.name, file->read(tensor));
+      }
+      return arrays;
+    });
+  });
+}
+
+void save_arrays(const StringArgument& path, const std::map<std::string, Array>& arrays,
+                 Where where) {
+  api_call("save_arrays", where, [&] {
+    const std::string extension = runtime::extension_of(path);
+    if (extension != ".npy" && extension != ".npz" && extension != ".safetensors") {
+      Call::value_error("path", text(path, " ends in '", extension,
+                                     "'; .npz, .npy and .safetensors are written"));
+    }
+    std::vector<runtime::NamedArray> named;
+    for (const auto& [name, array] : arrays) named.push_back({name, array});
+    runtime::with_file(where, [&] { runtime::write_array_file(path, named); });
+  });
+}
+
+}  // namespace kiln

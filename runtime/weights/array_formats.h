@@ -1,0 +1,31 @@
+// The formats of files of arrays: recognised by their first bytes when they are read, by their
+// names' extension when they are written.
+#pragma once
+
+#include "runtime/weights/array_file.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace kiln::runtime {
+
+/// Whether the file begins as one of those formats does. IoError for one that cannot be read.
+bool is_array_file(const std::string& path);
+
+/// Opens a .safetensors, .npy or .npz file. Adds the texts that a safetensors file has to
+/// `metadata`, unless null. IoError "<path> ..." for a file that cannot be read, has another
+/// format, which it names, or is damaged; OutOfMemory.
+std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
+                                           std::map<std::string, std::string>* metadata = nullptr);
+
+/// Replaces the file atomically, in the format of its extension: .npz, .npy with one array, and
+/// safetensors for any other. Throws as write_safetensors; ValueError for .npy of another number of
+/// arrays, and for metadata in another format than safetensors. `mode`: as for OutputFile.
+void write_array_file(const std::string& path, std::span<const NamedArray> arrays,
+                      const std::map<std::string, std::string>& metadata = {},
+                      std::optional<unsigned> mode = {});
+
+}  // namespace kiln::runtime

@@ -1,0 +1,61 @@
+// NumPy's files: .npy, one array, and .npz, a ZIP archive of them.
+#pragma once
+
+#include "runtime/files/file_io.h"
+#include "runtime/files/zip_file.h"
+#include "runtime/weights/array_file.h"
+#include "runtime/weights/npy_header.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln::runtime {
+
+/// A .npy file. Its tensor has the name of the file without folder and extension.
+class NpyFile final : public ArrayFile {
+ public:
+  /// Reads the header. IoError "<path> ..." for a damaged file, which includes bytes after the
+  /// array.
+  explicit NpyFile(const std::string& path);
+
+  std::string_view format() const override { return "NumPy array (.npy)"; }
+  bool keeps_order() const override { return true; }
+  const std::vector<TensorEntry>& tensors() const override { return tensors_; }
+  Array read(const TensorEntry& tensor) const override;
+
+ private:
+  InputFile file_;
+  NpyHeader header_;
+  std::vector<TensorEntry> tensors_;
+};
+
+/// A .npz file. Tensors have the names of members without ".npy", in the archive's order.
+class NpzFile final : public ArrayFile {
+ public:
+  /// Reads the headers of all members. IoError "<path> ..." for a damaged file, and for a member
+  /// that is no .npy file.
+  explicit NpzFile(const std::string& path);
+
+  std::string_view format() const override { return "NumPy archive (.npz)"; }
+  bool keeps_order() const override { return true; }
+  const std::vector<TensorEntry>& tensors() const override { return tensors_; }
+  /// One at a time.
+  Array read(const TensorEntry& tensor) const override;
+
+ private:
+  InputFile file_;
+  ZipFile archive_;
+  std::vector<TensorEntry> tensors_;
+};
+
+/// Replace the file atomically, in the order of `arrays`; the same arrays give the same bytes.
+/// IoError; ValueError for a name that occurs twice or is not UTF-8. bfloat16 is written as NumPy
+/// writes it with ml_dtypes, '<V2'. `mode`: as for OutputFile.
+void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode = {});
+void write_npz(const std::string& path, std::span<const NamedArray> arrays,
+               std::optional<unsigned> mode = {});
+
+}  // namespace kiln::runtime

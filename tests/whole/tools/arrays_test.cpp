@@ -1,0 +1,76 @@
+// Tests kiln inspect and kiln convert, and kiln run on NumPy archives.
+#include "tests/support/catch.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+#include "test_folders.h"
+
+#include <kiln/k.h>
+
+#include <string>
+
+using namespace kiln;
+using kiln::testing::Scratch;
+
+namespace {
+
+constexpr const char* kHead = "kir 0.1\nmodule \"m\"\n";
+
+std::string output_of(const std::string& arguments, int status = 0) {
+  const auto outcome = kiln::testing::run_shell("'" KILN_BINARY_DIR "/bin/kiln' " + arguments);
+  INFO(outcome.text);
+  CHECK(outcome.status == status);
+  return outcome.text;
+}
+
+}  // namespace
+
+TEST_CASE("kiln inspect: arrays and modules, as text and as JSON") {
+  const Scratch scratch;
+  const std::string arrays = scratch.path("a.npz"), module = scratch.path("m.kir");
+  save_arrays(arrays, {{"x", Array{1.f, 2.f}}, {"n", Array(3)}});
+  CHECK(output_of("inspect " + arrays) ==
+        "NumPy archive (.npz)\n2 tensors\n  n int32[]\n  x float32[2]\n");
+  CHECK_THAT(output_of("inspect " + arrays + " --json"),
+             Catch::Matchers::ContainsSubstring("\"type\": \"float32[2]\""));
+  scratch.write("m.kir", std::string(kHead) +
+                             "%0 = placeholder id=0 name=\"x\" : float32[3]\n"
+                             "%1 = tanh %0 : float32[3]\n"
+                             "%2 = tanh %1 : float32[3]\n"
+                             "inputs %0\noutputs %2\n");
+  CHECK(output_of("inspect " + module) ==
+        "module of Kiln\n1 input\n  x float32[3]\n1 output\n  tanh float32[3]\n2 ops\n"
+        "  placeholder 1\n  tanh 2\n");
+  const std::string other = scratch.write("other", "neither");
+  CHECK_THAT(output_of("inspect " + other, 1), Catch::Matchers::StartsWith("kiln: " + other));
+}
+
+TEST_CASE("kiln convert: arrays in every format") {
+  const Scratch scratch;
+  const std::map<std::string, Array> arrays{{"x", Array{1.f, 2.f}}, {"n", Array(3)}};
+  const std::string npz = scratch.path("a.npz"), safetensors = scratch.path("a.safetensors");
+  save_arrays(npz, arrays);
+  CHECK(output_of("convert " + npz + " " + safetensors) == "2 arrays in " + safetensors + "\n");
+  CHECK(load_arrays(safetensors) == arrays);
+  CHECK_THAT(output_of("convert " + npz + " " + scratch.path("a.npy"), 1),
+             Catch::Matchers::ContainsSubstring("a .npy file holds one array, not 2"));
+  CHECK_THAT(output_of("convert " + npz + " " + scratch.path("a.bin"), 1),
+             Catch::Matchers::ContainsSubstring("ends in '.bin'"));
+  const Variable w = variable(Array{1.f}, {.name = "w"});
+  save_weights(safetensors, {w}, {.metadata = {{"key", "value"}}});
+  CHECK_THAT(output_of("convert " + safetensors + " " + scratch.path("w.npz")),
+             Catch::Matchers::ContainsSubstring("note: left out: the metadata of"));
+}
+
+TEST_CASE("kiln run: inputs and results in NumPy archives") {
+  const Scratch scratch;
+  const std::string module =
+      scratch.write("m.kir", std::string(kHead) +
+                                 "symbol n\n%0 = placeholder id=0 name=\"x\" : float32[n]\n"
+                                 "%1 = neg %0 : float32[n]\ninputs %0\noutputs %1\n");
+  save_arrays(scratch.path("in.npz"), {{"x", Array{1.f, 2.f}}});
+  output_of("run " + module + " --inputs " + scratch.path("in.npz") + " --outputs " +
+            scratch.path("out.npz"));
+  const std::map<std::string, Array> results = load_arrays(scratch.path("out.npz"));
+  REQUIRE(results.size() == 1);
+  CHECK(results.begin()->second == Array{-1.f, -2.f});
+}

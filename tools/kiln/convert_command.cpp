@@ -1,0 +1,61 @@
+// Writes the arrays of a file in another format.
+#include "core/types/counted.h"
+#include "core/types/text.h"
+#include "runtime/files/quoted_name.h"
+#include "runtime/weights/array_formats.h"
+#include "tools/kiln/command_line.h"
+#include "tools/kiln/commands.h"
+
+#include <kiln/error.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+namespace kiln::tool {
+namespace {
+
+void require_known_extension(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".npz" || extension == ".npy" || extension == ".safetensors") return;
+  throw ValueError(
+      "kiln", "OUT",
+      text(path, " ends in '", extension, "'; .npz, .npy and .safetensors are written"));
+}
+
+void convert(const std::string& from, const std::string& to) {
+  require_known_extension(to);
+  std::map<std::string, std::string> metadata;
+  const auto file = runtime::open_array_file(from, &metadata);
+  std::vector<runtime::NamedArray> arrays;
+  for (const runtime::TensorEntry& tensor : file->tensors()) {
+    if (!tensor.other_dtype.empty()) {
+      throw ValueError(
+          "kiln", "IN",
+          text("array ", runtime::quoted_name(tensor.name), " of ", from, " is of ", "dtype ",
+               runtime::quoted_name(tensor.other_dtype), ", which Kiln does not have"));
+    }
+    arrays.push_back({tensor.name, file->read(tensor)});
+  }
+  const bool keeps_metadata = to.ends_with(".safetensors");
+  if (!keeps_metadata && !metadata.empty()) {
+    std::cerr << "note: left out: the metadata of " << from << "\n";
+  }
+  runtime::write_array_file(to, arrays,
+                            keeps_metadata ? metadata : std::map<std::string, std::string>());
+  std::cout << counted(arrays.size(), "array") << " in " << to << "\n";
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  const auto from = std::make_shared<std::string>(), to = std::make_shared<std::string>();
+  CLI::App* command = add_command(app, "convert", "Write the arrays of a file in another format",
+                                  "kiln convert weights.npz weights.safetensors");
+  command->add_option("IN", *from, "a .npz, .npy or safetensors file, by its content")->required();
+  command->add_option("OUT", *to, "file to write: .npz, .npy (one array) or .safetensors")
+      ->required();
+  command->callback([from, to] { convert(*from, *to); });
+}
+
+}  // namespace kiln::tool
