@@ -1,5 +1,5 @@
-// The public Function: casts inputs to their placeholders' dtypes, then calls (call.h). Every error
-// names the line of the user's call.
+// The public Function: takes feeds (call_inputs.h), then calls (call.h). Every error names the line
+// of the user's call.
 #include <kiln/function.h>
 
 #include "core/k/base/context_impl.h"
@@ -9,12 +9,12 @@
 #include "core/types/escaped_text.h"
 #include "core/types/fp_environment.h"
 #include "runtime/array/block_pool.h"
-#include "runtime/array/host_values.h"
 #include "runtime/array/small_blocks.h"
 #include "runtime/distributed/group.h"
 #include "runtime/distributed/session.h"
 #include "runtime/dump/dump.h"
 #include "runtime/function/call.h"
+#include "runtime/function/call_inputs.h"
 #include "runtime/function/collective_call.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/function/compile/replicas.h"
@@ -23,10 +23,8 @@
 #include "runtime/function/function_program.h"
 #include "runtime/function/measured_function.h"
 #include "runtime/function/tensor_specs.h"
-#include "runtime/host/error_subject.h"
 
 #include <algorithm>
-#include <forward_list>
 #include <memory>
 
 namespace kiln {
@@ -61,22 +59,6 @@ bool calls_host(const runtime::PartitionedProgram& programs) {
          std::any_of(programs.partitions.begin(), programs.partitions.end(), partition_calls_host);
 }
 
-/// Casts a feed to the dtype of input i. `part`: of a sparse input, for the message of a
-/// ValueError.
-Array converted(const CompiledProgram& program, std::size_t i, const Array& array,
-                const char* part = "") {
-  const auto reject = [&](const runtime::UnrepresentableElement& element) {
-    throw ValueError(program.name, program.binding.name(i),
-                     text(program.binding.describe(i), " was fed ", element.value,
-                          element.index.empty() ? "" : text(" at ", part), element.index,
-                          ", which ", element.dtype, " cannot hold"));
-  };
-  const runtime::RunningCall running(program.name);
-  return runtime::with_memory_subject(
-      [&] { return program.binding.describe(i); },
-      [&] { return runtime::cast_host_value(array, program.binding.type(i).dtype, reject); });
-}
-
 /// Whether there are as many inputs as the program has, each of its dtype, and none of bools, whose
 /// bytes are checked through views.
 bool can_bind(const CompiledProgram& program, const std::vector<Array>& inputs) {
@@ -88,100 +70,11 @@ bool can_bind(const CompiledProgram& program, const std::vector<Array>& inputs) 
   return true;
 }
 
-/// The inputs of a program as views with its dtypes, valid as long as the object and the user's
-/// arrays. Refers to the user's Arrays: copying one may be a deep copy.
-class CallInputs {
- public:
-  explicit CallInputs(const CompiledProgram& program) : program_(program) {
-    if (program.binding.count() <= kFew) return;
-    many_.resize(program.binding.count());
-    views_ = many_.data();
-  }
-  CallInputs(const CallInputs&) = delete;
-  CallInputs& operator=(const CallInputs&) = delete;
-
-  /// REQUIRES: the program has a further input.
-  void add(const Array& array) {
-    const bool fits = array.dtype() == program_.binding.type(count_).dtype;
-    const Array& fed = fits ? array : keep(converted(program_, count_, array));
-    std::construct_at(views_ + count_++, fed.as_view());
-  }
-  void add(Array&& temporary) { add(keep(std::move(temporary))); }
-
-  std::size_t size() const { return count_; }
-  std::span<const ArrayView> views() const { return {views_, count_}; }
-
- private:
-  const Array& keep(Array&& array) { return temporaries_.emplace_front(std::move(array)); }
-
-  const CompiledProgram& program_;
-  static constexpr std::size_t kFew = 8;
-  /// Not initialised: constructing 8 views takes a tenth of a small call.
-  alignas(ArrayView) std::byte few_[kFew * sizeof(ArrayView)];
-  std::vector<ArrayView> many_;
-  ArrayView* views_ = reinterpret_cast<ArrayView*>(few_);  // of few_ or many_
-  std::size_t count_ = 0;
-  std::forward_list<Array> temporaries_;  // a list, for stable addresses
-};
-
-/// Adds the three inputs of a sparse placeholder: indices, values, extent.
-void append_parts(const CompiledProgram& program, const SparseArray& sparse, CallInputs& arrays) {
-  const std::size_t values = arrays.size() + 1;
-  arrays.add(sparse.indices());
-  if (sparse.values().dtype() == program.binding.type(values).dtype) {
-    arrays.add(sparse.values());
-  } else {
-    arrays.add(converted(program, values, sparse.values(), "values"));
-  }
-  arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
-}
-
-/// As above, for a dense matrix.
-void append_parts(const CompiledProgram& program, const Array& dense, CallInputs& arrays) {
-  const std::size_t values = arrays.size() + 1;
-  const bool fits = dense.dtype() == program.binding.type(values).dtype;
-  SparseArray sparse = SparseArray::of_dense(fits ? dense : converted(program, values, dense));
-  arrays.add(Array(sparse.indices()));
-  arrays.add(Array(sparse.values()));
-  arrays.add(Array::zeros({sparse.dims()[0], sparse.dims()[1], 0}, DType::Bool));
-}
-
-void require_matrix(const std::string& name, std::size_t i, const Array& dense) {
-  if (dense.rank() == 2) return;
-  throw ValueError(name, "inputs",
-                   text("inputs[", i, "] is a sparse matrix but was fed an array of shape [",
-                        join_text(dense.dims(), ","), "]"));
-}
-
-/// Adds the program's inputs for the user's feeds. REQUIRES: the feeds outlive `arrays`.
-template <class Input>
-void expand(const Function::Impl& impl, std::span<const Input> feeds, CallInputs& arrays) {
-  const std::string& name = impl.programs.last->program.name;
-  if (feeds.size() != impl.sparse.size()) {
-    runtime::reject_input_count(name, impl.sparse.size(), feeds.size());
-  }
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const auto& sparse = feeds[i].sparse();
-    if (!impl.sparse[i]) {
-      if (sparse) {
-        throw TypeError(name, "inputs", text("inputs[", i, "] is dense but was fed a SparseArray"));
-      }
-      arrays.add(feeds[i].array());
-    } else if (sparse) {
-      append_parts(impl.programs.first(), *sparse, arrays);
-    } else {
-      const Array& dense = feeds[i].array();
-      require_matrix(name, i, dense);
-      append_parts(impl.programs.first(), dense, arrays);
-    }
-  }
-}
-
 template <class Input>
 [[gnu::noinline]] std::vector<Array> call_with(const Function::Impl& impl,
                                                std::span<const Input> feeds) {
-  CallInputs arrays(impl.programs.first());
-  expand(impl, feeds, arrays);
+  runtime::CallInputs arrays(impl.programs.first());
+  runtime::add_feeds(impl, feeds, arrays);
   return runtime::call(impl.programs, arrays.views());
 }
 
@@ -190,7 +83,7 @@ template <class Input>
 [[gnu::noinline]] std::vector<Array> call_by_views(const Function::Impl& impl,
                                                    std::span<const Array> inputs) {
   impl.programs.first().binding.check_count(inputs.size());
-  CallInputs arrays(impl.programs.first());
+  runtime::CallInputs arrays(impl.programs.first());
   for (const Array& input : inputs) arrays.add(input);
   return runtime::call(impl.programs, arrays.views());
 }
