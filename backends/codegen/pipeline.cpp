@@ -202,11 +202,8 @@ bool find_region(Compilation& c) {
   return plan.region_end > plan.region_begin;
 }
 
-bool agree_before_updates(Compilation& c) {
-  return !c.updates.empty() && agree_before_updates(c.program);
-}
-
 bool find_buffer_aliases(Compilation& c) {
+  if (!c.updates.empty()) agree_before_updates(c.program);
   c.updates_in_place = find_buffer_aliases(c.program, c.updates);
   return true;
 }
@@ -305,10 +302,8 @@ constexpr CodegenPass kPipeline[] = {
      kOptional, kReorders, "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
-    {"agree_before_updates", agree_before_updates, verify_plan, print_program, kRequired,
-     kKeepsBits, "has the ranks of a program with collectives agree that none has failed"},
-    {"find_buffer_aliases", find_buffer_aliases, verify_nothing, nullptr, kOptional, kKeepsBits,
-     "finds new values of variables that may share the buffers of the old ones"},
+    {"find_buffer_aliases", find_buffer_aliases, verify_plan, nullptr, kOptional, kKeepsBits,
+     "finds new values that may share the old ones' buffers; ranks agree before they are written"},
 };
 
 }  // namespace

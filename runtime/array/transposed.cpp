@@ -34,7 +34,7 @@ Gather gather_of(std::size_t width) {
   }
 }
 
-/// The distance in bytes of neighbours along each axis of a row-major array.
+/// The distance in bytes of neighbours along each axis of a row-major array that has elements.
 std::vector<std::int64_t> strides_of(const Array& array) {
   std::vector<std::int64_t> strides(array.dims().size());
   auto stride = static_cast<std::int64_t>(dtype_bytes(array.dtype()));
@@ -48,15 +48,15 @@ std::vector<std::int64_t> strides_of(const Array& array) {
 }  // namespace
 
 Array transposed_array(const Array& array, std::span<const std::int64_t> axes) {
-  const std::vector<std::int64_t> from_strides = strides_of(array);
+  if (axes.empty()) return array;
   std::vector<std::int64_t> dims, strides;
+  for (const std::int64_t axis : axes) dims.push_back(array.dims()[static_cast<std::size_t>(axis)]);
+  Array result = uninitialised_array(dims, array.dtype());
+  if (result.size() == 0) return result;
+  const std::vector<std::int64_t> from_strides = strides_of(array);
   for (const std::int64_t axis : axes) {
-    dims.push_back(array.dims()[static_cast<std::size_t>(axis)]);
     strides.push_back(from_strides[static_cast<std::size_t>(axis)]);
   }
-  Array result = uninitialised_array(dims, array.dtype());
-  if (dims.empty()) return array;
-  if (result.size() == 0) return result;
   const std::size_t last = dims.size() - 1;
   const Gather gather_row = gather_of(dtype_bytes(array.dtype()));
   const std::int64_t row = dims[last] * static_cast<std::int64_t>(dtype_bytes(array.dtype()));

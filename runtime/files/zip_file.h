@@ -15,10 +15,10 @@
 namespace kiln::runtime {
 
 struct ZipMember {
-  std::string name;  // UTF-8, distinct in the archive, without ".." among its folders
+  std::string name;  // UTF-8, distinct in the archive
   std::uint64_t bytes = 0;  // of its content
-  std::uint64_t place = 0;  // of its entry in the archive's directory
-  std::uint64_t number = 0;
+  std::uint64_t directory_offset = 0;  // of its entry in the archive's directory
+  std::uint64_t index = 0;  // of that entry
 };
 
 /// An archive, opened for reading.
@@ -37,8 +37,9 @@ class ZipFile {
  private:
   friend class ZipStream;
   struct Source;
-  /// Reads the entry at which minizip is. `left`: bytes of the file that no member has so far.
-  ZipMember read_entry(std::uint64_t& left);
+  /// Reads the entry at which minizip is. `unclaimed_bytes`: of the file, that no member
+  /// has so far.
+  ZipMember read_entry(std::uint64_t& unclaimed_bytes);
   void require_distinct_names() const;
   /// Checks that the file ends with the archive's last record and its comment of that size.
   void require_whole_end(std::uint64_t comment) const;
@@ -60,7 +61,7 @@ class ZipStream {
 
   /// Reads the next to.size() bytes. IoError if fewer are left.
   void read(std::span<std::byte> to);
-  /// IoError if bytes are left, or if those that were read have another checksum.
+  /// IoError if the content has another checksum. REQUIRES: all of it has been read.
   void finish();
 
  private:

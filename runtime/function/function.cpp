@@ -8,6 +8,7 @@
 #include "core/types/at_line.h"
 #include "core/types/escaped_text.h"
 #include "core/types/fp_environment.h"
+#include "core/types/text.h"
 #include "runtime/array/block_pool.h"
 #include "runtime/array/small_blocks.h"
 #include "runtime/distributed/group.h"
@@ -70,11 +71,34 @@ bool can_bind(const CompiledProgram& program, const std::vector<Array>& inputs) 
   return true;
 }
 
+/// Adds the program's inputs for the user's feeds. REQUIRES: the feeds outlive `arrays`.
+template <class Input>
+void add_feeds(const Function::Impl& impl, std::span<const Input> feeds,
+               runtime::CallInputs& arrays) {
+  const std::string& name = impl.programs.last->program.name;
+  if (feeds.size() != impl.sparse.size()) {
+    runtime::reject_input_count(name, impl.sparse.size(), feeds.size());
+  }
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const auto& sparse = feeds[i].sparse();
+    if (!impl.sparse[i]) {
+      if (sparse) {
+        throw TypeError(name, "inputs", text("inputs[", i, "] is dense but was fed a SparseArray"));
+      }
+      arrays.add(feeds[i].array());
+    } else if (sparse) {
+      runtime::add_parts(impl.programs.first(), *sparse, arrays);
+    } else {
+      runtime::add_parts(impl.programs.first(), feeds[i].array(), i, arrays);
+    }
+  }
+}
+
 template <class Input>
 [[gnu::noinline]] std::vector<Array> call_with(const Function::Impl& impl,
                                                std::span<const Input> feeds) {
   runtime::CallInputs arrays(impl.programs.first());
-  runtime::add_feeds(impl, feeds, arrays);
+  add_feeds(impl, feeds, arrays);
   return runtime::call(impl.programs, arrays.views());
 }
 

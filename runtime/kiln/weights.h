@@ -38,8 +38,8 @@ struct LoadWeightsOptions {
   /// Returns the name under which a tensor of the file is matched. ValueError if it gives a name to
   /// two tensors.
   std::function<std::string(const std::string& name)> rename = {};
-  /// Returns the value for a tensor that has a variable of its (renamed) name, or, by order, for
-  /// any tensor; its shape is then compared. For example K::transposed(array, {1, 0}).
+  /// Returns the value for a tensor that has a variable, by its (renamed) name or by order; its
+  /// shape is then compared. For example K::transposed(array, {1, 0}).
   std::function<Array(const std::string& name, const Array& array)> transform = {};
   /// Called with the file's metadata before it is matched; throws to reject the file, which changes
   /// no variable.
@@ -66,8 +66,8 @@ KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>
                            const SaveWeightsOptions& options, Where where = Where::here());
 
 /// Sets the variables to the values of a safetensors, .npz or .npy file, which is recognised by its
-/// content: all, or none on an error. Reads only the tensors that it loads, whatever the dtypes of
-/// others. Returns the names that it loaded and skipped.
+/// content: all, or none on an error. Reads only the tensors that it loads or transforms, whatever
+/// the dtypes of others. Returns the names that it loaded and skipped.
 /// Errors: IoError for a file that cannot be read, is damaged or of another format, which it names;
 /// ValueError with a table of name, file shape, variable shape and near-miss names for mismatches,
 /// and if no variable is in the file; TypeError for a tensor that is not a variable.

@@ -28,7 +28,8 @@ std::string start_of(const std::string& path) {
 }
 
 bool is_numpy_format(std::string_view format) {
-  return format == kNumpyArray || format == kNumpyArchive || format == kEmptyArchive;
+  return format == kNumpyArray || format == kNumpyArchive || format == kEmptyArchive ||
+         format == kOtherArchive;
 }
 
 std::string extension_of(const std::string& path) {
@@ -55,6 +56,17 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(Call::function(), "path", text("no memory for the header of ", path));
   }
+}
+
+std::string other_dtype_text(const TensorEntry& tensor, const std::string& path) {
+  return text("array ", quoted_name(tensor.name), " of ", path, " is of dtype ",
+              quoted_name(tensor.other_dtype), ", which Kiln does not have");
+}
+
+std::string unknown_extension_text(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (extension == ".npy" || extension == ".npz" || extension == ".safetensors") return "";
+  return text(path, " ends in '", extension, "'; .npz, .npy and .safetensors are written");
 }
 
 void write_array_file(const std::string& path, std::span<const NamedArray> arrays,
@@ -85,10 +97,7 @@ std::map<std::string, Array> load_arrays(const StringArgument& path, Where where
       std::map<std::string, Array> arrays;
       for (const runtime::TensorEntry& tensor : file->tensors()) {
         if (!tensor.other_dtype.empty()) {
-          throw IoError(
-              "", "path",
-              text(path, ": array ", runtime::quoted_name(tensor.name), " is of dtype ",
-                   runtime::quoted_name(tensor.other_dtype), ", which Kiln does not have"));
+          throw IoError("", "path", runtime::other_dtype_text(tensor, path));
         }
         arrays.emplace(tensor.name, file->read(tensor));
       }
@@ -100,11 +109,8 @@ std::map<std::string, Array> load_arrays(const StringArgument& path, Where where
 void save_arrays(const StringArgument& path, const std::map<std::string, Array>& arrays,
                  Where where) {
   api_call("save_arrays", where, [&] {
-    const std::string extension = runtime::extension_of(path);
-    if (extension != ".npy" && extension != ".npz" && extension != ".safetensors") {
-      Call::value_error("path", text(path, " ends in '", extension,
-                                     "'; .npz, .npy and .safetensors are written"));
-    }
+    const std::string unknown = runtime::unknown_extension_text(path);
+    if (!unknown.empty()) Call::value_error("path", unknown);
     std::vector<runtime::NamedArray> named;
     for (const auto& [name, array] : arrays) named.push_back({name, array});
     runtime::with_file(where, [&] { runtime::write_array_file(path, named); });

@@ -21,6 +21,13 @@ bool is_array_file(const std::string& path);
 std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
                                            std::map<std::string, std::string>* metadata = nullptr);
 
+/// "array 'x' of FILE is of dtype '|O', which Kiln does not have".
+std::string other_dtype_text(const TensorEntry& tensor, const std::string& path);
+
+/// Empty if the path ends in .npz, .npy or .safetensors; else the text of the error:
+/// "FILE ends in '.csv'; .npz, .npy and .safetensors are written".
+std::string unknown_extension_text(const std::string& path);
+
 /// Replaces the file atomically, in the format of its extension: .npz, .npy with one array, and
 /// safetensors for any other. Throws as write_safetensors; ValueError for .npy of another number of
 /// arrays, and for metadata in another format than safetensors. `mode`: as for OutputFile.

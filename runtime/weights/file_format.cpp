@@ -27,7 +27,7 @@ constexpr std::pair<std::string_view, std::string_view> kSignatures[] = {
 /// Names a ZIP archive by the name of its first member.
 std::string_view zip_format(std::string_view start) {
   constexpr std::size_t kNameLength = 26, kName = 30;
-  if (start.size() < kName) return "a ZIP archive";
+  if (start.size() < kName) return kOtherArchive;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(start[i]); };
   const std::size_t length = byte(kNameLength) + 256u * byte(kNameLength + 1);
   const std::string_view name = start.substr(kName, length);
@@ -36,7 +36,7 @@ std::string_view zip_format(std::string_view start) {
   if (name == "metadata.json" || name == "config.json" || name == "model.weights.h5") {
     return "a Keras model (.keras)";
   }
-  return "a ZIP archive";
+  return kOtherArchive;
 }
 
 /// Whether the bytes begin as ONNX and SavedModel do: field 1, a small number, then field 2 to 8 of

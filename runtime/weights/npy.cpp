@@ -23,7 +23,7 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
-constexpr std::size_t kLongestName = 65535 - kExtension.size();
+constexpr std::size_t kMaxNameBytes = 65535 - kExtension.size();
 
 class FileSource final : public NpySource {
  public:
@@ -104,7 +104,7 @@ std::span<const std::byte> elements_of(const Array& array) {
 void require_member_names(std::span<const NamedArray> arrays) {
   std::unordered_set<std::string_view> names;
   for (const NamedArray& array : arrays) {
-    const char* problem = array.name.size() > kLongestName   ? "has more than 65531 bytes"
+    const char* problem = array.name.size() > kMaxNameBytes  ? "has more than 65531 bytes"
                           : !is_utf8(array.name)             ? "is not UTF-8"
                           : !names.insert(array.name).second ? "occurs twice"
                                                              : nullptr;
@@ -134,9 +134,9 @@ NpzFile::NpzFile(const std::string& path) : file_(path), archive_(file_) {
       file_.reject(text("has member ", quoted_name(member.name), ", which is no .npy file"));
     }
     MemberSource source(file_, archive_, member);
-    const NpyHeader header = read_npy_header(source);
-    require_bytes(header, member.bytes, source);
-    tensors_.push_back(header.entry);
+    headers_.push_back(read_npy_header(source));
+    require_bytes(headers_.back(), member.bytes, source);
+    tensors_.push_back(headers_.back().entry);
     tensors_.back().name = member.name.substr(0, member.name.size() - kExtension.size());
   }
 }
@@ -144,7 +144,9 @@ NpzFile::NpzFile(const std::string& path) : file_(path), archive_(file_) {
 Array NpzFile::read(const TensorEntry& tensor) const {
   const auto number = static_cast<std::size_t>(&tensor - tensors_.data());
   MemberSource source(file_, archive_, archive_.members()[number]);
-  Array array = read_elements(read_npy_header(source), source);
+  std::vector<std::byte> header(headers_[number].bytes);
+  source.read(header);
+  Array array = read_elements(headers_[number], source);
   source.finish();
   return array;
 }

@@ -4,6 +4,7 @@
 #include "runtime/files/file_io.h"
 #include "runtime/files/zip_file.h"
 #include "runtime/weights/array_file.h"
+#include "runtime/weights/file_format.h"
 #include "runtime/weights/npy_header.h"
 
 #include <optional>
@@ -21,7 +22,7 @@ class NpyFile final : public ArrayFile {
   /// array.
   explicit NpyFile(const std::string& path);
 
-  std::string_view format() const override { return "NumPy array (.npy)"; }
+  std::string_view format() const override { return kNumpyArray.substr(2); }
   bool keeps_order() const override { return true; }
   const std::vector<TensorEntry>& tensors() const override { return tensors_; }
   Array read(const TensorEntry& tensor) const override;
@@ -39,7 +40,7 @@ class NpzFile final : public ArrayFile {
   /// that is no .npy file.
   explicit NpzFile(const std::string& path);
 
-  std::string_view format() const override { return "NumPy archive (.npz)"; }
+  std::string_view format() const override { return kNumpyArchive.substr(2); }
   bool keeps_order() const override { return true; }
   const std::vector<TensorEntry>& tensors() const override { return tensors_; }
   /// One at a time.
@@ -48,12 +49,13 @@ class NpzFile final : public ArrayFile {
  private:
   InputFile file_;
   ZipFile archive_;
+  std::vector<NpyHeader> headers_;  // of the members
   std::vector<TensorEntry> tensors_;
 };
 
 /// Replace the file atomically, in the order of `arrays`; the same arrays give the same bytes.
-/// IoError; ValueError for a name that occurs twice or is not UTF-8. bfloat16 is written as NumPy
-/// writes it with ml_dtypes, '<V2'. `mode`: as for OutputFile.
+/// IoError; ValueError for a name that occurs twice, is not UTF-8 or has more than 65531 bytes.
+/// bfloat16 is written as NumPy writes it with ml_dtypes, '<V2'. `mode`: as for OutputFile.
 void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode = {});
 void write_npz(const std::string& path, std::span<const NamedArray> arrays,
                std::optional<unsigned> mode = {});

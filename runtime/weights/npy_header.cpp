@@ -101,7 +101,9 @@ class HeaderParser {
       skip_structure();
       header.entry.other_dtype = "a structure";
     } else {
-      set_dtype(string(), header);
+      const std::string description = string();
+      if (description.empty()) fail("an empty descr");
+      set_dtype(description, header);
     }
   }
 

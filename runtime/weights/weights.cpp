@@ -79,12 +79,12 @@ class NamedTensors {
 
   const std::vector<WeightSlot>& slots() const { return slots_; }
 
-  /// Transforms the tensors for which `is_wanted`, which then have other dims.
+  /// Transforms the tensors whose numbers are wanted, which then have other dims.
   template <class IsWanted>
   void transform(const IsWanted& is_wanted) {
     if (!options_.transform) return;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (!slots_[i].other_dtype.empty() || !is_wanted(slots_[i].name)) continue;
+      if (!slots_[i].other_dtype.empty() || !is_wanted(i)) continue;
       values_[i] = options_.transform(slots_[i].name, file_.read(file_.tensors()[i]));
       slots_[i].dtype = values_[i]->dtype();
       slots_[i].dims.assign(values_[i]->dims().begin(), values_[i]->dims().end());
@@ -154,9 +154,10 @@ LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>
       const bool by_order = options.match == Match::ByOrder;
       if (by_order) require_order(*file, path);
       NamedTensors tensors(*file, options);
-      tensors.transform([&](const std::string& name) {
-        return by_order || std::any_of(slots.begin(), slots.end(),
-                                       [&](const WeightSlot& one) { return one.name == name; });
+      std::set<std::string> wanted;
+      for (const WeightSlot& slot : slots) wanted.insert(slot.name);
+      tensors.transform([&](std::size_t i) {
+        return by_order ? i < slots.size() : wanted.count(tensors.slots()[i].name) != 0;
       });
       const WeightMatch match = runtime::match_weights(
           tensors.slots(), slots,

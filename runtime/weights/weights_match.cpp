@@ -14,7 +14,7 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::size_t kMaxRows = 20;
+constexpr std::size_t kMaxRows = 20, kBefore = 4;
 
 std::string shape_text(const WeightSlot& slot) {
   const std::string_view dtype =
@@ -41,8 +41,8 @@ std::vector<std::int64_t> permutation(const std::vector<std::int64_t>& from,
 class Table {
  public:
   void add(std::vector<std::string> row) {
+    if (problems_++ == 0) first_problem_ = rows_.size();
     rows_.push_back(std::move(row));
-    ++problems_;
   }
   /// Adds a row that is no mismatch.
   void add_fitting(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
@@ -51,16 +51,20 @@ class Table {
 
   std::string show() const {
     std::string result = line({"name", "file", "variable", "problem"});
-    const std::size_t shown = std::min(rows_.size(), kMaxRows);
-    for (std::size_t i = 0; i < shown; ++i) result += line(rows_[i]);
-    if (shown < rows_.size()) result += text("\n  and ", rows_.size() - shown, " more");
+    if (begin() > 0) result += text("\n  ", begin(), " that fit");
+    for (std::size_t i = begin(); i < end(); ++i) result += line(rows_[i]);
+    if (end() < rows_.size()) result += text("\n  and ", rows_.size() - end(), " more");
     return result;
   }
 
  private:
+  // The rows that are shown: from the first on, or from a few before the first mismatch.
+  std::size_t begin() const { return first_problem_ < kMaxRows ? 0 : first_problem_ - kBefore; }
+  std::size_t end() const { return std::min(rows_.size(), begin() + kMaxRows); }
+
   std::size_t width(std::size_t column) const {
     std::size_t widest = 8;  // the longest title, "variable"
-    for (std::size_t i = 0; i < std::min(rows_.size(), kMaxRows); ++i) {
+    for (std::size_t i = begin(); i < end(); ++i) {
       widest = std::max(widest, rows_[i][column].size());
     }
     return widest;
@@ -77,7 +81,7 @@ class Table {
   }
 
   std::vector<std::vector<std::string>> rows_;
-  std::size_t problems_ = 0;
+  std::size_t problems_ = 0, first_problem_ = 0;
 };
 
 class Matcher {

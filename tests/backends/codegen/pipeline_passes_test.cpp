@@ -189,7 +189,7 @@ const Row kRows[] = {
        return Sample{{x, w}, {tanh(x), tanh(dot(x, w))}};
      },
      "region: 0", "region: 2"},
-    {"agree_before_updates",
+    {"find_buffer_aliases",
      [] {
        const Tensor v = input({4, 8});
        const ir::Type type = ir::Type{DType::Float32, value(v).dims()};

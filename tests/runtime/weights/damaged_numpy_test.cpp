@@ -54,6 +54,7 @@ const struct {
     {npy("{'descr': '<f4', 'shape': ()}"), "is damaged: its header has no fortran_order"},
     {npy("{'descr': '<f4', 'shape': (), 'shape': ()}"), "is damaged: its header has shape twice"},
     {npy("{'dtype': '<f4'}"), "is damaged: its header has the unknown key 'dtype'"},
+    {npy("{'descr': ''}"), "is damaged: its header has an empty descr"},
     {npy("{'descr': f4}"), "is damaged: its header has no string where one belongs"},
     {npy("{'descr': '<f4"), "is damaged: its header has no string where one belongs"},
     {npy("{'descr': [('a', '<f4')"), "is damaged: its header has a list without an end"},
@@ -110,6 +111,9 @@ TEST_CASE("damaged .npy: the text for each kind") {
   std::string dims = "(";
   for (int i = 0; i < 65; ++i) dims += "1,";
   CHECK(error_of(npy_of("<f4", dims + ")", "1234")) == "has rank 65; at most 64 is read");
+  const std::string sizes = "(4611686018427387904, 4611686018427387904, 0)";
+  CHECK(error_of(npy("{'descr': '<f4', 'fortran_order': True, 'shape': " + sizes + "}")) ==
+        "no error");
 }
 
 TEST_CASE("damaged .npz: the text for each kind") {
@@ -136,8 +140,6 @@ TEST_CASE("damaged .npz: the text for each kind") {
   CHECK(error_with(directory + kStored, std::string("\xff\xff\xff\x7f\xff\xff\xff\x7f", 8)) ==
         "is damaged: member 'a.npy' and those before it have more bytes than the file");
   CHECK(error_with(directory + kName, "b.npy") == "is damaged: member 'b.npy' occurs twice");
-  CHECK(error_with(directory + kName, "../xx") ==
-        "is damaged: member '../xx' leaves the archive's folder");
   CHECK(error_with(directory + kName, "a.txt") == "has member 'a.txt', which is no .npy file");
   CHECK(error_with(directory + kName, "\xff.npy") ==
         "is damaged: the name of a member is not UTF-8");

@@ -96,6 +96,25 @@ TEST_CASE("load_weights: by order, the table shows all pairs") {
   CHECK(get_value(layer.bias) == Array::zeros({3}));
 }
 
+TEST_CASE("load_weights: by order, the table shows a mismatch behind many pairs that fit") {
+  const Scratch scratch;
+  std::map<std::string, Array> arrays;
+  std::vector<Tensor> variables;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = std::string(i < 10 ? "a0" : "a") + std::to_string(i);
+    arrays.emplace(name, Array(1.f));
+    std::vector<std::int64_t> dims;
+    if (i == 30) dims = {2};
+    variables.push_back(variable(Array::zeros(dims), {.name = "v" + std::to_string(i)}));
+  }
+  save_arrays(scratch.path("w.npz"), arrays);
+  const std::string error = error_text<ValueError>(
+      [&] { load_weights(scratch.path("w.npz"), variables, {.match = Match::ByOrder}); });
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("differ in 1 name") &&
+                        Catch::Matchers::ContainsSubstring("\n  26 that fit\n") &&
+                        Catch::Matchers::ContainsSubstring("'a30' for 'v30'"));
+}
+
 TEST_CASE("load_weights: a safetensors file has no order") {
   const Layer layer;
   const std::string path = layer.scratch.path("w.safetensors");
