@@ -350,7 +350,9 @@ enum class CollectiveKind : std::int64_t { AllReduce, AllGather, ReduceScatter, 
 enum class CollectiveReduction : std::int64_t { Sum, Max, Min };
 
 /// Collective: `group` numbers the groups of the process, 0 for that of all ranks, which has
-/// `ranks` members. Fields that a kind does not name are 0.
+/// `ranks` members. Fields that a kind does not name are 0. `id` ascends in the order in which a
+/// program makes collectives of several ranks: they run in it, and none is merged with another, as
+/// other ranks may have other constants. Collectives that differ in their ids alone are distinct.
 struct CollectiveAttrs {
   CollectiveKind kind = CollectiveKind::AllReduce;
   CollectiveReduction reduction = CollectiveReduction::Sum;
@@ -358,11 +360,13 @@ struct CollectiveAttrs {
   std::int64_t root = 0;
   std::int64_t group = 0;
   std::int64_t ranks = 1;
+  std::int64_t id = 0;
   static constexpr auto fields() {
     return std::tuple{
         field("kind", &CollectiveAttrs::kind),   field("reduction", &CollectiveAttrs::reduction),
         field("axis", &CollectiveAttrs::axis),   field("root", &CollectiveAttrs::root),
-        field("group", &CollectiveAttrs::group), field("ranks", &CollectiveAttrs::ranks)};
+        field("group", &CollectiveAttrs::group), field("ranks", &CollectiveAttrs::ranks),
+        field("id", &CollectiveAttrs::id)};
   }
   bool operator==(const CollectiveAttrs&) const = default;
 };

@@ -3,6 +3,7 @@
 
 #include "core/ops/halves.h"
 #include "core/ops/infer_rules.h"
+#include "core/ops/new_collective.h"
 
 #include <kiln/error.h>
 
@@ -42,7 +43,7 @@ Value with_kind(const CollectiveAttrs& like, CollectiveKind kind, const Value& x
   CollectiveAttrs attrs = like;
   attrs.kind = kind;
   attrs.reduction = CollectiveReduction::Sum;
-  return make(Op::Collective, attrs, {x});
+  return new_collective(attrs, x);
 }
 
 }  // namespace

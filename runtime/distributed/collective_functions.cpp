@@ -32,7 +32,7 @@ CollectiveAttrs attrs_of(const std::optional<Group>& given, CollectiveKind kind)
 }
 
 Value collective(const CollectiveAttrs& attrs, const Value& x) {
-  return ir::make(ir::Op::Collective, attrs, {x});
+  return ir::new_collective(attrs, x);
 }
 
 /// Divides in float32 or wider: the sum of halves may be out of their range.
@@ -40,6 +40,12 @@ Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
   if (attrs.ranks == 1) return collective(attrs, x);
   const Value sum = collective(attrs, ir::widened(x));
   return ir::cast(sum / static_cast<double>(attrs.ranks), x.dtype());
+}
+
+/// Gradients in the order in which a backward pass is likely to have them, in which they are then
+/// reduced: those of the last variables first.
+auto in_order_of_backward(std::vector<Tensor>& gradients) {
+  return std::views::reverse(gradients);
 }
 
 /// The weight of this rank in float32 or wider; an empty Value if none is given.
@@ -103,7 +109,7 @@ std::vector<Value> means_of_shards(
     return values;
   };
   std::vector<Value> means = runtime::distributed::sums_of_shards(shards, checked);
-  for (std::size_t i = 0; i < means.size(); ++i) {
+  for (std::size_t i = means.size(); i-- > 0;) {  // as in the gradients of whole batches
     means[i] = ir::cast(collective(attrs, means[i]) / static_cast<double>(shards.count), dtypes[i]);
   }
   return means;
@@ -189,7 +195,7 @@ std::vector<Tensor> weighted_gradients(const CollectiveAttrs& attrs, const Opera
   const Value total = collective(attrs, ir::widened(relative));
   const Value weighted = counted(ir::broadcast_to(relative, own.dims()) * own, relative);
   std::vector<Tensor> means = kiln::gradients(wrap(weighted), variables);
-  for (Tensor& gradient : means) {
+  for (Tensor& gradient : in_order_of_backward(means)) {
     const Value* dx = dense_value_of(gradient);
     if (dx == nullptr) continue;
     const Value wide = ir::widened(counted(*dx, relative));
@@ -260,7 +266,7 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
     }
     if (weight && attrs.ranks > 1) return weighted_gradients(attrs, loss, variables, weight);
     std::vector<Tensor> means = kiln::gradients(loss, variables);
-    for (Tensor& gradient : means) {
+    for (Tensor& gradient : in_order_of_backward(means)) {
       if (const Value* dx = dense_value_of(gradient)) gradient = wrap(mean_over(attrs, *dx));
     }
     return means;
