@@ -245,7 +245,8 @@ typedef struct kiln_host_api {
    * in the program, then the attributes of the module's op collective. A run of a program
    * with collectives that writes over its own states (updates_in_place) calls "collective_agree",
    * without inputs and outputs, before the first such write, and cannot fail after it.
-   * A backend that runs collectives itself (kiln_executable_info.runs_collectives) calls instead:
+   * A backend that runs collectives itself (kiln_executable_info.runs_collectives) calls these
+   * instead of start and wait, and "collective_agree" as others do:
    *  - "collective_group", payload: the number of a group. Output int64[6]: rank, size, rank and
    *    size among the ranks of this machine, milliseconds that a rank waits for others, and a
    *    number that differs between sessions of the process. call_context may be null; without a
@@ -391,7 +392,7 @@ typedef struct kiln_executable_info {
    * destination, where nothing else uses that state. Null: 0 for all. */
   const uint8_t* updates_in_place;
   /* The machine that the code computes for, such as "avx512": equal modules compiled for equal
-   * texts compute equal bits. Ranks of a group with different texts are refused. May be empty. */
+   * texts compute equal bits. Ranks of a group with different texts are rejected. May be empty. */
   kiln_string target;
   uint32_t runs_collectives; /* 1: the backend runs collectives itself, not "collective_start" */
   uint32_t reserved;

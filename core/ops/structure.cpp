@@ -3,6 +3,7 @@
 #include "core/ops/structure.h"
 
 #include "core/ir/lambda.h"
+#include "core/ir/location.h"
 #include "core/ops/halves.h"
 #include "core/types/text.h"
 
@@ -267,8 +268,8 @@ Grads grad_host_call(const Grad& g) {
   const Origin& origin = g.node.origin;
   if (g.node.as<HostCallAttrs>().function == "shard_results") {
     throw NotImplementedError(current_origin().function, "loss",
-                              text("the loss depends on ", origin.function, " (", origin.where.file,
-                                   ":", origin.where.line, ") with shards, which has no gradient"),
+                              text("the loss depends on ", origin.function, location_suffix(origin),
+                                   " with shards, which has no gradient"),
                               current_origin().where);
   }
   Grads dx(g.x.size());

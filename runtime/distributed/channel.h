@@ -86,7 +86,7 @@ class Channel {
   kiln_comm* group_;
   const Waits& waits_;
   const Place place_;
-  const bool has_processor_;  // each rank of this host one
+  const bool has_processor_;  // the host has one for each of its ranks
   std::uint64_t transfers_ = 0;  // that were started
   std::vector<std::byte> send_, receive_;
 };

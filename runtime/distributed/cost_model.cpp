@@ -10,7 +10,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -115,24 +114,17 @@ struct Bucket {
 
 std::vector<Bucket> buckets_of(const std::vector<Summand>& summands, std::size_t most) {
   std::vector<Bucket> buckets;
-  std::map<std::pair<DType, Reduction>, std::size_t> open;
   std::size_t ready = 0;
   for (const Summand& summand : summands) {
-    const auto key = std::pair(summand.dtype, summand.reduction);
-    const auto found = open.find(key);
-    const bool fits = found != open.end() &&
-                      summand.bytes <= most - std::min(most, buckets[found->second].summand.bytes);
-    if (!fits) {
-      open[key] = buckets.size();
-      buckets.push_back({{summand.dtype, summand.reduction, 0}});
-    }
+    const Summand* last = buckets.empty() ? nullptr : &buckets.back().summand;
+    const bool fits = last != nullptr && last->dtype == summand.dtype &&
+                      last->reduction == summand.reduction &&
+                      summand.bytes <= most - std::min(most, last->bytes);
+    if (!fits) buckets.push_back({{summand.dtype, summand.reduction, 0}});
     ready += summand.bytes;
-    Bucket& bucket = buckets[open[key]];
-    bucket.summand.bytes += summand.bytes;
-    bucket.ready = ready;
+    buckets.back().summand.bytes += summand.bytes;
+    buckets.back().ready = ready;
   }
-  std::stable_sort(buckets.begin(), buckets.end(),
-                   [](const Bucket& a, const Bucket& b) { return a.ready < b.ready; });
   return buckets;
 }
 

@@ -66,7 +66,7 @@ enum class Bottleneck { Latency, Bandwidth, Addition, Slowest };
 /// A step on that many ranks.
 struct Scaling {
   double efficiency = 0;  // the seconds on one rank alone, of those on these ranks
-  double one_bucket_efficiency = 0;  // if all operands of a dtype are reduced together
+  double one_bucket_efficiency = 0;  // with buckets of any size
   std::size_t bucket_bytes = 0;  // up to which operands are reduced together
   std::size_t buckets = 0;
   TransferCount sent;  // by one rank in the all-reduces of a step
@@ -74,13 +74,14 @@ struct Scaling {
 };
 
 /// The model: operands become ready over the last two thirds of a step, in proportion to their
-/// bytes. In their order, those of equal dtype and reduction form buckets of up to `bucket_bytes`,
-/// which are reduced one after another; then the ranks agree on the outcome. The times of ranks
-/// differ by 1 % (standard deviation), so that the slowest of P is late by sqrt(2 ln P) %.
-/// Unless `bucket_bytes` is given, it is n sqrt(A / B) if an all-reduce of all n bytes takes A
-/// seconds for its messages and B for its bytes: that balances the messages of all buckets with the
-/// bytes of the last bucket, which no computation overlaps with.
-/// REQUIRES: at least 2 ranks; positive seconds, bandwidths and bytes of all summands together.
+/// bytes. In their order, neighbours of equal dtype and reduction form buckets of up to
+/// `bucket_bytes`, as lower_collectives.h merges them, which are reduced one after another; then
+/// the ranks agree on the outcome. The times of ranks differ by 1 % (standard deviation), so that
+/// the slowest of P is late by sqrt(2 ln P) %. Unless `bucket_bytes` is given, it is n sqrt(A / B)
+/// if an all-reduce of all n bytes takes A seconds for its messages and B for its bytes: that
+/// balances the messages of all buckets with the bytes of the last bucket, which no computation
+/// overlaps with. REQUIRES: at least 2 ranks; positive seconds, bandwidths and bytes of all
+/// summands together.
 Scaling scaling_of(const Machine& machine, const Step& step, std::size_t ranks,
                    std::optional<std::size_t> bucket_bytes = {});
 

@@ -61,8 +61,8 @@ struct Membership {
   void mark_broken(const Operation& operation, const std::string& reason) {
     broken = reason;
     for (Part& part : parts) {
-      if (part.end.empty())
-        part.end = text("the group is broken since ", operation.call, ": ", reason);
+      if (!part.end.empty()) continue;
+      part.end = text("the group is broken since ", operation.call, ": ", reason);
     }
   }
   /// Adds the part of that channel; called by a job of all its ranks, here and below.

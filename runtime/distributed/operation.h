@@ -57,12 +57,12 @@ struct Operation {
   Where where;
   std::string call;  // with its line: "barrier (train.cpp:12)"
   std::uint64_t detail = 0;  // what else the ranks agree on
-  std::string detail_text =
-      {};  // follows `call` where the ranks differ in it, unless `call` has it
+  /// Follows `call` where the ranks differ in it, unless `call` has it.
+  std::string detail_text = {};
   /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable".
   std::vector<std::string> items = {};
-  std::vector<std::string> places =
-      {};  // that follow the items in texts, such as " (train.cpp:12)"
+  /// They follow the items in texts, such as " (train.cpp:12)".
+  std::vector<std::string> places = {};
   std::string arrangement = {};  // of the items: how many are transferred together
   std::string_view item = "item";
   const UpdateExpressions* updates = nullptr;  // null: none

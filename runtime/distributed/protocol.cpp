@@ -60,10 +60,6 @@ Judgement judge(std::span<const Head> heads) {
   return {};
 }
 
-bool RankProtocol::is_usable() const {
-  return head_.kind != HeadKind::Leave && judgement_.verdict != Verdict::Left;
-}
-
 void RankProtocol::on_heads(std::span<const Head> heads) {
   judgement_ = judge(heads);
   const bool is_over = head_.kind == HeadKind::Outcome || head_.kind == HeadKind::Leave;

@@ -36,16 +36,15 @@ enum class Outcome : std::uint32_t {
 struct Head {
   HeadKind kind = HeadKind::Call;
   Outcome outcome = Outcome::Done;  // so far
-  std::uint64_t call = 0;  // counts the exchanges of this kind, from 1
+  std::uint64_t call = 0;  // number of the operation in its group, from 1
   std::uint64_t function = 0;  // hash of its name; 0 if there is none
   std::uint64_t schedule = 0;  // hash of the collectives: kinds, dtypes, sizes, roots, groups
   std::uint64_t target = 0;  // hash of what the compiled code computes with
   std::uint64_t updates = 0;  // hash of the expressions that all ranks compute alike
   std::uint64_t phase = 0;  // the learning phase
-  std::uint64_t reserved = 0;
   bool operator==(const Head&) const = default;
 };
-static_assert(sizeof(Head) == 64 && std::is_trivially_copyable_v<Head>);
+static_assert(sizeof(Head) == 56 && std::is_trivially_copyable_v<Head>);
 
 /// Bytes of a rank's text in an exchange of texts, zero-padded.
 inline constexpr std::size_t kTextBytes = 512;
@@ -90,8 +89,6 @@ class RankProtocol {
   const Head& head() const { return head_; }
   /// The judgement that led to ExchangeTexts or Throw.
   const Judgement& judgement() const { return judgement_; }
-  /// Whether the group can be used after this call: false once a rank has left.
-  bool is_usable() const;
 
   void on_heads(std::span<const Head> heads);
   void on_run(Outcome outcome);

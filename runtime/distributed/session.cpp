@@ -7,7 +7,7 @@
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
 #include "runtime/distributed/group.h"
-#include "runtime/distributed/introduction.h"
+#include "runtime/distributed/rank_info.h"
 #include "runtime/distributed/session.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ std::shared_ptr<InternalGroup> join(const InitOptions& options, Where where) {
   const runtime::distributed::WaitLimits limits{
       .limit = std::chrono::seconds(std::int64_t{options.time_limit})};
   auto world = std::make_shared<InternalGroup>(library, options.options, limits);
-  runtime::distributed::introduce(*world, where);
+  runtime::distributed::exchange_rank_info(*world, where);
   return world;
 }
 

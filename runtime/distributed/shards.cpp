@@ -2,12 +2,14 @@
 // whole tensors: the sizes of a part are those of its own program's inputs.
 #include "runtime/distributed/shards.h"
 
+#include "core/ir/location.h"
 #include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/build.h"
 #include "core/ops/halves.h"
 #include "core/ops/lambda_builder.h"
 #include "core/ops/rewrite_graph.h"
+#include "core/ops/shard_payload.h"
 #include "core/types/text.h"
 
 #include <string>
@@ -35,8 +37,8 @@ ir::Replacements rows_of_part(const Shards& shards, std::int64_t part) {
     operands.push_back(value);
     types.push_back(value.type());
   }
-  const ir::NodeRef rows =
-      call_host("shard", text(part, " ", shards.per_rank()), std::move(operands), std::move(types));
+  const ir::NodeRef rows = call_host("shard", ir::encode(ir::ShardPayload{part, shards.per_rank()}),
+                                     std::move(operands), std::move(types));
   ir::Replacements replacements;
   for (std::uint32_t i = 0; i < shards.split.size(); ++i) {
     replacements.emplace(shards.split[i], Value{rows, i});
@@ -63,9 +65,8 @@ void require_no_collective(const std::vector<Value>& values) {
   for (const ir::Node* node : ir::topological_order(values)) {
     if (node->op != Op::Collective) continue;
     const ir::Origin& origin = node->origin;
-    Call::not_implemented("shards",
-                          text("a part of shards depends on a collective, ", origin.function, " (",
-                               origin.where.file, ":", origin.where.line, ")"));
+    Call::not_implemented("shards", text("a part of shards depends on a collective, ",
+                                         origin.function, ir::location_suffix(origin)));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <kiln/error.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -138,6 +139,16 @@ void CollectiveCall::exchange(std::int64_t group, std::span<const std::byte> own
 
 void CollectiveCall::break_up(const std::string& reason) { call_.give_up(reason); }
 
+void CollectiveCall::require_bytes(const char* noun, std::size_t number,
+                                   std::span<const HostView> views, std::size_t expected) {
+  std::size_t bytes = 0;
+  for (const HostView& view : views) bytes += std::min(bytes_of(view), SIZE_MAX - bytes);
+  if (bytes == expected) return;
+  throw BackendError(call_.operation().function, "",
+                     text("the ", noun, " of collective ", number, " have ", bytes,
+                          " bytes instead of ", expected));
+}
+
 void CollectiveCall::start_next() {
   distributed::CollectiveRunner& runner = *collectives_.list[started_.size()].runner;
   started_.push_back(call_.start([&runner] { runner.run(); }));
@@ -151,15 +162,11 @@ void CollectiveCall::start(std::size_t number, std::span<const HostView> operand
                             started_.size(), " is the next"));
   }
   std::span<std::byte> to = collectives_.list[number].runner->operand();
+  require_bytes("operands", number, operands, to.size());
   for (const HostView& operand : operands) {
     const std::size_t bytes = bytes_of(operand);
-    if (bytes > to.size()) break;
     if (bytes != 0) std::memcpy(to.data(), operand.data, bytes);
     to = to.subspan(bytes);
-  }
-  if (!to.empty()) {
-    throw BackendError(call_.operation().function, "",
-                       text("collective ", number, " starts with operands of other sizes"));
   }
   start_next();
 }
@@ -171,15 +178,11 @@ void CollectiveCall::wait(std::size_t number, std::span<const HostView> results)
   }
   call_.wait(started_[number]);
   std::span<const std::byte> from = collectives_.list[number].runner->result();
+  require_bytes("results", number, results, from.size());
   for (const HostView& result : results) {
     const std::size_t bytes = bytes_of(result);
-    if (bytes > from.size()) break;
     if (bytes != 0) std::memcpy(result.data, from.data(), bytes);
     from = from.subspan(bytes);
-  }
-  if (!from.empty()) {
-    throw BackendError(call_.operation().function, "",
-                       text("collective ", number, " has results of other sizes"));
   }
 }
 
@@ -189,9 +192,12 @@ void CollectiveCall::agree() {
 
 void CollectiveCall::close() {
   if (has_agreed_) return;
-  const bool is_complete =
-      collectives_.run_by_backend ? has_opened_ : started_.size() == sized_.size();
-  if (!is_complete) {
+  if (collectives_.run_by_backend && !has_opened_) {
+    throw BackendError(call_.operation().function, "",
+                       text("the backend did not open the call of ", sized_.size(),
+                            " collectives (collective_open)"));
+  }
+  if (!collectives_.run_by_backend && started_.size() != sized_.size()) {
     throw BackendError(
         call_.operation().function, "",
         text("the program ran ", started_.size(), " of ", sized_.size(), " collectives"));
@@ -220,11 +226,9 @@ void CollectiveCall::fail(const std::exception_ptr& failure) {
 
 CollectiveGroup collective_group(std::int64_t number) {
   const std::shared_ptr<distributed::Group> world = distributed::current_world();
-  if (!world || world->place().size == 1) {
-    if (number == 0) return {};
-    throw ValueError("", "", text("this process has no group ", number));
-  }
-  const std::shared_ptr<distributed::Group> group = world->numbered(number);
+  const bool is_alone = !world || world->place().size == 1;
+  if (is_alone && number == 0) return {};
+  const std::shared_ptr<distributed::Group> group = is_alone ? nullptr : world->numbered(number);
   if (!group) throw ValueError("", "", text("this process has no group ", number));
   const distributed::Place& place = group->place();
   return {.rank = static_cast<std::int64_t>(place.rank),

@@ -51,6 +51,9 @@ class CollectiveCall : public CollectiveService {
  private:
   /// Adds a collective of these symbols to what the ranks agree on.
   void add(const ProgramCollective& collective, std::span<const std::int64_t> symbols);
+  /// BackendError unless the views, `noun` of that collective, have that many bytes together.
+  void require_bytes(const char* noun, std::size_t number, std::span<const HostView> views,
+                     std::size_t expected);
   void start_next();
   /// Has the communication thread start what the failed program has not started.
   void drain();

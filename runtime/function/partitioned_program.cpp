@@ -1,6 +1,8 @@
 // Compiles one program per partition (compile/graph_partition.h) and calls them in order.
 #include "runtime/function/partitioned_program.h"
 
+#include <kiln/error.h>
+
 #include "core/k/base/call.h"
 #include "core/types/text.h"
 #include "runtime/function/call.h"
@@ -31,6 +33,7 @@ ProgramPartition program_partition(const GraphPartition& partition,
     result.steps.push_back({.function = find_data_dependent_function(attrs.function),
                             .payload = attrs.payload,
                             .operands = call->operands.size() - 1,
+                            .results = call->types.size(),
                             .origin = call->origin});
   }
   return result;
@@ -70,6 +73,11 @@ std::vector<Array> run_partitions(const PartitionedProgram& programs,
     for (const HostStep& step : partition.steps) {
       const ir::OriginScope scope(step.origin, /*replace=*/true);
       const std::vector<Array> found = step.function(step.payload, rest.first(step.operands));
+      if (found.size() != step.results) {  // of a module that Kiln did not write
+        throw ValueError(
+            programs.last->program.name, "",
+            text("a host function gives ", found.size(), " results, the module ", step.results));
+      }
       if (step.function == shard && CollectiveCall::current() != nullptr) {
         CollectiveCall::current()->add_shard(found[0].dims()[0]);
       }
@@ -145,7 +153,7 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   programs.has_shards = has_shards(graph);
   if (programs.has_shards) {
     require_no_other_partitions(graph);
-    require_one_number_of_shards(graph);
+    require_valid_shards(graph);
   }
   while (std::optional<GraphPartition> partition =
              first_partition(rest, programs.partitions.empty())) {

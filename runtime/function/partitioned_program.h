@@ -17,6 +17,7 @@ struct HostStep {
   DataDependentFunction function = nullptr;
   std::string payload;
   std::size_t operands = 0;  // how many outputs of the partition it consumes
+  std::size_t results = 0;
   ir::Origin origin;  // of the HostCall node, for errors
 };
 

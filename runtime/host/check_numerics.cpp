@@ -107,8 +107,7 @@ void host_check_numerics(const HostCallArguments& arguments) {
 
   const std::size_t element = has_infinity ? found.first_nan : found.first;
   const std::size_t wrong = found.nans + (has_infinity ? 0 : found.infinities);
-  const std::string_view subject(reinterpret_cast<const char*>(arguments.payload.data()),
-                                 arguments.payload.size());
+  const std::string_view subject = arguments.payload_text();
   throw FloatingPointError(
       std::string(arguments.caller), "",
       text(subject, " ", value_text(value, found, element), position_text(value.dims, element),

@@ -16,30 +16,35 @@
 namespace kiln::runtime {
 namespace {
 
-std::string_view payload_of(const HostCallArguments& arguments) {
-  return {reinterpret_cast<const char*>(arguments.payload.data()), arguments.payload.size()};
-}
-
 CollectiveService& service_of(const HostCallArguments& arguments) {
   if (arguments.collectives != nullptr) return *arguments.collectives;
-  throw NotImplementedError("", "", "a collective outside of a call of a group");
+  throw NotImplementedError(std::string(arguments.caller), "",
+                            text("a collective ('", escaped_text(arguments.payload_text()),
+                                 "') outside of a call of a group"));
 }
 
 /// The number of the collective in the payload.
 std::size_t number_of(const HostCallArguments& arguments) {
-  const auto payload = ir::decode_collective(payload_of(arguments));
+  const auto payload = ir::decode_collective(arguments.payload_text());
   if (payload) return static_cast<std::size_t>(payload->number);
   throw abi::BrokenStruct(
-      text("a collective has the payload '", escaped_text(payload_of(arguments)), "'"));
+      text("a collective has the payload '", escaped_text(arguments.payload_text()), "'"));
 }
 
 std::int64_t group_of(const HostCallArguments& arguments) {
-  const std::string_view given = payload_of(arguments);
+  const std::string_view given = arguments.payload_text();
   std::int64_t number = -1;
   const char* const end = given.data() + given.size();
   const auto [parsed, error] = std::from_chars(given.data(), end, number);
   if (error == std::errc() && parsed == end && number >= 0) return number;
   throw abi::BrokenStruct(text("'", escaped_text(given), "' is not the number of a group"));
+}
+
+/// The error of a call that does not have the tensors it takes.
+abi::BrokenStruct broken_tensors(const char* function, const char* taken,
+                                 const HostCallArguments& arguments) {
+  return abi::BrokenStruct(text(function, " takes ", taken, ", not ", arguments.inputs.size(),
+                                " inputs and ", arguments.outputs.size(), " outputs"));
 }
 
 std::span<std::byte> bytes_of(const HostView& view) {
@@ -70,7 +75,9 @@ void host_collective_group(const HostCallArguments& arguments) {
   const bool has_room = arguments.outputs.size() == 1 && arguments.inputs.empty() &&
                         arguments.outputs[0].dtype == DType::Int64 &&
                         bytes_of(arguments.outputs[0]).size() == sizeof(fields);
-  if (!has_room) throw abi::BrokenStruct("collective_group has another result than int64[6]");
+  if (!has_room) {
+    throw broken_tensors("collective_group", "no input and one output, int64[6]", arguments);
+  }
   std::memcpy(arguments.outputs[0].data, fields, sizeof(fields));
 }
 
@@ -80,14 +87,14 @@ void host_collective_open(const HostCallArguments& arguments) {
 
 void host_collective_exchange(const HostCallArguments& arguments) {
   if (arguments.inputs.size() != 1 || arguments.outputs.size() != 1) {
-    throw abi::BrokenStruct("collective_exchange has other tensors than two");
+    throw broken_tensors("collective_exchange", "one input and one output", arguments);
   }
   service_of(arguments).exchange(group_of(arguments), bytes_of(arguments.inputs[0]),
                                  bytes_of(arguments.outputs[0]));
 }
 
 void host_collective_break(const HostCallArguments& arguments) {
-  service_of(arguments).break_up(escaped_text(payload_of(arguments)));
+  service_of(arguments).break_up(escaped_text(arguments.payload_text()));
 }
 
 }  // namespace kiln::runtime

@@ -54,6 +54,9 @@ struct HostCallArguments {
   std::span<const HostView> outputs;
   std::string_view caller = {};  // name of the compiled function, for errors
   CollectiveService* collectives = nullptr;  // of the call; null: it has none
+  std::string_view payload_text() const {
+    return {reinterpret_cast<const char*>(payload.data()), payload.size()};
+  }
 };
 
 using HostFunction = void (*)(const HostCallArguments&);

@@ -72,8 +72,7 @@ void runtime::host_print_tensor(const HostCallArguments& arguments) {
   }
   const HostView& value = arguments.inputs[0];
   copy_value(value, arguments.outputs[0], "print_tensor");
-  const std::string_view message(reinterpret_cast<const char*>(arguments.payload.data()),
-                                 arguments.payload.size());
+  const std::string_view message = arguments.payload_text();
   write(text(message, message.empty() ? "" : " ", array_text(value), "\n"));
 }
 

@@ -2,28 +2,15 @@
 #include "runtime/host/shard_functions.h"
 
 #include "core/k/base/call.h"
+#include "core/ops/shard_payload.h"
 #include "core/types/text.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 
 namespace kiln::runtime {
-namespace {
-
-/// "j n".
-std::pair<std::int64_t, std::int64_t> part_and_count(std::string_view payload) {
-  std::int64_t part = 0, count = 1;
-  const char* end = payload.data() + payload.size();
-  const auto first = std::from_chars(payload.data(), end, part);
-  if (first.ptr != end) std::from_chars(first.ptr + 1, end, count);
-  return {part, count};
-}
-
-}  // namespace
-
 std::vector<Array> shard(std::string_view payload, std::span<const Array> inputs) {
-  const auto [part, count] = part_and_count(payload);
+  const auto [part, count] = ir::decode_shard(payload).value();
   std::vector<Array> parts;
   for (const Array& input : inputs) {
     std::vector<std::int64_t> dims(input.dims().begin(), input.dims().end());

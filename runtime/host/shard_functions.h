@@ -10,8 +10,9 @@
 
 namespace kiln::runtime {
 
-/// Returns the rows of part j of n of each input, where the payload is "j n". ValueError if n does
-/// not divide the rows.
+/// Returns the rows of part j of n of each input, where the payload is "j n"
+/// (core/ops/shard_payload.h). ValueError if n does not divide the rows. REQUIRES: a payload that
+/// is valid, inputs that have rows (require_valid_shards of graph_partition.h).
 std::vector<Array> shard(std::string_view payload, std::span<const Array> inputs);
 /// Returns the inputs, which end a part, and the int64 scalar 0, the position of the next part.
 std::vector<Array> shard_results(std::string_view payload, std::span<const Array> inputs);

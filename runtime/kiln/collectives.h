@@ -56,8 +56,9 @@ struct AllGatherOptions {
   WholeNumber axis = 0;  ///< negative: from the last
   std::optional<Group> group = {};
 };
-/// Returns the ranks' x concatenated along an axis, in rank order. x: any dtype and rank but a
-/// scalar; its shape is equal on all ranks.
+/// Returns the ranks' x concatenated along an axis, in rank order: of x's dtype and shape, but the
+/// axis is as many times as long as there are ranks. x: any dtype and rank but a scalar; its shape
+/// is equal on all ranks.
 /// Errors: ValueError before init(), for an empty tensor and for an axis that is out of range.
 ///     const auto session = K::distributed::init();
 ///     K::eval(K::distributed::all_gather(K::constant({1., 2.})));  // [1. 2.]
@@ -67,8 +68,8 @@ struct ReduceScatterOptions {
   WholeNumber axis = 0;  ///< negative: from the last
   std::optional<Group> group = {};
 };
-/// Returns this rank's part of an axis of the sum of x over the ranks. x: numbers, of equal shapes
-/// on all ranks.
+/// Returns this rank's part of an axis of the sum of x over the ranks: of x's dtype and shape, but
+/// the axis is divided by the number of ranks. x: numbers, of equal shapes on all ranks.
 /// Errors: those of all_gather; TypeError for bools; ValueError for an axis whose size is not a
 /// multiple of the number of ranks, at the call if the size is not known before.
 ///     const auto session = K::distributed::init();
@@ -80,17 +81,17 @@ struct BroadcastOptions {
   WholeNumber root = 0;
   std::optional<Group> group = {};
 };
-/// Returns the root's x on all ranks. x: any dtype, of equal shapes on all ranks.
+/// Returns the root's x on all ranks, of x's dtype and shape. x: any dtype, of equal shapes on all
+/// ranks.
 /// Errors: ValueError before init(), for an empty tensor and for a root that is no rank.
 ///     const auto session = K::distributed::init();
 ///     K::eval(K::distributed::broadcast(K::constant({1., 2.})));  // [1. 2.]
 [[nodiscard]] KILN_API Tensor broadcast(const Operand& x, const BroadcastOptions& options = {});
 
 struct GradientsOptions {
-  /// The weight of this rank in the mean, a floating-point scalar such as its number of rows;
-  /// unset:
-  /// 1. A rank with weight 0 does not count, whatever its gradient is: one without data feeds an
-  /// empty batch.
+  /// The weight of this rank in the mean, a floating-point scalar such as its number of rows; 1 if
+  /// unset. A rank with weight 0 does not count, whatever its gradient is: one without data feeds
+  /// an empty batch.
   Tensor weight = {};
   Shards shards = {};  ///< the mean over parts instead of ranks
   std::optional<Group> group = {};

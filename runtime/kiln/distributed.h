@@ -5,7 +5,7 @@
 // Started alone, a program is rank 0 of 1 and opens no communication library. Operations, and calls
 // of functions with collectives, are made by all ranks in the same order; one that differs, fails
 // or ends early is an error on all ranks that says so, never a wait without end: each wait has a
-// time limit. A call that fails on one rank changes no variable on any.
+// time limit. A failed call changes no variable on any rank or, after agreement, breaks the group.
 #pragma once
 
 #include <kiln/collectives.h>

@@ -103,7 +103,7 @@ part_ranks() {
   local probe
   if ! probe=$("$bin/test_nccl" '[.shares-device]' 2>&1); then
     echo "$probe"
-    grep -m 1 '^NCCL refuses: ' <<<"$probe" || return 1
+    grep -m 1 '^NCCL rejects: ' <<<"$probe" || return 1
     return "$later"
   fi
   run_tests nccl '[device]'

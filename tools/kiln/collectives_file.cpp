@@ -99,7 +99,7 @@ class Reader {
   }
 
   [[noreturn]] void reject(const std::string& message) const {
-    throw ValueError("kiln scale", path_, text(path_, ":", line_, ": ", message));
+    throw ValueError("kiln scale", "FILE", text(path_, ":", line_, ": ", message));
   }
 
   const std::string& path_;

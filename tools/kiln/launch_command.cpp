@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -43,9 +44,9 @@ std::string shell_word(const std::string& word) {
 void launch(const LaunchOptions& options, bool only_print) {
   const auto launcher = find_mpi_launcher();
   if (!launcher) throw ConfigError("kiln launch", "", kNoMpiLauncher);
-  const bool is_refused =
+  const bool is_rejected =
       launcher->family == MpiLauncher::Family::OpenMpi && ::geteuid() == 0 && !options.allow_root;
-  if (is_refused && !only_print) {
+  if (is_rejected && !only_print) {
     throw ConfigError("kiln launch", "",
                       text(launcher->path, " does not start programs of root; ",
                            "--allow-run-as-root makes it do so"));

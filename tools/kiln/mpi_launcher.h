@@ -30,7 +30,7 @@ struct LaunchOptions {
 };
 
 /// The command that starts the ranks, with the flags that they need: Open MPI binds each of two
-/// ranks to one core unless told otherwise, and refuses more ranks than processors.
+/// ranks to one core unless told otherwise, and rejects more ranks than processors.
 std::vector<std::string> launch_command(const MpiLauncher& launcher, const LaunchOptions& options,
                                         int processors);
 

@@ -75,7 +75,7 @@ void scale(const ScaleOptions& options) {
       std::accumulate(step.summands.begin(), step.summands.end(), std::size_t{0},
                       [](std::size_t sum, const Summand& one) { return sum + one.bytes; });
   if (bytes == 0) {
-    throw ValueError("kiln scale", options.file,
+    throw ValueError("kiln scale", "FILE",
                      text(options.file, " has no all-reduce of a known size"));
   }
   TextStream out;

@@ -4,6 +4,8 @@
 // Before: host_call collective_wait (%5) (%1); kernel %6 = %0 - %5 (a new value of %0)
 // After:  host_call collective_wait (%5) (%1); host_call collective_agree () ();
 //         kernel %6 = %0 - %5
+//
+// A row update can fail, so that the call follows it: its variable is not updated in place.
 #pragma once
 
 #include "backends/codegen/plan/plan.h"

@@ -83,10 +83,10 @@ std::shared_ptr<Communicator> Communicators::join(std::int64_t group, const Rank
   std::memcpy(&id, ids.data(), sizeof(id));  // of rank 0
   warn_of_shared_device(groups.exchange(group, place.size, bytes_of(uuid)), place);
   std::shared_ptr<Communicator> created;
-  const std::string refused =
+  const std::string failure =
       failure_of([&] { created = std::make_shared<Communicator>(library_, device_, place, id); });
   try {
-    groups.require_success(group, refused);
+    groups.require_success(group, failure);
   } catch (...) {
     if (created) created->abort();
     throw;

@@ -2,6 +2,7 @@
 #include "runtime/function/compile/compile_program.h"
 
 #include "core/ir/input_names.h"
+#include "core/ir/location.h"
 #include "core/ir/traverse.h"
 #include "core/ir/unique_guards.h"
 #include "core/module/module.h"
@@ -179,9 +180,7 @@ std::string comma_separated(const std::vector<std::string>& names) {
 /// Returns the source line of a node of the written module; empty if it is not known.
 std::string location_of(const module::Module& compiled, std::uint64_t number) {
   const ir::Node* node = compiled.node_numbered(number);
-  if (node == nullptr) return {};
-  const Where where = compiled.origin_of(*node).where;
-  return where.known() ? text(where.file, ":", where.line) : "";
+  return node == nullptr ? "" : ir::location_of(compiled.origin_of(*node));
 }
 
 void compile_module(CompiledProgram& program, const module::Module& compiled,

@@ -2,10 +2,13 @@
 // depend on no other such call.
 #include "runtime/function/compile/graph_partition.h"
 
+#include "core/ir/location.h"
 #include "core/ir/symbol_source.h"
 #include "core/ir/traverse.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/lambda_builder.h"
+#include "core/ops/shard_payload.h"
+#include "core/types/escaped_text.h"
 #include "runtime/host/host_functions.h"
 #include "runtime/host/shard_functions.h"
 
@@ -216,6 +219,26 @@ class Partitioner {
   std::vector<Value> live_outs_;
 };
 
+/// The parts of a rank. ValueError for a node that no function of Kiln makes.
+std::int64_t parts_of(const Node& shard) {
+  const std::string& payload = shard.as<ir::HostCallAttrs>().payload;
+  const auto decoded = ir::decode_shard(payload);
+  if (!decoded) {
+    Call::value_error("", text("a shard has the payload '", escaped_text(payload),
+                               "', which is not the number of a part and their count"));
+  }
+  const std::size_t count = shard.operands.size() - 1;
+  if (count == 0 || shard.types.size() != count) {
+    Call::value_error("", text("a shard has ", count, " tensors and ", shard.types.size(),
+                               " results, but must have as many results as tensors"));
+  }
+  for (const Value& operand : std::span(shard.operands).subspan(1)) {
+    if (operand.rank() > 0) continue;
+    Call::value_error("", text("a shard is of ", operand.type(), ", which has no rows"));
+  }
+  return decoded->count;
+}
+
 }  // namespace
 
 std::vector<Value> data_dependent_calls(const Graph& graph) {
@@ -243,21 +266,15 @@ void require_no_other_partitions(const Graph& graph) {
     if (data_dependent_function(*node) == nullptr || is_of_shard(*node)) continue;
     const ir::Origin& origin = node->origin;
     Call::not_implemented(
-        "", text("a size of ", origin.function, " (", origin.where.file, ":", origin.where.line,
-                 ") is known only at run time, which a function with shards does not allow"));
+        "", text("a size of ", origin.function, ir::location_suffix(origin),
+                 " is known only at run time, which a function with shards does not allow"));
   }
 }
 
-void require_one_number_of_shards(const Graph& graph) {
+void require_valid_shards(const Graph& graph) {
   const Node* first = nullptr;
-  const auto parts_of = [](const Node& shard) {  // of a rank; the payload is "j n"
-    const std::string& payload = shard.as<ir::HostCallAttrs>().payload;
-    return payload.substr(payload.find(' ') + 1);
-  };
   const auto described = [&](const Node& shard) {
-    const ir::Origin& origin = shard.origin;
-    return text(origin.function, " (", origin.where.file, ":", origin.where.line, ") has ",
-                parts_of(shard));
+    return text(shard.origin.function, ir::location_suffix(shard.origin), " has ", parts_of(shard));
   };
   for (const Node* node : ir::topological_order(graph.roots())) {
     if (data_dependent_function(*node) != shard) continue;

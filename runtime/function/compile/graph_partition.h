@@ -33,8 +33,9 @@ bool has_shards(const ir::Graph& graph);
 /// Throws NotImplementedError for a data-dependent shape. Values of sizes alone are the same nodes
 /// in parts and in the whole: as a live-out, one would have the size of the whole in a part.
 void require_no_other_partitions(const ir::Graph& graph);
+/// ValueError for a shard that no function of Kiln makes, of a module file, and
 /// NotImplementedError for parts of different sizes: all have the symbols of the whole.
-void require_one_number_of_shards(const ir::Graph& graph);
+void require_valid_shards(const ir::Graph& graph);
 /// The indices of the inputs that the graph uses: whose values it reads, or else whose sizes, of
 /// the last with a size if the graph is a part of shards, and of the first if not.
 std::vector<std::size_t> used_inputs(const ir::Graph& graph, bool of_part);

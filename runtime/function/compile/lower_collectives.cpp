@@ -1,6 +1,7 @@
 // Each start takes the result of the one before as its position, which keeps the order.
 #include "runtime/function/compile/lower_collectives.h"
 
+#include "core/ir/location.h"
 #include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/build.h"
@@ -31,17 +32,10 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-std::string place_of(const ir::Origin& origin) {
-  const Where& where = origin.where;
-  return where.known() ? text(where.file, ":", where.line) : "";
-}
-
 /// "rnn (model.cpp:30)".
 std::string named(const Node& node) {
-  const std::string place = place_of(node.origin);
-  const std::string function =
-      *node.origin.function == '\0' ? std::string(def(node).name) : node.origin.function;
-  return place.empty() ? function : text(function, " (", place, ")");
+  const char* const function = node.origin.function;
+  return text(*function == '\0' ? def(node).name : function, ir::location_suffix(node.origin));
 }
 
 [[noreturn]] void reject(const Node& node, const std::string& reason) {
@@ -76,10 +70,13 @@ std::shared_ptr<distributed::Group> group_of(const CollectiveAttrs& attrs) {
                                " ranks, but this process is in no group; call "
                                "K::distributed::init() first"));
   }
-  const auto own = static_cast<std::int64_t>(world->place().size);
-  std::shared_ptr<distributed::Group> group =
-      attrs.group == 0 && own > 1 ? world : world->numbered(attrs.group);
-  const std::int64_t size = group ? static_cast<std::int64_t>(group->place().size) : own;
+  const bool is_of_all = attrs.group == 0 || world->place().size == 1;
+  std::shared_ptr<distributed::Group> group = is_of_all ? world : world->numbered(attrs.group);
+  if (!group) {
+    Call::value_error("", text("the graph has collectives of group ", attrs.group,
+                               ", which this process has not split"));
+  }
+  const auto size = static_cast<std::int64_t>(group->place().size);
   if (size != attrs.ranks) {
     Call::value_error(
         "", text("the graph has collectives of ", attrs.ranks, " ranks, this group has ", size));
@@ -88,7 +85,7 @@ std::shared_ptr<distributed::Group> group_of(const CollectiveAttrs& attrs) {
 }
 
 CollectiveMember member_of(const Node& node, std::span<const ir::Symbol> symbols) {
-  CollectiveMember member{.type = node.operands[0].type(), .place = place_of(node.origin)};
+  CollectiveMember member{.type = node.operands[0].type(), .place = ir::location_of(node.origin)};
   for (const ir::Dim& dim : member.type.dims) {
     if (!member.sizes.emplace_back(dim, symbols).is_bound()) {
       reject(node, text("takes ", member.type, ", of which a size is known only at run time"));

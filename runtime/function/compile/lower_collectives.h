@@ -42,7 +42,7 @@ struct ProgramCollectives {
   std::string target = {};  // what the code computes for, "cpu avx512": equal on all ranks
   bool run_by_backend = false;  // else by the host's functions
   distributed::UpdateExpressions updates = {};  // of the function, equal on all ranks
-  std::uint64_t phase = 0;  // the learning phase of the function, unless it is fed
+  std::uint64_t phase = 0;  // the one set when K::function was called, unless it is fed
   bool empty() const { return list.empty(); }
 };
 
@@ -65,8 +65,8 @@ std::vector<const ir::Node*> collectives_in_order(const ir::Graph& graph);
 /// need is done while it is under way. Numbers ascend with the number of nodes that a collective
 /// depends on; AllReduces with equal attributes, dtypes and static sizes that follow each other,
 /// and do not depend on each other, are merged up to `bucket` bytes. Throws NotImplementedError for
-/// one in a loop or a branch, and for a size that depends on values; ValueError for another number
-/// of ranks than that of the process's group.
+/// one in a loop or a branch, and for a size that depends on values; ValueError for a
+/// group that the process has not split, and for another number of ranks than that of the group.
 ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> symbols,
                             std::size_t bucket, ProgramCollectives& collectives);
 

@@ -1,6 +1,7 @@
 // A forward walk; loops are walked until their carries no longer change.
 #include "runtime/function/compile/replicas.h"
 
+#include "core/ir/location.h"
 #include "core/ir/traverse.h"
 #include "core/k/base/call.h"
 #include "core/ops/op.h"
@@ -131,24 +132,22 @@ class Walk {
   std::unordered_map<const Node*, Causes> causes_;
 };
 
-std::string place_of(const Node& node) {
-  const Where& where = node.origin.where;
-  return where.known() ? text(" (", where.file, ":", where.line, ")") : "";
-}
-
 /// "'x' (train.cpp:12)", "a draw of dropout (train.cpp:20)".
 std::string described(const Node& node) {
   if (node.op == Op::Placeholder && !node.as<ir::PlaceholderAttrs>().name.empty()) {
-    return text("'", node.as<ir::PlaceholderAttrs>().name, "'", place_of(node));
+    return text("'", node.as<ir::PlaceholderAttrs>().name, "'", ir::location_suffix(node.origin));
   }
-  if (node.op == Op::Placeholder) return text("an unnamed placeholder", place_of(node));
+  if (node.op == Op::Placeholder) {
+    return text("an unnamed placeholder", ir::location_suffix(node.origin));
+  }
   if (node.op == Op::Variable) {
-    return text("the per_rank variable '", node.as<ir::VariableAttrs>().name, "'", place_of(node));
+    return text("the per_rank variable '", node.as<ir::VariableAttrs>().name, "'",
+                ir::location_suffix(node.origin));
   }
   const char* what = node.op == Op::RandomUniform ? "a draw of "
                      : node.op == Op::Collective  ? "the rank's own part of "
                                                   : "a size in ";
-  return text(what, node.origin.function, place_of(node));
+  return text(what, node.origin.function, ir::location_suffix(node.origin));
 }
 
 /// Whether the user made the variable, and not an optimiser, a metric or a layer, whose variables
@@ -171,10 +170,11 @@ void require_equal_updates(const ir::Graph& graph) {
     const VariableStorage& storage = storage_of(graph.updates[i].variable);
     if (causes[i] == nullptr || storage.is_per_rank()) continue;
     Call::value_error(
-        "updates", text("the new value of '", storage.name, "'", place_of(*values[i].node),
-                        " differs between ranks, because it depends on ", described(*causes[i]),
-                        " without a collective of all ranks; use K::distributed::gradients, ",
-                        is_of_user(storage) ? "or make the variable per_rank" : "or all_reduce"));
+        "updates",
+        text("the new value of '", storage.name, "'", ir::location_suffix(values[i].node->origin),
+             " differs between ranks, because it depends on ", described(*causes[i]),
+             " without a collective of all ranks; use K::distributed::gradients, ",
+             is_of_user(storage) ? "or make the variable per_rank" : "or all_reduce"));
   }
 }
 

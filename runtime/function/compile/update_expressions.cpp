@@ -2,6 +2,7 @@
 // hashes of its operands.
 #include "runtime/function/compile/update_expressions.h"
 
+#include "core/ir/location.h"
 #include "core/ir/traverse.h"
 #include "core/module/text_form.h"
 #include "core/ops/op.h"
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -131,9 +133,7 @@ std::uint64_t hash_of_lambda(const ir::Lambda& lambda) {
 
 /// "'w' (train.cpp:12)", the line of the new value.
 std::string text_of(const VariableStorage& storage, const Node& value) {
-  const Where& where = value.origin.where;
-  return text("'", storage.name, "'",
-              where.known() ? text(" (", where.file, ":", where.line, ")") : "");
+  return text("'", storage.name, "'", ir::location_suffix(value.origin));
 }
 
 /// The variables among the nodes, in the order of their creation.

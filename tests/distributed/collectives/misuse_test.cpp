@@ -1,6 +1,7 @@
 // Errors where a collective is made, and of functions of a group that has ended.
 #include "tests/distributed/collectives/session_ranks.h"
 #include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 namespace K = kiln;
 namespace D = kiln::distributed;
@@ -77,6 +78,33 @@ TEST_CASE("misuse: operands that a collective does not take, also with one rank"
   CHECK(one == "");
   const std::string two = run_sessions({.ranks = 2, .seed = 1}, misuse_of_operands);
   CHECK(two == "");
+}
+
+TEST_CASE("misuse: modules with collectives of groups that this process has not split") {
+  const struct {
+    const char* attrs;
+    const char* error;
+  } rows[] = {
+      {"group=1 ranks=2", "the graph has collectives of group 1, which this process has not split"},
+      {"group=0 ranks=3", "the graph has collectives of 3 ranks, this group has 2"}};
+  const Scratch scratch;
+  for (const auto& row : rows) {
+    const std::string file = scratch.write("f.kir", std::string(R"(kir 0.1
+module "f"
+%0 = placeholder id=0 name="x" : float32[2]
+%1 = collective %0 kind=0 reduction=0 axis=0 root=0 )") +
+                                                        row.attrs + R"( : float32[2]
+inputs %0
+outputs %1
+)");
+    CHECK(run_sessions({.ranks = 2, .seed = 1}, [&](const D::Group&) {
+            Faults faults;
+            faults.expect_equal("load_module",
+                                thrown_by(discards([&] { return K::load_module(file); })),
+                                std::string("ValueError: load_module: ") + row.error);
+            return faults.text();
+          }) == "");
+  }
 }
 
 TEST_CASE("misuse: functions of a group that this process has left") {

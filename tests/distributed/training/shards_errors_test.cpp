@@ -1,6 +1,7 @@
 // Errors of shards: of their options, of what a part computes, and of the rows of a call.
 #include "tests/distributed/training/training_ranks.h"
 #include "tests/support/catch.h"
+#include "tests/support/scratch.h"
 
 #include <kiln/k.h>
 
@@ -116,6 +117,47 @@ std::string faults_of_rejections(const D::Session&) {
 TEST_CASE("shards: options and parts that are rejected, on all ranks alike") {
   for (const std::string& text : texts_of_ranks(2, "reference", faults_of_rejections))
     CHECK(text == "");
+}
+
+struct HostileShard {
+  const char* tensor;  // the type of %0
+  const char* call;  // %1 is the position
+  const char* error;
+};
+
+const HostileShard kHostileShards[] = {
+    {"float32[x.0,2]",
+     "%1 %0 function=\"shard\" payload=\"0 0\" id=1 results=[float32[x.0,2]] : float32[x.0,2]",
+     "a shard has the payload '0 0', which is not the number of a part and their count"},
+    {"float32[x.0,2]",
+     "%1 %0 function=\"shard\" payload=\"2 2\" id=1 results=[float32[x.0,2]] : float32[x.0,2]",
+     "a shard has the payload '2 2', which is not the number of a part and their count"},
+    {"float32[]", "%1 %0 function=\"shard\" payload=\"0 1\" id=1 results=[float32[]] : float32[]",
+     "a shard is of float32[], which has no rows"},
+    {"float32[x.0,2]",
+     "%1 function=\"shard\" payload=\"0 1\" id=1 results=[float32[x.0,2]] : float32[x.0,2]",
+     "a shard has 0 tensors and 1 results, but must have as many results as tensors"},
+    {"float32[2]",
+     "%1 %0 function=\"shard_results\" payload=\"\" id=1 results=[float32[2]] : float32[2]",
+     "a host function gives 2 results, the module 1"},
+};
+
+TEST_CASE("shards: modules with shards that no function makes are rejected") {
+  const auto faults = texts_of_ranks(kAlone, "reference", [](const D::Session&) {
+    const Scratch scratch;
+    std::string lines;
+    for (const HostileShard& row : kHostileShards) {
+      const std::string file =
+          scratch.write("f.kir", std::string("kir 0.1\nmodule \"f\"\nsymbol x.0\n") +
+                                     "%0 = placeholder id=0 name=\"x\" : " + row.tensor +
+                                     "\n%1 = constant data=0 : int64[]\n%2 = host_call " +
+                                     row.call + "\ninputs %0\noutputs %2\n");
+      const std::string error = error_of([&] { load_module(file)({Array::zeros({2})}); });
+      if (error != row.error) lines += std::string(row.call) + ": " + error + "\n";
+    }
+    return lines;
+  });
+  CHECK(faults[0] == "");
 }
 
 TEST_CASE("shards: one rank rejects the parts that several do") {

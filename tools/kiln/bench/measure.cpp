@@ -26,12 +26,6 @@ constexpr long kMaxProcessorCalls = 1000;
 constexpr double kSecondsOfSample = 3e-3, kSecondsOfProcessor = 0.3;
 constexpr double kSecondsOfDeviceSample = 2e-2;  // a GPU's clock follows its load slowly
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// Waits until idle threads, which may spin for a moment after their work, are blocked or stopped.
 void wait_for_idle_threads() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
@@ -153,6 +147,12 @@ void sample_peers(const Row& row, const MeasureOptions& options, int threads, Sa
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
 
 double measure_alone(const Row& row, double begin) {
   if (row.timing == Timing::CpuTime && is_on_gpu()) use_blocking_sync();

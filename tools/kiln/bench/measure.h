@@ -39,6 +39,9 @@ struct Result {
   std::optional<double> memory;  // planned bytes of temporaries / maximum of their live bytes
 };
 
+/// The mean of the two in the middle for an even number of values. REQUIRES: at least one.
+double median(std::vector<double> values);
+
 /// One result for each number of threads.
 std::vector<Result> measure(const Row& row, const MeasureOptions& options);
 

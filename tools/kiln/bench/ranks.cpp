@@ -1,8 +1,9 @@
 // Programs on the ranks that a launcher started: sums beside MPI_Allreduce of the same library, a
 // training step beside that of one rank with all processors, a call before the process joined the
-// ranks and after. Both sides take turns in one run.
+// ranks and after. Both sides take turns in one run, except of that call.
 #include "tools/kiln/bench/bench.h"
 #include "tools/kiln/bench/machine.h"
+#include "tools/kiln/bench/measure.h"
 #include "tools/kiln/bench/mpi_allreduce.h"
 #include "tools/kiln/bench/rows.h"
 #include "tools/kiln/bench/team.h"
@@ -35,12 +36,6 @@ constexpr int kRounds = 7, kWarmingCalls = 2;
 struct Times {
   std::vector<double> ours, other;  // `other`: what is beside; empty: left out
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double shortest(const std::vector<double>& values) { return *std::ranges::min_element(values); }
 
@@ -94,8 +89,8 @@ void time_call(const Work& work, std::vector<double>& seconds) {
 }
 
 void print_head() {
-  std::printf("%-16s  %9s %9s  %9s %9s  %6s %6s  %8s %12s  beside\n", "row", "kiln ms", "least",
-              "other ms", "least", "ratio", "least", "messages", "bytes sent");
+  std::printf("%-16s  %9s %9s  %9s %9s  %6s %6s  %8s %12s  beside\n", "row", "kiln ms", "min",
+              "other ms", "min", "ratio", "min", "messages", "bytes sent");
 }
 
 /// `sent`: by a rank in a call; null: not counted.

@@ -1,5 +1,5 @@
 // Ranks are on one machine if the kernel's boot id is the same, in containers of any name.
-#include "runtime/distributed/introduction.h"
+#include "runtime/distributed/rank_info.h"
 
 #include "core/k/base/random_state_impl.h"
 #include "core/types/text.h"
@@ -21,17 +21,17 @@ namespace kiln::runtime::distributed {
 namespace {
 
 /// The machine, the processors and the random state of a rank, as it tells the others.
-struct Introduction {
+struct RankInfo {
   std::array<char, 40> machine{};
   cpu_set_t processors{};
   RandomPosition random = {};
 
-  bool is_beside(const Introduction& other) const { return machine == other.machine; }
+  bool is_beside(const RankInfo& other) const { return machine == other.machine; }
   std::size_t count() const { return static_cast<std::size_t>(CPU_COUNT(&processors)); }
 };
 
-Introduction own_introduction() {
-  Introduction own;
+RankInfo own_info() {
+  RankInfo own;
   std::ifstream("/proc/sys/kernel/random/boot_id").read(own.machine.data(), 36);
   CPU_ZERO(&own.processors);
   ::sched_getaffinity(0, sizeof(own.processors), &own.processors);
@@ -45,9 +45,9 @@ bool overlap(const cpu_set_t& a, const cpu_set_t& b) {
   return CPU_COUNT(&both) != 0;
 }
 
-void share_processors(const Introduction& own, const std::vector<Introduction>& all) {
+void share_processors(const RankInfo& own, const std::vector<RankInfo>& all) {
   std::size_t sharing = 0, beside = 0;
-  for (const Introduction& one : all) {
+  for (const RankInfo& one : all) {
     if (!one.is_beside(own)) continue;
     ++beside;
     if (overlap(one.processors, own.processors)) ++sharing;
@@ -66,16 +66,17 @@ void share_processors(const Introduction& own, const std::vector<Introduction>& 
 
 }  // namespace
 
-void introduce(Group& world, Where where) {
-  const Introduction own = own_introduction();
-  std::vector<Introduction> all(world.place().size);
+void exchange_rank_info(Group& world, Where where) {
+  const RankInfo own = own_info();
+  std::vector<RankInfo> all(world.place().size);
   Operation operation(HeadKind::Barrier, "init", where);
-  operation.bytes = all.size() * sizeof(Introduction);
+  operation.bytes = all.size() * sizeof(RankInfo);
   world.run(operation, [&](Channel& channel) {
     const auto received = channel.all_gather(std::as_bytes(std::span(&own, 1)));
     std::memcpy(all.data(), received.data(), received.size());
   });
-  set_default_position(all[0].random);
+  // Not on the root, where another thread may have drawn since.
+  if (world.place().rank != 0) set_default_position(all[0].random);
   share_processors(own, all);
 }
 

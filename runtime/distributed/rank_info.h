@@ -13,6 +13,6 @@ namespace kiln::runtime::distributed {
 /// part of the processors that it may use: all of them if the launcher bound it to its own, else
 /// divided by the ranks that share them. Logs a warning if it is bound to fewer than its part of
 /// the machine. An operation of all ranks, with the errors of Group::run.
-void introduce(Group& world, Where where);
+void exchange_rank_info(Group& world, Where where);
 
 }  // namespace kiln::runtime::distributed
