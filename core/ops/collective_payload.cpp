@@ -8,6 +8,8 @@
 namespace kiln::ir {
 namespace {
 
+constexpr std::string_view kOmitted = "id";  // the payload has the number instead
+
 /// Removes a number from the beginning of the text, and a space after it.
 bool take(std::string_view& text, std::int64_t& number) {
   const char* const end = text.data() + text.size();
@@ -29,10 +31,12 @@ bool is_valid(const CollectiveAttrs& attrs) {
 
 std::string encode(const CollectivePayload& payload) {
   std::string text = std::to_string(payload.number);
+  const auto add = [&](std::string_view name, std::int64_t value) {
+    if (name != kOmitted) text += " " + std::to_string(value);
+  };
   std::apply(
       [&](const auto&... fields) {
-        ((text += " " + std::to_string(static_cast<std::int64_t>(payload.attrs.*(fields.member)))),
-         ...);
+        (add(fields.name, static_cast<std::int64_t>(payload.attrs.*(fields.member))), ...);
       },
       CollectiveAttrs::fields());
   return text;
@@ -41,12 +45,13 @@ std::string encode(const CollectivePayload& payload) {
 std::optional<CollectivePayload> decode_collective(std::string_view text) {
   CollectivePayload payload;
   bool is_read = take(text, payload.number) && payload.number >= 0;
-  const auto read = [&](auto& member) {
+  const auto read = [&](std::string_view name, auto& member) {
+    if (name == kOmitted) return;
     std::int64_t number = 0;
     is_read = is_read && take(text, number);
     member = static_cast<std::remove_reference_t<decltype(member)>>(number);
   };
-  std::apply([&](const auto&... fields) { (read(payload.attrs.*(fields.member)), ...); },
+  std::apply([&](const auto&... fields) { (read(fields.name, payload.attrs.*(fields.member)), ...); },
              CollectiveAttrs::fields());
   if (!is_read || !text.empty() || !is_valid(payload.attrs)) return std::nullopt;
   return payload;

@@ -6,11 +6,13 @@
 
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/halves.h"
+#include "core/ops/new_collective.h"
 #include "runtime/distributed/group.h"
 #include "runtime/distributed/shards.h"
 
 #include <functional>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 namespace kiln::distributed {

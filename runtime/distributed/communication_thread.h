@@ -31,6 +31,8 @@ class CommunicationThread {
   CommunicationThread& operator=(const CommunicationThread&) = delete;
 
   const Place& place() const { return place_; }
+  /// Whether the caller runs on it.
+  bool is_current() const { return thread_.get_id() == std::this_thread::get_id(); }
 
   /// Adds a job and returns its number. `title`: of what it belongs to, for log lines. What the job
   /// uses must live until wait() returns.

@@ -76,7 +76,7 @@ void Group::run(const Operation& operation, const Steps& steps) {
   Agreement agreement(operation, ++part_->calls, *part_->channel);
   wait(operation,
        membership_->thread->add(operation.call, [&](Channel&) { agreement.run(steps); }));
-  part_->note_leave(agreement);
+  part_->note(agreement);
   agreement.throw_if_failed();
 }
 
@@ -141,6 +141,12 @@ void Group::leave(const std::string& reason) noexcept try {
   membership_->broken = "leaving failed";  // short enough to need no memory
   log_line(LogLevel::Warning, "leaving the group of ranks failed", error.what());
 }
+
+bool Group::is_on_communication_thread() const {
+  return membership_ && !membership_->is_of_parent() && membership_->thread->is_current();
+}
+
+bool Group::has_differed() const { return part_ != nullptr && part_->has_differed; }
 
 void Group::abort_if_broken() noexcept {
   if (!membership_ || membership_->is_of_parent() || membership_->broken.empty()) return;

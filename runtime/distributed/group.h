@@ -69,6 +69,10 @@ class Group {
   /// Leaves the world and all parts; `reason` is what other ranks get as their error. A broken
   /// group is left as it is. Later operations are errors.
   void leave(const std::string& reason) noexcept;
+  /// Whether the caller runs on the communication thread, where no operation can be waited for.
+  bool is_on_communication_thread() const;
+  /// Whether the ranks called different operations last: each of them has thrown.
+  bool has_differed() const;
   /// Ends the processes of all ranks if the group is broken.
   void abort_if_broken() noexcept;
 

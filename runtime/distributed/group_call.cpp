@@ -35,7 +35,7 @@ void GroupCall::wait(std::uint64_t number) {
 }
 
 void GroupCall::throw_if_failed() {
-  group_->part_->note_leave(*agreement_);
+  group_->part_->note(*agreement_);
   agreement_->throw_if_failed();
 }
 

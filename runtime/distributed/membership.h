@@ -35,8 +35,11 @@ struct Part {
   std::string end = {};  // why it cannot be used; empty: it can
   std::optional<std::size_t> end_rank = {};  // the rank that `end` is about; unset: this one
 
-  /// Ends it if a rank has left.
-  void note_leave(const Agreement& agreement) {
+  bool has_differed = false;  // whether the ranks called different operations last
+
+  /// Takes note of how an operation ended; ends the part if a rank has left.
+  void note(const Agreement& agreement) {
+    has_differed = agreement.has_differed();
     if (!agreement.has_left()) return;
     end = agreement.error();
     end_rank = agreement.rank();

@@ -99,6 +99,8 @@ class Agreement {
   void throw_if_failed() const;
   /// Whether a rank has left, so that the group cannot be used again.
   bool has_left() const { return judgement_.verdict == Verdict::Left; }
+  /// Whether the ranks called different operations.
+  bool has_differed() const { return judgement_.verdict == Verdict::Differ; }
   /// The text of the DistributedError without the function; empty for none.
   const std::string& error() const { return error_; }
   /// The rank that error() is about.

@@ -140,6 +140,8 @@ void run_together(const std::function<void()>& work, Where where) {
       work();
     } catch (...) {
       operation.failure = std::current_exception();
+      // The others were in this operation while this rank was in another: none is left to end it.
+      if (group.impl().has_differed()) throw;
     }
     group.impl().run(operation, [](Channel&) {});
   });

@@ -46,6 +46,8 @@ std::shared_ptr<InternalGroup> last_world() {
 /// other ranks may wait for ever.
 void end_at_exit() {
   const auto world = last_world();
+  // A communicator that is told to abort may call exit() on its own thread, for which others wait.
+  if (world->is_on_communication_thread()) return;
   world->leave("exit was called");
   world->abort_if_broken();
 }

@@ -83,8 +83,11 @@ void CollectiveCall::add(const ProgramCollective& collective,
     dims.clear();
     for (const ir::DimEvaluator& size : member.sizes) dims.push_back(size(symbols));
     sized.bytes += product(dims) * dtype_bytes(sized.dtype);
-    call_.operation().items.push_back(
-        text(collective.kind_text(), " ", sized.dtype, "[", join_text(dims, ","), "]"));
+    // The number tells apart collectives of one type, where a rank's passes have dropped one.
+    std::vector<std::string>& items = call_.operation().items;
+    const bool is_next = member.number == items.size();
+    items.push_back(text(collective.kind_text(), " ", sized.dtype, "[", join_text(dims, ","), "]",
+                         is_next ? "" : text(", number ", member.number, " as written")));
     call_.operation().places.push_back(member.place.empty() ? "" : text(" (", member.place, ")"));
   }
   const bool has_axis = collective.attrs.kind == CollectiveKind::AllGather ||

@@ -59,6 +59,9 @@ class KILN_API Group {
   ///     K::distributed::init().barrier();
   void barrier(Where where = Where::here()) const;
 
+  /// A move copies: it would leave an empty Group.
+  Group(const Group& other) = default;
+  Group& operator=(const Group& other) = default;
   explicit Group(std::shared_ptr<runtime::distributed::Group> impl);
   runtime::distributed::Group& impl() const { return *impl_; }
 

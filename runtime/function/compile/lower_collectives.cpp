@@ -19,6 +19,7 @@
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -99,6 +100,27 @@ std::unordered_set<const Node*> nodes_of(std::span<const Value> values) {
   return {order.begin(), order.end()};
 }
 
+bool is_of_ranks(const Node& node) {
+  return node.op == Op::Collective && node.as<CollectiveAttrs>().ranks != 1;
+}
+
+std::int64_t id_of(const Node& collective) { return collective.as<CollectiveAttrs>().id; }
+
+CollectiveAttrs without_id(const Node& collective) {
+  CollectiveAttrs attrs = collective.as<CollectiveAttrs>();
+  attrs.id = 0;
+  return attrs;
+}
+
+/// The collectives of several ranks that the node depends on.
+std::vector<const Node*> collectives_before(const Node& node) {
+  std::vector<const Node*> found;
+  for (const Node* one : ir::topological_order(node.operands)) {
+    if (is_of_ranks(*one)) found.push_back(one);
+  }
+  return found;
+}
+
 /// Collectives that run as one.
 class Bucket {
  public:
@@ -116,7 +138,7 @@ class Bucket {
     const ir::Type& type = node.operands[0].type();
     const std::optional<std::size_t> bytes = static_bytes(type);
     const bool fits =
-        bytes && bytes_ && *bytes + *bytes_ <= limit && node.as<CollectiveAttrs>() == attrs() &&
+        bytes && bytes_ && *bytes + *bytes_ <= limit && without_id(node) == without_id(*members_[0]) &&
         type.dtype == members_[0]->operands[0].dtype() && !is_in(nodes_of(node.operands));
     if (!fits) return false;
     members_.push_back(&node);
@@ -255,21 +277,38 @@ std::size_t bucket_bytes() {
 }
 
 std::vector<const Node*> collectives_in_order(const ir::Graph& graph) {
-  std::vector<std::pair<std::size_t, const Node*>> found;  // with the nodes that they depend on
+  std::vector<const Node*> left;
   for (const Node* node : ir::topological_order(graph.roots())) {
-    if (node->op != Op::Collective || node->as<CollectiveAttrs>().ranks == 1) continue;
-    const Value result = node->result();
-    found.emplace_back(ir::topological_order({&result, 1}).size(), node);
+    if (is_of_ranks(*node)) left.push_back(node);
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(left.begin(), left.end(),
+                   [](const Node* a, const Node* b) { return id_of(*a) < id_of(*b); });
+  std::unordered_map<const Node*, std::vector<const Node*>> needed;
+  for (const Node* node : left) needed.emplace(node, collectives_before(*node));
   std::vector<const Node*> nodes;
-  for (const auto& entry : found) nodes.push_back(entry.second);
+  std::unordered_set<const Node*> done;
+  while (!left.empty()) {
+    const auto next = std::find_if(left.begin(), left.end(), [&](const Node* node) {
+      const std::vector<const Node*>& before = needed.at(node);
+      return std::all_of(before.begin(), before.end(),
+                         [&](const Node* one) { return done.count(one) != 0; });
+    });
+    nodes.push_back(*next);
+    done.insert(*next);
+    left.erase(next);
+  }
   return nodes;
 }
 
-ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> symbols,
-                            std::size_t bucket, ProgramCollectives& collectives) {
+std::vector<std::int64_t> collective_ids(const ir::Graph& graph) {
+  std::vector<std::int64_t> ids;
+  for (const Node* node : collectives_in_order(graph)) ids.push_back(id_of(*node));
+  return ids;
+}
+
+ir::Graph lower_collectives(const ir::Graph& graph, std::span<const std::int64_t> written,
+                            std::span<const ir::Symbol> symbols, std::size_t bucket,
+                            ProgramCollectives& collectives) {
   require_none_inside(graph);
   const std::vector<Bucket> buckets = buckets_of(graph, bucket);
   if (buckets.empty()) return graph;
@@ -279,7 +318,11 @@ ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> 
     ProgramCollective& added =
         collectives.list.emplace_back(one.attrs(), std::vector<CollectiveMember>(),
                                       std::make_shared<distributed::CollectiveRunner>(group));
-    for (const Node* node : one.members()) added.members.push_back(member_of(*node, symbols));
+    for (const Node* node : one.members()) {
+      added.members.push_back(member_of(*node, symbols));
+      const auto found = std::find(written.begin(), written.end(), id_of(*node));
+      added.members.back().number = static_cast<std::size_t>(found - written.begin());
+    }
     is_of_one_group = is_of_one_group && one.attrs().group == buckets[0].attrs().group;
     collectives.group = is_of_one_group ? group : distributed::current_world();
   }

@@ -22,6 +22,7 @@ struct CollectiveMember {
   ir::Type type;  // of the operand
   std::vector<ir::DimEvaluator> sizes = {};  // of its axes, over the symbols of the inputs
   std::string place = {};  // "train.cpp:12", of its first origin; empty if not known
+  std::size_t number = 0;  // among the collectives of the graph as written
 };
 
 /// A collective as it runs. Its members' elements follow each other: several only of an AllReduce.
@@ -53,8 +54,13 @@ std::optional<std::size_t> static_bytes(const ir::Type& type);
 /// ConfigError for a value that is not a number.
 std::size_t bucket_bytes();
 
-/// The collectives of several ranks outside of loops and branches, in the order in which they run.
+/// The collectives of several ranks outside of loops and branches, in the order in which they run:
+/// that of their ids, each after those that it depends on. It does not depend on constants, which
+/// may differ between ranks.
 std::vector<const ir::Node*> collectives_in_order(const ir::Graph& graph);
+
+/// The ids of those collectives.
+std::vector<std::int64_t> collective_ids(const ir::Graph& graph);
 
 /// Replaces collectives of more than one rank, in a graph that is not differentiated again.
 /// Before:  %1 = collective all_reduce %0; %3 = collective all_reduce %2; uses of %1, %3
@@ -62,12 +68,13 @@ std::vector<const ir::Node*> collectives_in_order(const ir::Graph& graph);
 ///          %1 = host_call "collective_wait" 0 at t1;     %3 = host_call "collective_wait" 1 at t1
 /// The payload has the attributes, too (core/ops/collective_payload.h).
 /// A wait is at the last start that does not depend on it, so that all work which other collectives
-/// need is done while it is under way. Numbers ascend with the number of nodes that a collective
-/// depends on; AllReduces with equal attributes, dtypes and static sizes that follow each other,
+/// need is done while it is under way. AllReduces with equal attributes, dtypes and static sizes that follow each other,
 /// and do not depend on each other, are merged up to `bucket` bytes. Throws NotImplementedError for
 /// one in a loop or a branch, and for a size that depends on values; ValueError for a
 /// group that the process has not split, and for another number of ranks than that of the group.
-ir::Graph lower_collectives(const ir::Graph& graph, std::span<const ir::Symbol> symbols,
-                            std::size_t bucket, ProgramCollectives& collectives);
+/// `written`: collective_ids() of the graph before the passes, which may have dropped some.
+ir::Graph lower_collectives(const ir::Graph& graph, std::span<const std::int64_t> written,
+                            std::span<const ir::Symbol> symbols, std::size_t bucket,
+                            ProgramCollectives& collectives);
 
 }  // namespace kiln::runtime

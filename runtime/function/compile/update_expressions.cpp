@@ -170,6 +170,7 @@ distributed::UpdateExpressions update_expressions(const ir::Graph& graph) {
   Key all;
   for (const ir::Update& update : updates) {
     Key key;
+    key.add(storage_of(update.variable).name);
     key.add(hashes.of(update.variable));
     key.add(hashes.of(update.value));
     const std::uint64_t hash = key.hash();

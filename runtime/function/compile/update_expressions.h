@@ -10,7 +10,8 @@ namespace kiln::runtime {
 /// equal in all processes for equal expressions: of ops, attributes, types and the bytes of
 /// constants, but of a variable only its place among those of all these expressions, in the order
 /// of their creation, and of a collective its place in the order of the graph: what it depends on
-/// may differ between ranks. Names, source lines and what is printed do not count.
+/// may differ between ranks. Source lines, what is printed and names do not count, but for the name
+/// of the variable that is updated.
 /// Empty for a graph without collectives, on whose calls ranks do not agree. O(nodes) per
 /// collective. REQUIRES: require_equal_updates() of replicas.h.
 distributed::UpdateExpressions update_expressions(const ir::Graph& graph);

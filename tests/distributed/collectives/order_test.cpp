@@ -89,7 +89,7 @@ TEST_CASE("order: outputs, passes, calls and orders of transfers do not change b
   for (std::size_t i = 3; i < digests.size(); ++i) CHECK(digests[i] == digests[i - 3]);
 }
 
-TEST_CASE("order: equal collectives are one") {
+TEST_CASE("order: all-reduces that a program makes twice run as one") {
   fake::Ranks ranks({.ranks = 2});
   const std::string ends = run_sessions(ranks, [&](const D::Group& world) {
     const auto transfers = [&](const std::vector<K::Tensor>& outputs) {
@@ -107,8 +107,8 @@ TEST_CASE("order: equal collectives are one") {
     const auto max = D::all_reduce(w, {.reduction = D::Reduction::Max});
     Faults faults;
     const auto of_one = transfers({one});
-    faults.expect(transfers({one, same, same + 1.}) == of_one, "equal ones run twice");
-    faults.expect(transfers({one, max}) > of_one, "other ones are taken for equal");
+    faults.expect(transfers({one, same, same + 1.}) == of_one, "equal ones are not merged");
+    faults.expect(transfers({one, max}) > of_one, "other ones are merged, too");
     return faults.text();
   });
   CHECK(ends == "");
