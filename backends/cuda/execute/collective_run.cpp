@@ -2,10 +2,11 @@
 // One before it leaves the collective to drain().
 #include "backends/cuda/execute/collective_run.h"
 
-#include "backends/codegen/bind/step_failure.h"
+#include "backends/codegen/inspect/source.h"
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/fill_with_zeros.h"
 #include "core/types/at.h"
+#include "core/types/text.h"
 
 #include <utility>
 
@@ -19,6 +20,7 @@ CollectiveRun::~CollectiveRun() { call_.stream.set_waiter(nullptr); }
 void CollectiveRun::open() {
   if (state_ != State::NotOpened) return;
   state_ = State::Over;  // if it fails
+  require_equal_ranks();
   groups_.open();
   for (const DeviceCollective& one : call_.collectives) communicators_[one.attrs.group] = nullptr;
   // Ranks of several groups must know of a failure in any of them before they enter the first.
@@ -35,6 +37,17 @@ void CollectiveRun::open() {
   if (has_several) groups_.require_success(0, failed);
   state_ = State::Open;
   call_.stream.set_waiter(this);
+}
+
+/// Parts of the buffers have sizes by the payloads, and NCCL fills those of all ranks.
+void CollectiveRun::require_equal_ranks() const {
+  for (const DeviceCollective& one : call_.collectives) {
+    const std::int64_t size = groups_.place(one.attrs.group).size;
+    if (size == one.attrs.ranks) continue;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("the collective of ", codegen::source_of(*one.node), " has ",
+                            one.attrs.ranks, " ranks, but group ", one.attrs.group, " has ", size));
+  }
 }
 
 Communicator& CollectiveRun::communicator_of(const DeviceCollective& one) const {

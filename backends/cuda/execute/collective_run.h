@@ -52,6 +52,7 @@ class CollectiveRun final : public StreamWaiter {
   enum class State { NotOpened, Open, Over };
 
   void open();
+  void require_equal_ranks() const;
   Communicator& communicator_of(const DeviceCollective& one) const;
   void pack(const DeviceCollective& one, std::span<const TensorBytes> operands);
   void queue(const DeviceCollective& one);

@@ -84,7 +84,13 @@ class Binder {
     const auto payload = inputs_.rank_kernels == nullptr ? std::nullopt : collective_of(step);
     if (!payload) return DeviceHostCall{};
     const std::size_t number = at(payload->number);
-    if (!starts_collective(step)) return DeviceCollectiveWait{number};
+    if (&plan_ != &inputs_.program.plan) {
+      throw InternalError("bind", "", text("collective ", number, " is in a loop or a branch"));
+    }
+    if (!starts_collective(step)) {
+      check_results(step, out_->sizes, out_->collectives, payload->number);
+      return DeviceCollectiveWait{number};
+    }
     if (number != out_->collectives.size()) {
       throw InternalError("bind", "", text("collective ", number, " is out of its order"));
     }
@@ -101,12 +107,11 @@ class Binder {
 
   /// Working memory at the beginning, which the collectives share, then their buffers.
   void place_collectives() {
-    constexpr std::int64_t kAlignment = 256;
     std::int64_t& end = out_->collective_bytes;
     for (const DeviceCollective& one : out_->collectives) end = std::max(end, one.work_bytes);
     for (DeviceCollective& one : out_->collectives) {
-      one.buffer = (end + kAlignment - 1) / kAlignment * kAlignment;
-      end = one.buffer + one.buffer_bytes;
+      one.buffer = aligned(end);
+      end = checked_sum(one.buffer, one.buffer_bytes, one.node);
     }
   }
 
