@@ -267,6 +267,16 @@ const KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number) 
   return std::get<KernelStep>(plan.plan->steps[step]);
 }
 
+std::string print_collectives(const DevicePlan& plan) {
+  if (plan.collective_bytes == 0) return "";
+  std::string out = text("# collectives: ", plan.collective_bytes, " bytes besides the arena\n");
+  for (const DeviceCollective& one : plan.collectives) {
+    out += text("#   at ", one.buffer, ": ", one.buffer_bytes, " bytes  # ", source_of(*one.node),
+                "\n");
+  }
+  return out;
+}
+
 PlanMemory memory_of(const DevicePlan& plan) {
   PlanMemory memory{plan.plan, &plan.sizes, &plan.arena, {}};
   const auto add = [&](std::size_t step, const char* name, const DeviceBody& body) {

@@ -27,9 +27,9 @@ TEST_CASE("nccl: two ranks share the device", "[.shares-device]") {
     return thrown_by(
         [&] { function({x}, {distributed::all_reduce(x)}, {.backend = "cuda"})({Array{1.f}}); });
   });
-  for (const char* refusal : {"collectives on cuda need NCCL", "cannot join the ranks"}) {
-    if (ends.find(refusal) == std::string::npos) continue;
-    std::cout << "NCCL refuses: " << ends.substr(0, ends.find('\n')) << std::endl;
+  for (const char* reason : {"collectives on cuda need NCCL", "cannot join the ranks"}) {
+    if (ends.find(reason) == std::string::npos) continue;
+    std::cout << "NCCL rejects: " << ends.substr(0, ends.find('\n')) << std::endl;
   }
   CHECK(ends == "rank 0: 0 \"no error\"\nrank 1: 0 \"no error\"\n");
 }
