@@ -139,11 +139,11 @@ void CollectiveRun::queue_transfers(const DeviceCollective& one) {
       transfer(one, [&] { ranks.all_to_all(buffer, work, one.part, call_.stream); });
       return combine(one, buffer);
     case CollectiveKind::AllGather:
-      return transfer(
-          one, [&] { ranks.all_gather(operand_of(one), buffer, one.part, call_.stream); });
+      return transfer(one,
+                      [&] { ranks.all_gather(operand_of(one), buffer, one.part, call_.stream); });
     case CollectiveKind::Broadcast:
-      return transfer(
-          one, [&] { ranks.broadcast(buffer, one.bytes, one.attrs.root, call_.stream); });
+      return transfer(one,
+                      [&] { ranks.broadcast(buffer, one.bytes, one.attrs.root, call_.stream); });
   }
 }
 

@@ -46,8 +46,8 @@ class CollectiveRun final : public StreamWaiter {
   void drain() noexcept;
 
   /// Returns when the stream has no work, or its work has failed. Polls the ranks meanwhile; breaks
-  /// up the group and throws sdk::Failure if NCCL has an error or one transfer stays open for init's
-  /// time_limit. Work of this rank does not count.
+  /// up the group and throws sdk::Failure if NCCL has an error or one transfer stays open for
+  /// init's time_limit. Work of this rank does not count.
   void wait(const Stream& stream) override;
 
  private:

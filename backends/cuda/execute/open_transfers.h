@@ -14,7 +14,7 @@ namespace kiln::cuda {
 class OpenTransfers {
  public:
   struct Transfer {
-    const ir::Node* node = nullptr;                  // of its collective
+    const ir::Node* node = nullptr;  // of its collective
     api::EventHandle begin = nullptr, end = nullptr;  // null: not queued
   };
 

@@ -10,8 +10,8 @@
 namespace kiln::cuda {
 
 /// Communicators of the library do not block: functions poll them while other ranks have to answer.
-/// One thread at a time. All functions but abort() and the destructor throw sdk::Failure and REQUIRE
-/// a ScopedContext of the thread, which captures no stream.
+/// One thread at a time. All functions but abort() and the destructor throw sdk::Failure and
+/// REQUIRE a ScopedContext of the thread, which captures no stream.
 class Communicator {
  public:
   /// Begins to join the ranks that have the same id; all ranks of the group do. `host` outlives the
@@ -26,8 +26,8 @@ class Communicator {
 
   const RankPlace& place() const { return place_; }
 
-  /// Waits until all ranks have joined, for half the time limit, so that the host can still tell all
-  /// ranks of a failure. Nothing may be queued before.
+  /// Waits until all ranks have joined, for half the time limit, so that the host can still tell
+  /// all ranks of a failure. Nothing may be queued before.
   void wait_until_joined() const;
 
   /// Queues transfers of all ranks, with equal numbers of bytes. `to` gets what each rank sends to

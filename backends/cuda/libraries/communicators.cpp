@@ -87,8 +87,8 @@ std::shared_ptr<Communicator> Communicators::join(std::int64_t group, const Rank
   // A rank that cannot begin would leave the others waiting: the library does not tell them.
   std::shared_ptr<Communicator> created;
   groups.require_success(group, failure_of([&] {
-                           created = std::make_shared<Communicator>(library_, device_, host_,
-                                                                    place, id);
+                           created =
+                               std::make_shared<Communicator>(library_, device_, host_, place, id);
                          }));
   groups.require_success(group, failure_of([&] { created->wait_until_joined(); }));
   return created;

@@ -22,11 +22,11 @@ using ir::CollectiveKind;
 
 ir::Value call_host(const char* function, const ir::CollectivePayload& payload,
                     std::vector<ir::Value> operands, std::vector<ir::Type> results) {
-  return ir::make(ir::Op::HostCall,
-                  ir::HostCallAttrs{.function = function,
-                                    .payload = ir::encode(payload),
-                                    .results = std::move(results)},
-                  std::move(operands));
+  return ir::make(
+      ir::Op::HostCall,
+      ir::HostCallAttrs{
+          .function = function, .payload = ir::encode(payload), .results = std::move(results)},
+      std::move(operands));
 }
 
 /// A collective of operands that are each float32[4], and its results.
@@ -38,8 +38,8 @@ struct CollectiveRow {
 };
 
 std::string error_of(const std::string& backend, const CollectiveRow& row) {
-  const ir::Value x = ir::make(
-      ir::Op::Variable, ir::VariableAttrs{1 << 20, "x", {DType::Float32, {4}}, {}}, {});
+  const ir::Value x =
+      ir::make(ir::Op::Variable, ir::VariableAttrs{1 << 20, "x", {DType::Float32, {4}}, {}}, {});
   std::vector<ir::Value> operands{ir::scalar_constant_int(DType::Int64, 0)};
   for (std::size_t i = 0; i < row.operands; ++i) operands.push_back(x);
   const ir::Value position =

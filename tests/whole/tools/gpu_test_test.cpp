@@ -95,16 +95,16 @@ TEST_CASE("gpu_test: failures, wrong losses, and parts that never end") {
   CHECK(has(folder.result("models.txt"), "differ: loss 4.5\tloss 4.6\n"));
 }
 
-TEST_CASE("gpu_test: ranks that NCCL refuses are left for later") {
+TEST_CASE("gpu_test: ranks that NCCL rejects are left for later") {
   const Folder folder;
   folder.program("test_nccl",
-                 "case $1 in '[.shares-device]') echo NCCL refuses: rank 0: no; exit 1;; esac");
+                 "case $1 in '[.shares-device]') echo NCCL rejects: rank 0: no; exit 1;; esac");
   const Outcome later = folder.run("bash run --fakes");
   INFO(later.text);
   CHECK(later.status == 0);
   CHECK(has(later.text,
             "\nLATER collectives of 2, 3 and 4 ranks on one device have the bits of "
-            "plain loops (ranks: NCCL refuses: rank 0: no)\n"));
+            "plain loops (ranks: NCCL rejects: rank 0: no)\n"));
   folder.program("test_nccl", "case $1 in '[.shares-device]') echo other; exit 1;; esac");
   CHECK(has(folder.run("bash run --fakes").text, "\nFAIL collectives of 2, 3 and 4 ranks on "));
 }
