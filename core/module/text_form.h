@@ -14,9 +14,8 @@ inline constexpr std::uint32_t kMaxInlineOperations = 16;
 
 /// Whether the attribute is an id, which is written as a number by first use within the module.
 inline bool is_identity(ir::Op op, std::string_view field) {
-  return field == "id" &&
-         (op == ir::Op::Placeholder || op == ir::Op::Variable || op == ir::Op::HostCall ||
-          op == ir::Op::Collective);
+  return field == "id" && (op == ir::Op::Placeholder || op == ir::Op::Variable ||
+                           op == ir::Op::HostCall || op == ir::Op::Collective);
 }
 
 /// Whether the attribute is a parameter's scope: 0 in every closed lambda, and not written.

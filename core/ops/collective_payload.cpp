@@ -51,8 +51,9 @@ std::optional<CollectivePayload> decode_collective(std::string_view text) {
     is_read = is_read && take(text, number);
     member = static_cast<std::remove_reference_t<decltype(member)>>(number);
   };
-  std::apply([&](const auto&... fields) { (read(fields.name, payload.attrs.*(fields.member)), ...); },
-             CollectiveAttrs::fields());
+  std::apply(
+      [&](const auto&... fields) { (read(fields.name, payload.attrs.*(fields.member)), ...); },
+      CollectiveAttrs::fields());
   if (!is_read || !text.empty() || !is_valid(payload.attrs)) return std::nullopt;
   return payload;
 }

@@ -46,9 +46,7 @@ Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
 
 /// Gradients in the order in which a backward pass is likely to have them, in which they are then
 /// reduced: those of the last variables first.
-auto in_order_of_backward(std::vector<Tensor>& gradients) {
-  return std::views::reverse(gradients);
-}
+auto in_order_of_backward(std::vector<Tensor>& gradients) { return std::views::reverse(gradients); }
 
 /// The weight of this rank in float32 or wider; an empty Value if none is given.
 Value weight_of(const Tensor& given) {

@@ -98,7 +98,7 @@ part_random_programs() {
   done
 }
 
-# Two and four ranks on one device, which NCCL allows from version 2.32 on.
+# Two, three and four ranks on one device, which NCCL allows from version 2.32 on.
 part_ranks() {
   local probe
   if ! probe=$("$bin/test_nccl" '[.shares-device]' 2>&1); then

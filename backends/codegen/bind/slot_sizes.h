@@ -65,6 +65,15 @@ inline std::int64_t checked_product(std::int64_t a, std::int64_t b, const ir::No
   return result;
 }
 
+/// a + b likewise.
+inline std::int64_t checked_sum(std::int64_t a, std::int64_t b, const ir::Node* node) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result) || result > INT64_MAX - kAlignment) {
+    throw_too_large(node);
+  }
+  return result;
+}
+
 /// The value of each dim.
 std::vector<std::int64_t> evaluate_dims(const ir::Dims& dims, const EvaluateDim& evaluate);
 

@@ -40,6 +40,13 @@ struct LibraryFile {
   void* symbol(const char* name) const;
 };
 
+/// Sets the function to the library's; adds the name to `missing` if there is none.
+template <class Function>
+void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
+  function = reinterpret_cast<Function>(file.symbol(name));
+  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
+}
+
 /// Opens the first loadable library with one of these file names; tries the names in order in each
 /// folder. Skips and records linker stubs of a toolkit, and files that cannot be loaded
 /// (unreadable, not an ELF file, another architecture, cut off). Such a file in a configured folder

@@ -32,7 +32,6 @@
   X(get_version, ncclGetVersion, int*)                                                      \
   X(get_unique_id, ncclGetUniqueId, NcclUniqueId*)                                          \
   X(comm_init, ncclCommInitRankConfig, NcclComm*, int, NcclUniqueId, int, NcclConfig*)      \
-  X(comm_destroy, ncclCommDestroy, NcclComm)                                                \
   X(comm_abort, ncclCommAbort, NcclComm)                                                    \
   X(comm_get_async_error, ncclCommGetAsyncError, NcclComm, NcclStatus*)                     \
   X(group_start, ncclGroupStart)                                                            \

@@ -34,12 +34,6 @@ LibraryFile open_library_of(const CompilerSettings& settings) {
   return file;
 }
 
-template <class Function>
-void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
-  function = reinterpret_cast<Function>(file.symbol(name));
-  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
-}
-
 NvrtcFunctions resolve_functions(const LibraryFile& file) {
   NvrtcFunctions functions;
   std::string missing;

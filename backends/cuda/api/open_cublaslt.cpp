@@ -34,12 +34,6 @@ LibraryFile open_library_of(const CublasLtSettings& settings) {
   return file;
 }
 
-template <class Function>
-void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
-  function = reinterpret_cast<Function>(file.symbol(name));
-  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
-}
-
 void resolve_functions(const LibraryFile& file, CublasLtFunctions& functions) {
   std::string missing;
   resolve(file, "cublasLtGetVersion", functions.get_version, missing);
@@ -63,10 +57,7 @@ void check_version(const CublasLt& library, const CublasLtSettings& settings) {
 
 }  // namespace
 
-std::string CublasLt::version_text() const {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
+std::string CublasLt::version_text() const { return text_of_version(version); }
 
 std::shared_ptr<const CublasLt> open_cublaslt(const CublasLtSettings& settings,
                                               Messages& messages) {

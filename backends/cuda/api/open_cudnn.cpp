@@ -20,11 +20,6 @@ constexpr const char* kOtherParts[] = {
     "libcudnn_engines_runtime_compiled.so.9",
 };
 
-std::string text_of_version(std::size_t version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
 std::size_t checked_version(std::size_t version, const char* function, const char* quantity) {
   return checked_number(version, {"cuDNN", function, quantity}, 0, 9999999);
 }
@@ -62,12 +57,6 @@ void check_files(const LibraryFile& file) {
     part.attempts.push_back(path + ": " + reason);
     throw_missing_part(file, std::move(part));
   }
-}
-
-template <class Function>
-void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
-  function = reinterpret_cast<Function>(file.symbol(name));
-  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
 }
 
 void resolve_functions(const LibraryFile& file, CudnnFunctions& functions) {

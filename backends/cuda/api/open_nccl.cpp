@@ -4,22 +4,12 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/reported.h"
+#include "core/types/at.h"
 
 namespace kiln::cuda::api {
 namespace {
 
 constexpr const char* kLibrary = "libnccl.so.2";
-
-std::string text_of_version(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
-template <class Function>
-void resolve(const LibraryFile& file, const char* name, Function& function, std::string& missing) {
-  function = reinterpret_cast<Function>(file.symbol(name));
-  if (function == nullptr) missing += (missing.empty() ? "" : ", ") + std::string(name);
-}
 
 void resolve_functions(const LibraryFile& file, NcclFunctions& functions) {
   std::string missing;
@@ -41,7 +31,7 @@ int version_of(const Nccl& library) {
 
 }  // namespace
 
-std::string Nccl::version_text() const { return text_of_version(version); }
+std::string Nccl::version_text() const { return text_of_version(at(version)); }
 
 std::shared_ptr<const Nccl> open_nccl(const NcclSettings& settings, Messages& messages) {
   const LibraryFile file = open_library({kLibrary}, settings.search_path);
@@ -55,7 +45,8 @@ std::shared_ptr<const Nccl> open_nccl(const NcclSettings& settings, Messages& me
   if (library->version < kMinNcclVersion) {
     throw sdk::Failure(KILN_CODE_FAILED_PRECONDITION,
                        "NCCL " + library->path + " has version " + library->version_text() +
-                           ", but Kiln needs " + text_of_version(kMinNcclVersion) + " or newer");
+                           ", but Kiln needs " + text_of_version(at(kMinNcclVersion)) +
+                           " or newer");
   }
   messages.push_back("collectives: NCCL " + library->version_text() + ", " + library->path);
   return library;

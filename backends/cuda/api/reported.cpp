@@ -41,6 +41,10 @@ sdk::Failure wrong_address(DeviceAddress address, std::int64_t bytes, const char
                " bytes (", function, "), which is null, not a multiple of 256 or too large")};
 }
 
+std::string text_of_version(std::size_t version) {
+  return text(version / 10000, ".", version / 100 % 100, ".", version % 100);
+}
+
 std::string reported_text(const char* text) {
   if (text == nullptr) return "";
   return escaped_text({text, ::strnlen(text, kMaxTextBytes)});

@@ -6,6 +6,7 @@
 #include "core/types/text.h"
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -54,6 +55,9 @@ bool is_valid_address(DeviceAddress address, std::int64_t bytes);
 /// "the NVIDIA driver reports the address 0x7 for 512 bytes (cuMemAddressReserve), which is null,
 /// not a multiple of 256 or too large", with code INTERNAL.
 sdk::Failure wrong_address(DeviceAddress address, std::int64_t bytes, const char* function);
+
+/// "2.28.9" for 22809.
+std::string text_of_version(std::size_t version);
 
 /// A copy of a text that a library owns, at most 4096 bytes of it and without control characters;
 /// empty for null.

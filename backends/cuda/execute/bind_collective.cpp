@@ -2,6 +2,7 @@
 // copies whole vectors.
 #include "backends/cuda/execute/bind_collective.h"
 
+#include "backends/codegen/inspect/source.h"
 #include "core/types/at.h"
 #include "core/types/text.h"
 
@@ -16,6 +17,34 @@ constexpr std::int64_t kMaxGatheredSum = std::int64_t{64} << 10;
 
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <class... Args>
+[[noreturn]] void reject(const codegen::HostCallStep& step, const Args&... reason) {
+  throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                     text("the collective of ", codegen::source_of(*step.node), " ", reason...));
+}
+
+bool has_axis(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
+}
+
+/// Throws sdk::Failure for operands that do not fit the payload.
+void check_operands(const codegen::HostCallStep& step, const ir::CollectiveAttrs& attrs,
+                    const codegen::SlotSizes& sizes) {
+  const std::size_t count = step.operands.size() - 1;  // the first is the position
+  if (count == 0) reject(step, "has no operands");
+  const bool is_bucket = attrs.kind == CollectiveKind::AllReduce;
+  if (count > 1 && !is_bucket) reject(step, "has ", count, " operands, but its kind takes one");
+  if (!has_axis(attrs.kind)) return;
+  const std::span<const std::int64_t> dims = sizes.dims(step.operands[1]);
+  if (attrs.axis >= static_cast<std::int64_t>(dims.size())) {
+    reject(step, "has axis ", attrs.axis, ", but its operand has ", dims.size(), " axes");
+  }
+  const std::int64_t size = dims[at(attrs.axis)];
+  if (attrs.kind == CollectiveKind::ReduceScatter && size % attrs.ranks != 0) {
+    reject(step, "divides axis ", attrs.axis, " of size ", size, " by ", attrs.ranks, " ranks");
+  }
 }
 
 std::int64_t product(std::span<const std::int64_t> dims) {
@@ -47,16 +76,20 @@ class Binding {
   }
 
  private:
+  std::int64_t of_all_ranks(std::int64_t bytes) const {
+    return codegen::checked_product(bytes, ranks_, bound_.node);
+  }
+
   void reduce(std::int64_t bytes) {
     bound_.part = bytes;
-    bound_.work_bytes = bytes * ranks_;
+    bound_.work_bytes = of_all_ranks(bytes);
     bound_.reduction = kernels_.reduce(dtype_, bound_.attrs.reduction, ranks_, bytes / width_);
   }
 
   void all_reduce() {
-    bound_.is_gathered_sum = bound_.bytes * ranks_ <= kMaxGatheredSum;
+    bound_.is_gathered_sum = of_all_ranks(bound_.bytes) <= kMaxGatheredSum;
     reduce(bound_.is_gathered_sum ? bound_.bytes : aligned((bound_.bytes + ranks_ - 1) / ranks_));
-    bound_.buffer_bytes = bound_.is_gathered_sum ? bound_.bytes : bound_.part * ranks_;
+    bound_.buffer_bytes = bound_.is_gathered_sum ? bound_.bytes : bound_.work_bytes;
   }
 
   void reduce_scatter() {
@@ -68,7 +101,7 @@ class Binding {
 
   void all_gather() {
     bound_.part = bound_.bytes;
-    bound_.buffer_bytes = bound_.result_bytes = bound_.bytes * ranks_;
+    bound_.buffer_bytes = bound_.result_bytes = of_all_ranks(bound_.bytes);
     if (outer() > 1) swap(ranks_, outer(), bound_.bytes / outer());
   }
 
@@ -95,11 +128,25 @@ DeviceCollective bind_collective(const codegen::HostCallStep& step,
   bound.attrs = attrs;
   bound.node = step.node;
   bound.operands.assign(step.operands.begin() + 1, step.operands.end());
-  for (const int operand : bound.operands) bound.bytes += sizes.bytes[at(operand)];
+  check_operands(step, attrs, sizes);
+  for (const int operand : bound.operands) {
+    bound.bytes = codegen::checked_sum(bound.bytes, sizes.bytes[at(operand)], step.node);
+  }
   if (bound.bytes == 0) return bound;  // all ranks agree on the sizes
   const int first = bound.operands.at(0);
   Binding(bound, plan.slots[at(first)].dtype, sizes.dims(first), kernels).run();
   return bound;
+}
+
+void check_results(const codegen::HostCallStep& step, const codegen::SlotSizes& sizes,
+                   std::span<const DeviceCollective> collectives, std::int64_t number) {
+  if (number >= static_cast<std::int64_t>(collectives.size())) {
+    reject(step, "waits for number ", number, ", but ", collectives.size(), " have started");
+  }
+  std::int64_t bytes = 0;
+  for (const int result : step.results) bytes += sizes.bytes[at(result)];
+  const std::int64_t expected = collectives[at(number)].result_bytes;
+  if (bytes != expected) reject(step, "gives ", expected, " bytes, but its results have ", bytes);
 }
 
 bool starts_collective(const codegen::HostCallStep& step) {

@@ -6,10 +6,12 @@
 #include "backends/cuda/execute/rank_kernels.h"
 #include "core/ops/collective_payload.h"
 
+#include <span>
+
 namespace kiln::cuda {
 
 /// A collective with the sizes of a call. It runs when its operands are there, in a buffer that it
-/// has until its results are wanted: a rank that has failed enters it with what is there.
+/// has until its results are copied. A rank that has failed sends zeros.
 struct DeviceCollective {
   ir::CollectiveAttrs attrs;
   const ir::Node* node = nullptr;  // the call of the host that starts it
@@ -33,10 +35,15 @@ struct DeviceCollectiveWait {
   std::size_t number = 0;
 };
 
-/// Throws sdk::Failure. REQUIRES: a step that starts a collective; those of RankKernels.
+/// Throws sdk::Failure, as for a payload that does not fit the operands, and SizeFailure for more
+/// than 2^63 - 1 bytes. REQUIRES: a step that starts a collective; those of RankKernels.
 DeviceCollective bind_collective(const codegen::HostCallStep& step,
                                  const ir::CollectiveAttrs& attrs, const codegen::Plan& plan,
                                  const codegen::SlotSizes& sizes, const RankKernels& kernels);
+
+/// Throws sdk::Failure unless the step, which waits for that collective, has results of its bytes.
+void check_results(const codegen::HostCallStep& step, const codegen::SlotSizes& sizes,
+                   std::span<const DeviceCollective> collectives, std::int64_t number);
 
 /// The payload of a step that starts a collective or waits for it; none for other calls. Throws
 /// sdk::Failure for a payload that is not valid.

@@ -54,6 +54,13 @@ void trace_copies(StepTimer* timer, std::size_t copies, const Copy& copy) {
   timer->end();
 }
 
+/// The largest tensors, and the bytes of collectives.
+std::string largest_parts(const DevicePlan& plan) {
+  const std::string tensors = largest_tensors(memory_of(plan));
+  if (plan.collective_bytes == 0) return tensors;
+  return tensors + text("; ", plan.collective_bytes, " bytes of collectives");
+}
+
 /// Ends the device, since variables may be partly overwritten, and throws DATA_LOSS.
 [[noreturn]] void throw_data_loss(const Device& device, const sdk::Failure& reason) {
   const std::string text = reason.what();
@@ -99,7 +106,7 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     if (bytes > INT64_MAX - 2 * kAlignment || __builtin_add_overflow(end, aligned(bytes), &end)) {
       throw SizeFailure(
           KILN_CODE_RESOURCE_EXHAUSTED,
-          "the tensors of a call have more than 2^63 - 1 bytes" + largest_tensors(memory_of(plan)));
+          "the tensors of a call have more than 2^63 - 1 bytes" + largest_parts(plan));
     }
     return begin;
   };
@@ -148,10 +155,12 @@ void CallMemory::clear_arrivals(const LoadedProgram& program) {
 
 void CallMemory::grow(StreamArena& arena) const {
   try {
-    arena.grow(layout_.bytes, "inputs, outputs and temporary tensors");
+    arena.grow(layout_.bytes, plan_.collective_bytes == 0
+                                  ? "inputs, outputs and temporary tensors"
+                                  : "inputs, outputs, temporary tensors and collectives");
   } catch (const sdk::Failure& failure) {
     if (failure.code() != KILN_CODE_RESOURCE_EXHAUSTED) throw;
-    throw sdk::Failure(failure.code(), failure.what() + largest_tensors(memory_of(plan_)));
+    throw sdk::Failure(failure.code(), failure.what() + largest_parts(plan_));
   }
 }
 

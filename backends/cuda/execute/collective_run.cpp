@@ -2,11 +2,14 @@
 // One before it leaves the collective to drain().
 #include "backends/cuda/execute/collective_run.h"
 
-#include "backends/codegen/bind/step_failure.h"
+#include "backends/codegen/inspect/source.h"
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/fill_with_zeros.h"
+#include "backends/cuda/libraries/rank_wait.h"
 #include "core/types/at.h"
+#include "core/types/text.h"
 
+#include <new>
 #include <utility>
 
 namespace kiln::cuda {
@@ -19,22 +22,42 @@ CollectiveRun::~CollectiveRun() { call_.stream.set_waiter(nullptr); }
 void CollectiveRun::open() {
   if (state_ != State::NotOpened) return;
   state_ = State::Over;  // if it fails
-  groups_.open();
+  require_equal_ranks();
   for (const DeviceCollective& one : call_.collectives) communicators_[one.attrs.group] = nullptr;
+  groups_.open();
+  try {
+    join();
+  } catch (const std::bad_alloc&) {
+    break_up("no memory to join the ranks of NCCL");  // the others may be in an exchange
+  }
+  state_ = State::Open;
+  call_.stream.set_waiter(this);
+}
+
+void CollectiveRun::join() {
   // Ranks of several groups must know of a failure in any of them before they enter the first.
   const bool has_several = communicators_.size() > 1;
   std::string failed;
   for (auto& [group, communicator] : communicators_) {
     try {
       communicator = call_.communicators.of(group, groups_);
-    } catch (const std::exception& failure) {
+    } catch (const sdk::Failure& failure) {
       if (!has_several) throw;
       failed = failure.what();
     }
   }
   if (has_several) groups_.require_success(0, failed);
-  state_ = State::Open;
-  call_.stream.set_waiter(this);
+}
+
+/// Parts of the buffers have sizes by the payloads, and NCCL fills those of all ranks.
+void CollectiveRun::require_equal_ranks() const {
+  for (const DeviceCollective& one : call_.collectives) {
+    const std::int64_t size = groups_.place(one.attrs.group).size;
+    if (size == one.attrs.ranks) continue;
+    throw sdk::Failure(KILN_CODE_INVALID_ARGUMENT,
+                       text("the collective of ", codegen::source_of(*one.node), " has ",
+                            one.attrs.ranks, " ranks, but group ", one.attrs.group, " has ", size));
+  }
 }
 
 Communicator& CollectiveRun::communicator_of(const DeviceCollective& one) const {
@@ -90,6 +113,13 @@ void CollectiveRun::combine(const DeviceCollective& one, DeviceAddress result) {
 
 // ---- With all ranks ----
 
+template <class Queue>
+void CollectiveRun::transfer(const DeviceCollective& one, const Queue& queue) {
+  transfers_.begin(one.node);
+  queue();
+  transfers_.end();
+}
+
 void CollectiveRun::queue_transfers(const DeviceCollective& one) {
   Communicator& ranks = communicator_of(one);
   const DeviceAddress buffer = buffer_of(one), work = call_.memory;
@@ -97,21 +127,23 @@ void CollectiveRun::queue_transfers(const DeviceCollective& one) {
     case CollectiveKind::AllReduce:
     case CollectiveKind::Reduce: {
       if (one.is_gathered_sum) {
-        ranks.all_gather(buffer, work, one.part, call_.stream);
+        transfer(one, [&] { ranks.all_gather(buffer, work, one.part, call_.stream); });
         return combine(one, buffer);
       }
       const DeviceAddress own = offset_by(buffer, ranks.place().rank * one.part);
-      ranks.all_to_all(buffer, work, one.part, call_.stream);
+      transfer(one, [&] { ranks.all_to_all(buffer, work, one.part, call_.stream); });
       combine(one, own);
-      return ranks.all_gather(own, buffer, one.part, call_.stream);
+      return transfer(one, [&] { ranks.all_gather(own, buffer, one.part, call_.stream); });
     }
     case CollectiveKind::ReduceScatter:
-      ranks.all_to_all(buffer, work, one.part, call_.stream);
+      transfer(one, [&] { ranks.all_to_all(buffer, work, one.part, call_.stream); });
       return combine(one, buffer);
     case CollectiveKind::AllGather:
-      return ranks.all_gather(operand_of(one), buffer, one.part, call_.stream);
+      return transfer(one,
+                      [&] { ranks.all_gather(operand_of(one), buffer, one.part, call_.stream); });
     case CollectiveKind::Broadcast:
-      return ranks.broadcast(buffer, one.bytes, one.attrs.root, call_.stream);
+      return transfer(one,
+                      [&] { ranks.broadcast(buffer, one.bytes, one.attrs.root, call_.stream); });
   }
 }
 
@@ -135,7 +167,7 @@ void CollectiveRun::start(std::size_t number, std::span<const TensorBytes> opera
   queue(one);
 }
 
-void CollectiveRun::wait(std::size_t number, std::span<const TensorBytes> results) {
+void CollectiveRun::copy_results(std::size_t number, std::span<const TensorBytes> results) {
   const DeviceCollective& one = call_.collectives[number];
   if (one.bytes == 0) return;
   DeviceAddress from = buffer_of(one);
@@ -166,10 +198,16 @@ void CollectiveRun::wait(const Stream& stream) {
   if (state_ != State::Open) return;
   std::string reason;
   try {
-    PollPause polling(communicators_.begin()->second->place().time_limit);
+    RankWait waiting(call_.host, communicators_.begin()->second->place().time_limit);
+    const OpenTransfers::Transfer* last = nullptr;
     while (stream.device().driver().stream_query(stream.handle()) == api::Status::NotReady) {
       for (const auto& one : communicators_) one.second->check();
-      polling.pause();
+      const OpenTransfers::Transfer* const open = transfers_.current();
+      if (open == nullptr || open != last) {
+        waiting.restart(open == nullptr ? "" : codegen::source_of(*open->node));
+      }
+      last = open;
+      waiting.pause();
     }
     return;
   } catch (const std::exception& failure) {

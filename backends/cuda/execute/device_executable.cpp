@@ -221,16 +221,22 @@ class DeviceExecutable final : public sdk::Executable {
     const Arena& arena = sized.plan->arena;
     const std::lock_guard lock(stats_mutex_);
     sized.number = ++stats_.bindings;
-    stats_.planned_bytes = std::max(stats_.planned_bytes, static_cast<std::uint64_t>(arena.bytes));
-    stats_.live_bytes = std::max(stats_.live_bytes, static_cast<std::uint64_t>(arena.live_bytes));
+    const auto collectives = static_cast<std::uint64_t>(sized.plan->collective_bytes);
+    const auto add = [&](std::uint64_t& largest, std::int64_t bytes) {
+      largest = std::max(largest, static_cast<std::uint64_t>(bytes) + collectives);
+    };
+    add(stats_.planned_bytes, arena.bytes);
+    add(stats_.live_bytes, arena.live_bytes);
     // Sizes may change at every call: only the first binding is dumped by itself.
     if (stats_.bindings == 1) dump_binding(sized);
   }
 
   void dump_binding(const SizedPlan& sized) const {
     const std::string name = text("sizes-", sized.number);
-    dumps_.hand_over("memory_plan", name,
-                     [&] { return print_memory(lowered_.program, memory_of(*sized.plan)); });
+    dumps_.hand_over("memory_plan", name, [&] {
+      return print_memory(lowered_.program, memory_of(*sized.plan),
+                          {.totals = "", .lines = print_collectives(*sized.plan)});
+    });
   }
 
   void dump_profile() const {

@@ -84,7 +84,13 @@ class Binder {
     const auto payload = inputs_.rank_kernels == nullptr ? std::nullopt : collective_of(step);
     if (!payload) return DeviceHostCall{};
     const std::size_t number = at(payload->number);
-    if (!starts_collective(step)) return DeviceCollectiveWait{number};
+    if (&plan_ != &inputs_.program.plan) {
+      throw InternalError("bind", "", text("collective ", number, " is in a loop or a branch"));
+    }
+    if (!starts_collective(step)) {
+      check_results(step, out_->sizes, out_->collectives, payload->number);
+      return DeviceCollectiveWait{number};
+    }
     if (number != out_->collectives.size()) {
       throw InternalError("bind", "", text("collective ", number, " is out of its order"));
     }
@@ -101,12 +107,11 @@ class Binder {
 
   /// Working memory at the beginning, which the collectives share, then their buffers.
   void place_collectives() {
-    constexpr std::int64_t kAlignment = 256;
     std::int64_t& end = out_->collective_bytes;
     for (const DeviceCollective& one : out_->collectives) end = std::max(end, one.work_bytes);
     for (DeviceCollective& one : out_->collectives) {
-      one.buffer = (end + kAlignment - 1) / kAlignment * kAlignment;
-      end = one.buffer + one.buffer_bytes;
+      one.buffer = aligned(end);
+      end = checked_sum(one.buffer, one.buffer_bytes, one.node);
     }
   }
 
@@ -260,6 +265,16 @@ const KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number) 
     return kernel_of_launch(*branch->bodies[1].plan, in_step - first.launches);
   }
   return std::get<KernelStep>(plan.plan->steps[step]);
+}
+
+std::string print_collectives(const DevicePlan& plan) {
+  if (plan.collective_bytes == 0) return "";
+  std::string out = text("# collectives: ", plan.collective_bytes, " bytes besides the arena\n");
+  for (const DeviceCollective& one : plan.collectives) {
+    out += text("#   at ", one.buffer, ": ", one.buffer_bytes, " bytes  # ", source_of(*one.node),
+                "\n");
+  }
+  return out;
 }
 
 PlanMemory memory_of(const DevicePlan& plan) {

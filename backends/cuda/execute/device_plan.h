@@ -97,7 +97,10 @@ const codegen::KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t
 /// Throws codegen::SizeFailure if CallBlock::step cannot number all launches.
 void check_launches(const DevicePlan& plan);
 
-/// The memory of the plan and its bodies. `plan` outlives the result.
+/// Lines of a memory report: the bytes of collectives, then the buffer of each; none without them.
+std::string print_collectives(const DevicePlan& plan);
+
+/// The memory of the plan and its bodies, without that of collectives. `plan` outlives the result.
 codegen::PlanMemory memory_of(const DevicePlan& plan);
 
 }  // namespace kiln::cuda

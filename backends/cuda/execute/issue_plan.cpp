@@ -275,21 +275,24 @@ class PlanIssuer {
 
   void issue(const Step& step, const DeviceCollectiveStart& start) {
     const std::vector<int>& operands = plan_.collectives[start.number].operands;
-    try {
-      call_.collectives->start(start.number, tensors(operands));
-    } catch (const sdk::Failure& failure) {
-      throw collective_failure(step, failure);
-    }
+    with_step(step, [&] { call_.collectives->start(start.number, tensors(operands)); });
   }
 
   void issue(const Step& step, const DeviceCollectiveWait& wait) {
-    call_.collectives->wait(wait.number, tensors(std::get<HostCallStep>(step).results));
+    const std::vector<int>& results = std::get<HostCallStep>(step).results;
+    with_step(step, [&] { call_.collectives->copy_results(wait.number, tensors(results)); });
   }
 
-  sdk::Failure collective_failure(const Step& step, const sdk::Failure& failure) const {
-    return step_failure(call_.lowered.module, *std::get<HostCallStep>(step).node, failure.code(),
-                        failure.what())
-        .native(failure.native_library, failure.native_code);
+  /// Adds the op and the line of the step to a failure of `work`.
+  template <class Work>
+  void with_step(const Step& step, const Work& work) const {
+    try {
+      work();
+    } catch (const sdk::Failure& failure) {
+      throw step_failure(call_.lowered.module, *std::get<HostCallStep>(step).node, failure.code(),
+                         failure.what())
+          .native(failure.native_library, failure.native_code);
+    }
   }
 
   std::vector<TensorBytes> tensors(const std::vector<int>& numbers) {

@@ -3,48 +3,31 @@
 
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/device/device_address.h"
+#include "backends/cuda/libraries/rank_wait.h"
 #include "core/types/at.h"
-#include "core/types/text.h"
 
-#include <algorithm>
-#include <thread>
+#include <utility>
 
 namespace kiln::cuda {
 namespace {
 
 using api::NcclStatus;
 
+constexpr const char* kJoin = "join the ranks";
+
 void* pointer(api::DeviceAddress address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
-PollPause::PollPause(std::chrono::milliseconds limit)
-    : limit_(limit), begin_(std::chrono::steady_clock::now()) {}
-
-void PollPause::pause() {
-  constexpr int kSpins = 200, kMaxPause = 1000;  // microseconds
-  if (polls_++ < kSpins) return std::this_thread::yield();
-  const auto waited = std::chrono::steady_clock::now() - begin_;
-  // In milliseconds: a limit may have more than 2^63 nanoseconds.
-  if (std::chrono::duration_cast<std::chrono::milliseconds>(waited) > limit_) {
-    throw sdk::Failure(KILN_CODE_DEADLINE_EXCEEDED,
-                       text("the ranks of NCCL did not answer within ", limit_.count() / 1000,
-                            " s (init's time_limit)"));
-  }
-  std::this_thread::sleep_for(std::chrono::microseconds(std::min(polls_ - kSpins, kMaxPause)));
-}
-
 Communicator::Communicator(std::shared_ptr<const api::Nccl> library,
-                           std::shared_ptr<const Device> device, const RankPlace& place,
-                           const api::NcclUniqueId& id)
-    : library_(std::move(library)), device_(std::move(device)), place_(place) {
-  constexpr const char* kAction = "join the ranks";
+                           std::shared_ptr<const Device> device, const sdk::Host& host,
+                           const RankPlace& place, const api::NcclUniqueId& id)
+    : library_(std::move(library)), device_(std::move(device)), host_(host), place_(place) {
   api::NcclConfig config;
-  require(library_->comm_init(&comm_, static_cast<int>(place.size), id,
-                              static_cast<int>(place.rank), &config),
-          kAction);
   try {
-    wait_until_ready(kAction);
+    require(library_->comm_init(&comm_, static_cast<int>(place.size), id,
+                                static_cast<int>(place.rank), &config),
+            kJoin);
   } catch (...) {
     abort();
     throw;
@@ -55,7 +38,7 @@ Communicator::~Communicator() {
   if (comm_ == nullptr || !device_->is_usable()) return;
   try {
     const ScopedContext context(*device_);
-    library_->comm_destroy(comm_);
+    abort();
   } catch (...) {
     // The device has just ended: the library cannot free the communicator without its context.
   }
@@ -76,14 +59,16 @@ void Communicator::check() const {
   require(status, "run collectives");
 }
 
-void Communicator::wait_until_ready(const char* action) const {
-  PollPause polling(place_.time_limit);
+void Communicator::wait_until_joined() const { wait_until_ready(kJoin, place_.time_limit / 2); }
+
+void Communicator::wait_until_ready(const char* action, std::chrono::milliseconds limit) const {
+  RankWait waiting(host_, limit, action);
   while (true) {
     NcclStatus status = NcclStatus::Success;
     require(library_->comm_get_async_error(comm_, &status), "ask for the state of the ranks");
     require(status, action);
     if (status == NcclStatus::Success) return;
-    polling.pause();
+    waiting.pause();
   }
 }
 
@@ -94,7 +79,7 @@ void Communicator::run(const char* action, const Queue& queue) {
   const NcclStatus ended = library_->group_end();
   require(queued, action);
   require(ended, action);
-  wait_until_ready(action);
+  wait_until_ready(action, place_.time_limit);
 }
 
 void Communicator::all_to_all(api::DeviceAddress from, api::DeviceAddress to, std::int64_t bytes,

@@ -51,6 +51,8 @@ std::shared_ptr<Communicator> Communicators::of(std::int64_t group, const HostGr
   const Key key{place.session, group};
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(communicators_,
+                  [&](const auto& one) { return one.first.first != place.session; });
     const auto found = communicators_.find(key);
     if (found != communicators_.end()) return found->second;
   }
@@ -82,7 +84,9 @@ std::shared_ptr<Communicator> Communicators::join(std::int64_t group, const Rank
   const auto ids = groups.exchange(group, place.size, bytes_of(id));
   std::memcpy(&id, ids.data(), sizeof(id));  // of rank 0
   warn_of_shared_device(groups.exchange(group, place.size, bytes_of(uuid)), place);
+  // A rank that cannot begin would leave the others waiting: the library does not tell them.
   std::shared_ptr<Communicator> created;
+<<<<<<< HEAD
   const std::string failure =
       failure_of([&] { created = std::make_shared<Communicator>(library_, device_, place, id); });
   try {
@@ -91,6 +95,13 @@ std::shared_ptr<Communicator> Communicators::join(std::int64_t group, const Rank
     if (created) created->abort();
     throw;
   }
+=======
+  groups.require_success(group, failure_of([&] {
+                           created =
+                               std::make_shared<Communicator>(library_, device_, host_, place, id);
+                         }));
+  groups.require_success(group, failure_of([&] { created->wait_until_joined(); }));
+>>>>>>> 6a553caafe7c48d2b04ab5f1cb4533e83e2d72e5
   return created;
 }
 

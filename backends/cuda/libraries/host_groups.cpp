@@ -26,14 +26,19 @@ RankPlace HostGroups::place(std::int64_t group) const {
   const kiln_view result = sdk::view(KILN_DTYPE_INT64, dims, fields.data());
   host_.host_call(call_context_, "collective_group", bytes_of(std::to_string(group)), {},
                   {&result, 1});
-  const auto& [rank, size, local_rank, local_size, time_limit, session] = fields;
+  const std::int64_t rank = fields[0], size = fields[1], local_rank = fields[2];
+  const std::int64_t time_limit = fields[4];
   const bool is_valid = size >= 1 && size <= INT_MAX && rank >= 0 && rank < size &&
                         local_rank >= 0 && local_rank <= INT_MAX && time_limit > 0;
   if (!is_valid) {
     throw sdk::Failure(KILN_CODE_INTERNAL, text("the host gives rank ", rank, " of ", size,
                                                 " as the place in group ", group));
   }
-  return {rank, size, local_rank, local_size, std::chrono::milliseconds(time_limit), session};
+  return {.rank = rank,
+          .size = size,
+          .local_rank = local_rank,
+          .time_limit = std::chrono::milliseconds(time_limit),
+          .session = fields[5]};
 }
 
 void HostGroups::open() const { host_.host_call(call_context_, "collective_open", {}, {}, {}); }

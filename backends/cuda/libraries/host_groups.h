@@ -13,7 +13,8 @@ namespace kiln::cuda {
 
 /// The place of this process in a group.
 struct RankPlace {
-  std::int64_t rank = 0, size = 1, local_rank = 0, local_size = 1;
+  std::int64_t rank = 0, size = 1;
+  std::int64_t local_rank = 0;  // among the ranks of this machine
   std::chrono::milliseconds time_limit{};
   std::int64_t session = 0;
 };

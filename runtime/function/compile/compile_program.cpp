@@ -248,9 +248,8 @@ module::Module compile_graph(CompiledProgram& program, CompileObserver* observer
   const DisabledPasses disabled = disabled_passes(*program.instance);
   program.graph = run_passes(program, disabled.own, observer);
   program.calls_functions = ir::reaches(program.graph.roots(), ir::Op::HostCall);
-  program.graph =
-      lower_collectives(program.graph, collective_ids(program.user_graph),
-                        program.binding.symbols(), bucket_bytes(), program.collectives);
+  program.graph = lower_collectives(program.graph, collective_ids(program.user_graph),
+                                    program.binding.symbols(), bucket_bytes(), program.collectives);
   module::Module compiled = module::make_module(program.graph, program.guards, program.name);
   if (observer) observer->on_module(program);
   program.calls_host = program.calls_functions || !program.collectives.empty();

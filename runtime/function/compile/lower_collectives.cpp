@@ -137,9 +137,10 @@ class Bucket {
   bool add(const Node& node, std::size_t limit) {
     const ir::Type& type = node.operands[0].type();
     const std::optional<std::size_t> bytes = static_bytes(type);
-    const bool fits =
-        bytes && bytes_ && *bytes + *bytes_ <= limit && without_id(node) == without_id(*members_[0]) &&
-        type.dtype == members_[0]->operands[0].dtype() && !is_in(nodes_of(node.operands));
+    const bool fits = bytes && bytes_ && *bytes + *bytes_ <= limit &&
+                      without_id(node) == without_id(*members_[0]) &&
+                      type.dtype == members_[0]->operands[0].dtype() &&
+                      !is_in(nodes_of(node.operands));
     if (!fits) return false;
     members_.push_back(&node);
     *bytes_ += *bytes;

@@ -68,11 +68,12 @@ std::vector<std::int64_t> collective_ids(const ir::Graph& graph);
 ///          %1 = host_call "collective_wait" 0 at t1;     %3 = host_call "collective_wait" 1 at t1
 /// The payload has the attributes, too (core/ops/collective_payload.h).
 /// A wait is at the last start that does not depend on it, so that all work which other collectives
-/// need is done while it is under way. AllReduces with equal attributes, dtypes and static sizes that follow each other,
-/// and do not depend on each other, are merged up to `bucket` bytes. Throws NotImplementedError for
-/// one in a loop or a branch, and for a size that depends on values; ValueError for a
-/// group that the process has not split, and for another number of ranks than that of the group.
-/// `written`: collective_ids() of the graph before the passes, which may have dropped some.
+/// need is done while it is under way. AllReduces with equal attributes, dtypes and static sizes
+/// that follow each other, and do not depend on each other, are merged up to `bucket` bytes. Throws
+/// NotImplementedError for one in a loop or a branch, and for a size that depends on values;
+/// ValueError for a group that the process has not split, and for another number of ranks than that
+/// of the group. `written`: collective_ids() of the graph before the passes, which may have dropped
+/// some.
 ir::Graph lower_collectives(const ir::Graph& graph, std::span<const std::int64_t> written,
                             std::span<const ir::Symbol> symbols, std::size_t bucket,
                             ProgramCollectives& collectives);

@@ -1,5 +1,6 @@
 // Failures that only the fakes can cause: of NCCL's calls, of its file, of its version, of devices.
 #include "backends/cuda/api/nccl_api.h"
+#include "runtime/host/log.h"
 #include "tests/backends/cuda_fakes/fake_gpu.h"
 #include "tests/backends/cuda_fakes/nccl_control.h"
 #include "tests/distributed/collectives/failing_calls.h"
@@ -95,6 +96,7 @@ std::string texts_around(const D::Group& world, const std::function<void()>& fau
 
 TEST_CASE("nccl: a group cannot go on after a call of NCCL has failed on one rank") {
   use_one_device();
+  const EnvironmentVariable reported("KILN_TEST_NCCL_LOST_RANKS", "reported");
   const struct {
     const char* function;
     int nth;
@@ -125,6 +127,31 @@ TEST_CASE("nccl: a group cannot go on after a call of NCCL has failed on one ran
   }
 }
 
+std::string log;  // of this rank
+
+constexpr const char* kNoAnswer =
+    "the ranks of NCCL did not answer within 1 s (init's time_limit); the group is broken";
+
+TEST_CASE("nccl: other ranks of a machine wait for one that has failed until the time limit") {
+  use_one_device();
+  const auto texts = texts_of(
+      {.ranks = 3, .seed = 1},
+      [&](const D::Group& world) {
+        runtime::set_log_sink([](runtime::LogLevel, std::string_view line) { log += line; });
+        const auto fault = [&] {
+          if (world.rank() == 1) fail_call("ncclAllGather", 1, cuda::api::NcclStatus::Internal);
+        };
+        return texts_around(world, fault, 1) + log;
+      },
+      /*time_limit=*/1);
+  CHECK_THAT(texts[1], Catch::Matchers::ContainsSubstring("ncclInternalError (3)"));
+  for (const std::size_t other : {0u, 2u}) {
+    CHECK_THAT(texts[other], Catch::Matchers::ContainsSubstring(kNoAnswer));
+    CHECK_THAT(texts[other],
+               Catch::Matchers::ContainsSubstring(" s for other ranks in NCCL: broadcast at "));
+  }
+}
+
 TEST_CASE("nccl: a rank that stays away ends the wait of the others at the time limit") {
   use_one_device();
   const auto texts = texts_of(
@@ -134,15 +161,15 @@ TEST_CASE("nccl: a rank that stays away ends the wait of the others at the time 
         const auto printed = K::print_tensor(D::all_reduce(x), {.message = "sum"});
         const auto f = K::function({x}, {D::all_reduce(printed)}, {.name = "f", .backend = "cuda"});
         K::set_print_sink([&](std::string_view) {
-          while (world.rank() == 1 && board->written == 0) std::this_thread::yield();
+          if (world.rank() != 1) return;
+          while (board->written == 0) std::this_thread::yield();
+          ::setenv("KILN_TEST_NCCL_LOST_RANKS", "reported", 1);
         });
         return thrown_by([&] { f({K::Array{1.f}}); });
       },
       /*time_limit=*/1);
   CHECK_THAT(texts[0],
-             Catch::Matchers::StartsWith("DistributedError of 0: f: the ranks of NCCL did not "
-                                         "answer within 1 s (init's time_limit); the group is "
-                                         "broken"));
+             Catch::Matchers::StartsWith(std::string("DistributedError of 0: f: ") + kNoAnswer));
   CHECK_THAT(texts[1], Catch::Matchers::ContainsSubstring(
                            "ncclRemoteError (6): another rank has ended; the group is broken"));
 }
@@ -168,8 +195,8 @@ TEST_CASE("nccl: ranks that cannot join fail together, and the next call tries a
   });
   for (const std::string& text : joins) {
     CHECK_THAT(text, Catch::Matchers::ContainsSubstring(
-                         "rank 0 cannot join the ranks of NCCL: cannot join the ranks: "
-                         "ncclRemoteError (6): another rank could not join"));
+                         "rank 1 cannot join the ranks of NCCL: cannot join the ranks: "
+                         "ncclSystemError (2): a failure on demand"));
     CHECK_THAT(text, Catch::Matchers::EndsWith(" | no error"));
   }
 }

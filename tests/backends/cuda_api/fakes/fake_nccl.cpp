@@ -24,7 +24,6 @@ FAKE_EXPORT NcclStatus ncclGroupEnd() { return NcclStatus::Success; }
   FAKE_EXPORT NcclStatus symbol(__VA_ARGS__) { return NcclStatus::Success; }
 FAKE_FUNCTION(ncclGetUniqueId, NcclUniqueId*)
 FAKE_FUNCTION(ncclCommInitRankConfig, NcclComm*, int, NcclUniqueId, int, NcclConfig*)
-FAKE_FUNCTION(ncclCommDestroy, NcclComm)
 FAKE_FUNCTION(ncclCommAbort, NcclComm)
 FAKE_FUNCTION(ncclCommGetAsyncError, NcclComm, NcclStatus*)
 FAKE_FUNCTION(ncclSend, const void*, std::size_t, NcclDataType, int, NcclComm, StreamHandle)

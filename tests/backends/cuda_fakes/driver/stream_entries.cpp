@@ -112,7 +112,8 @@ Status event_query(EventHandle handle) {
   const bool is_done = record == nullptr || record->is_done;
   if (status != Status::Success || is_done) return status;
   if (!std::exchange(record->was_queried, true)) return Status::NotReady;
-  return after_wait(state().streams.run_to(*record));
+  const Status ran = state().streams.run_what_is_ready(*record->stream, record.get());
+  return after_wait(ran);
 }
 
 Status event_synchronize(EventHandle handle) {

@@ -48,8 +48,9 @@ Status Streams::run(Stream& stream) {
   return Status::Success;
 }
 
-Status Streams::run_what_is_ready(Stream& stream) {
+Status Streams::run_what_is_ready(Stream& stream, const EventRecord* end) {
   while (!stream.pending.empty()) {
+    if (end != nullptr && end->is_done) break;
     const Operation& next = stream.pending.front();
     if (next.is_ready != nullptr && next.is_ready() != Readiness::Ready) return Status::NotReady;
     const Status status = run_next(stream);

@@ -71,8 +71,9 @@ class Streams : public Handles<StreamHandle, Stream> {
   Status enqueue(Stream& stream, Operation operation);
   /// Runs everything of the stream and what its waits demand.
   Status run(Stream& stream);
-  /// The same up to an operation that is not ready: NotReady.
-  Status run_what_is_ready(Stream& stream);
+  /// The same up to an operation that is not ready (NotReady), or until the record of an event, if
+  /// one is given, is done.
+  Status run_what_is_ready(Stream& stream, const EventRecord* end = nullptr);
   /// Runs the stream up to the record.
   Status run_to(EventRecord& record);
   /// Runs everything.
