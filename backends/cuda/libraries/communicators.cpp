@@ -86,22 +86,11 @@ std::shared_ptr<Communicator> Communicators::join(std::int64_t group, const Rank
   warn_of_shared_device(groups.exchange(group, place.size, bytes_of(uuid)), place);
   // A rank that cannot begin would leave the others waiting: the library does not tell them.
   std::shared_ptr<Communicator> created;
-<<<<<<< HEAD
-  const std::string failure =
-      failure_of([&] { created = std::make_shared<Communicator>(library_, device_, place, id); });
-  try {
-    groups.require_success(group, failure);
-  } catch (...) {
-    if (created) created->abort();
-    throw;
-  }
-=======
   groups.require_success(group, failure_of([&] {
                            created =
                                std::make_shared<Communicator>(library_, device_, host_, place, id);
                          }));
   groups.require_success(group, failure_of([&] { created->wait_until_joined(); }));
->>>>>>> 6a553caafe7c48d2b04ab5f1cb4533e83e2d72e5
   return created;
 }
 
