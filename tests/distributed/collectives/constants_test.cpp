@@ -46,8 +46,8 @@ TEST_CASE("constants of a rank: another collective behind them is an error on al
   const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
     Faults faults;
     const auto x = K::variable(1.), y = K::variable(2.);
-    const auto chosen =
-        K::switch_(K::constant(world.is_root()), D::all_reduce(x), D::all_reduce(y));
+    const auto of_x = D::all_reduce(x), of_y = D::all_reduce(y);
+    const auto chosen = K::switch_(K::constant(world.is_root()), of_x, of_y);
     const auto f = K::function({}, {chosen}, {.name = "f"});
     faults.expect_equal("error", without_lines(thrown_by([&] { f(); })),
                         "DistributedError of 1: f: collective 0 is all_reduce sum float32[] (LINE) "

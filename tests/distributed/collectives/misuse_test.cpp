@@ -92,7 +92,7 @@ TEST_CASE("misuse: modules with collectives of groups that this process has not 
     const std::string file = scratch.write("f.kir", std::string(R"(kir 0.1
 module "f"
 %0 = placeholder id=0 name="x" : float32[2]
-%1 = collective %0 kind=0 reduction=0 axis=0 root=0 )") +
+%1 = collective %0 kind=0 reduction=0 axis=0 root=0 id=0 )") +
                                                         row.attrs + R"( : float32[2]
 inputs %0
 outputs %1

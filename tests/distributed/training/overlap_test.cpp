@@ -121,7 +121,7 @@ TEST_CASE("overlap: char_rnn's gradients are summed while the backward pass goes
     const std::vector<PlanStep> steps = steps_of(plan);
     const auto starts = [](const PlanStep& step) { return step.calls("collective_start"); };
     const auto waits = [](const PlanStep& step) { return step.calls("collective_wait"); };
-    CHECK(std::count_if(steps.begin(), steps.end(), starts) == 5);
+    CHECK(std::count_if(steps.begin(), steps.end(), starts) == 4);
     CHECK(faults_of(steps) == "");
     const auto first = std::find_if(steps.begin(), steps.end(), starts);
     const auto last = std::find_if(steps.rbegin(), steps.rend(), waits).base();
