@@ -149,7 +149,7 @@ static const kiln_op_format kiln_op_formats[] = {
   {69, "erf", {{NULL, KILN_FIELD_INTEGER}}},
   {70, "collective", {{"kind", KILN_FIELD_INTEGER}, {"reduction", KILN_FIELD_INTEGER},
     {"axis", KILN_FIELD_INTEGER}, {"root", KILN_FIELD_INTEGER}, {"group", KILN_FIELD_INTEGER},
-    {"ranks", KILN_FIELD_INTEGER}}},
+    {"ranks", KILN_FIELD_INTEGER}, {"id", KILN_FIELD_INTEGER}}},
 };
 
 /* clang-format on */
