@@ -146,7 +146,11 @@ bool Group::is_on_communication_thread() const {
   return membership_ && !membership_->is_of_parent() && membership_->thread->is_current();
 }
 
-bool Group::has_differed() const { return part_ != nullptr && part_->has_differed; }
+bool Group::has_differed() const {
+  if (!membership_) return false;
+  const std::lock_guard lock(membership_->mutex);
+  return part_->has_differed;
+}
 
 void Group::abort_if_broken() noexcept {
   if (!membership_ || membership_->is_of_parent() || membership_->broken.empty()) return;

@@ -148,7 +148,7 @@ TEST_CASE("nccl: other ranks of a machine wait for one that has failed until the
   for (const std::size_t other : {0u, 2u}) {
     CHECK_THAT(texts[other], Catch::Matchers::ContainsSubstring(kNoAnswer));
     CHECK_THAT(texts[other],
-               Catch::Matchers::ContainsSubstring(" s for other ranks in NCCL: broadcast at "));
+               Catch::Matchers::ContainsSubstring(" s for other ranks in NCCL: all_reduce at "));
   }
 }
 
