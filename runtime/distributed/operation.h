@@ -29,7 +29,7 @@ struct UpdateExpression {
   std::string text = {};  // of the variable, "'w' (train.cpp:12)"
 };
 
-/// Those of a function.
+/// The new values of a function.
 struct UpdateExpressions {
   std::vector<UpdateExpression> list = {};
   std::uint64_t hash = 0;  // of all; 0 for none

@@ -28,7 +28,7 @@ using runtime::TensorEntry;
 /// A name and the text of a type: "float32[2,3]".
 using Named = std::vector<std::pair<std::string, std::string>>;
 
-/// What a file has; lists that its format lacks are empty.
+/// The contents of a file; lists that its format lacks are empty.
 struct Contents {
   std::string format;
   Named tensors, inputs, variables, outputs;

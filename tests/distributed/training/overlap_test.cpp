@@ -85,7 +85,7 @@ int matmuls_of(std::vector<PlanStep>::const_iterator begin,
   return matmuls;
 }
 
-/// What is wrong with the collectives' places; empty for nothing.
+/// The faults in the collectives' places; empty for none.
 std::string faults_of(const std::vector<PlanStep>& steps) {
   std::string faults;
   for (auto step = steps.begin(); step != steps.end(); ++step) {

@@ -171,43 +171,30 @@ Prepared dumped_while_compiled(const Setup& setup) {
           {model.w}};
 }
 
-Prepared saved(const Setup& setup) {
-  const Model model(setup);
-  return {[model, path = setup.folder + "/weights"] {
+/// Saves a variable to a file of that name, whose extension chooses the format.
+Scenario saving(const char* name, const char* file) {
+  return {name, [=](const Setup& setup) {
+            const Model model(setup);
+            return Prepared{[model, path = setup.folder + "/" + file] {
+                              save_weights(path, {model.w});
+                              return Values{.text = "saved"};
+                            },
+                            {model.w}};
+          }};
+}
+/// Loads a variable from such a file.
+Scenario loading(const char* name, const char* file) {
+  return {name, [=](const Setup& setup) {
+            const Model model(setup);
+            const std::string path = setup.folder + "/" + file;
             save_weights(path, {model.w});
-            return Values{.text = "saved"};
-          },
-          {model.w}};
-}
-Prepared loaded(const Setup& setup) {
-  const Model model(setup);
-  const std::string path = setup.folder + "/weights";
-  save_weights(path, {model.w});
-  set_value(model.w, Array::full({3, 4}, 9.0));
-  return {[model, path] {
-            load_weights(path, {model.w});
-            return Values{.text = "loaded"};
-          },
-          {model.w}};
-}
-Prepared saved_as_archive(const Setup& setup) {
-  const Model model(setup);
-  return {[model, path = setup.folder + "/weights.npz"] {
-            save_weights(path, {model.w});
-            return Values{.text = "saved"};
-          },
-          {model.w}};
-}
-Prepared loaded_from_archive(const Setup& setup) {
-  const Model model(setup);
-  const std::string path = setup.folder + "/weights.npz";
-  save_weights(path, {model.w});
-  set_value(model.w, Array::full({3, 4}, 9.0));
-  return {[model, path] {
-            load_weights(path, {model.w});
-            return Values{.text = "loaded"};
-          },
-          {model.w}};
+            set_value(model.w, Array::full({3, 4}, 9.0));
+            return Prepared{[model, path] {
+                              load_weights(path, {model.w});
+                              return Values{.text = "loaded"};
+                            },
+                            {model.w}};
+          }};
 }
 Prepared loaded_what_does_not_match(const Setup& setup) {
   const Model model(setup);
@@ -249,10 +236,10 @@ const std::vector<Scenario>& running_scenarios() {
       {"cast, reshape and print arrays", arrays_changed},
       {"dump", dumped},
       {"dump while compiling", dumped_while_compiled},
-      {"save", saved},
-      {"load", loaded},
-      {"save a NumPy archive", saved_as_archive},
-      {"load a NumPy archive", loaded_from_archive},
+      saving("save", "weights"),
+      loading("load", "weights"),
+      saving("save a NumPy archive", "weights.npz"),
+      loading("load a NumPy archive", "weights.npz"),
       {"load what does not match", loaded_what_does_not_match},
   };
   return scenarios;

@@ -46,7 +46,7 @@ class QueuedGroup {
   std::string reason_of_memory(const QueuedPart& part) const;
   std::string reason_of_rank(int rank) const;
   void receive(const QueuedPart& part);
-  /// What a rank sends by the part that corresponds to this one; null if there is none.
+  /// The bytes that a rank sends by the part that corresponds to this one; null if there are none.
   const Part* sent_by(int rank, std::size_t index) const;
 
   std::shared_ptr<Communicator> communicator_;
