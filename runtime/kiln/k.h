@@ -28,9 +28,11 @@
 #include <kiln/linalg.h>
 #include <kiln/loss.h>
 #include <kiln/memory.h>
+#include <kiln/model.h>
 #include <kiln/module.h>
 #include <kiln/named_call.h>
 #include <kiln/normalization.h>
+#include <kiln/onnx.h>
 #include <kiln/optional_operand.h>
 #include <kiln/padding.h>
 #include <kiln/pooling.h>

@@ -1,0 +1,45 @@
+// Shape inference on values: small tensors computed from constants and sizes alone are evaluated to
+// dims while the graph is built, so that reshape(x, {shape(x)[0], -1}) keeps its symbols.
+//
+//   Before: %s = DimSize b            After: elements(%r) = {b, 12}
+//           %r = concat (reshape %s) [12]
+#pragma once
+
+#include "core/ir/node.h"
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace kiln {
+
+/// An element of an evaluated tensor. Integers are dims, bools the dims 0 and 1. A float is either
+/// a known number or a dim divided by a power of two, as `cast(size, float32) * 0.5` makes it.
+struct ShapeElement {
+  ir::Dim dim;
+  std::int64_t divisor = 1;
+  std::optional<double> number = {};
+};
+
+/// Elements in C order; nullopt for one that depends on data.
+using ShapeElements = std::vector<std::optional<ShapeElement>>;
+
+/// Evaluates values, and remembers those of the nodes that it met. Not thread-safe.
+class ShapeValues {
+ public:
+  /// At most this many elements of one tensor are evaluated.
+  static constexpr std::int64_t kMaxElements = 1024;
+
+  /// The elements of `value`; nullopt if it has unknown sizes, more than kMaxElements elements, or
+  /// several results of which it is one.
+  std::optional<ShapeElements> elements(const ir::Value& value);
+  /// The elements of an integer or bool value; nullopt if one of them depends on data.
+  std::optional<ir::Dims> dims(const ir::Value& value);
+
+ private:
+  std::unordered_map<const ir::Node*, std::optional<ShapeElements>> known_;
+  std::vector<ir::NodeRef> kept_;  // so that no address in known_ is reused
+};
+
+}  // namespace kiln

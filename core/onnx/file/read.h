@@ -1,0 +1,34 @@
+// Reads ONNX models: protobuf to the structs of model.h.
+#pragma once
+
+#include "core/onnx/file/model.h"
+
+#include <kiln/dtype.h>
+
+#include <stdexcept>
+
+namespace kiln::onnx {
+
+/// A file that is no ONNX model, or a damaged one; the text says where in the model.
+struct MalformedModel : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// Reads a model: views into `bytes`, which must outlive it. Checks the form: wire types, dims,
+/// sizes against dims and dtypes, names for UTF-8, at most kMaxNesting graphs inside each other.
+/// Throws MalformedModel.
+ModelProto read_model(std::span<const std::byte> bytes);
+
+/// Reads a tensor by itself, as a file tensor.pb has it. Throws MalformedModel.
+TensorProto read_tensor(std::span<const std::byte> bytes);
+
+inline constexpr int kMaxNesting = 32;
+
+/// "float32", "float8e4m3fn", "element type 99".
+std::string data_type_text(std::int32_t data_type);
+/// The dtype of an element type; nullopt for one that Kiln lacks.
+std::optional<DType> dtype_of(std::int32_t data_type);
+/// Bits of an element; nullopt for strings and unknown types.
+std::optional<int> data_type_bits(std::int32_t data_type);
+
+}  // namespace kiln::onnx

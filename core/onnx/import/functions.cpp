@@ -1,0 +1,75 @@
+#include "core/onnx/import/functions.h"
+
+#include <algorithm>
+
+namespace kiln::onnx {
+namespace {
+
+const AttributeProto* named(const std::vector<AttributeProto>& attributes, std::string_view name) {
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const auto& attribute) { return attribute.name == name; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+struct Bound {
+  const FunctionProto& function;
+  const NodeProto& call;
+};
+
+std::vector<NodeProto> bound_nodes(const std::vector<NodeProto>& nodes, const Bound& bound);
+
+/// The attribute itself, or the one that it refers to; nullopt if the call leaves that out.
+std::optional<AttributeProto> bound_attribute(const AttributeProto& attribute, const Bound& bound) {
+  if (!attribute.ref_attr_name.empty()) {
+    const AttributeProto* given = named(bound.call.attribute, attribute.ref_attr_name);
+    if (!given) given = named(bound.function.attribute_proto, attribute.ref_attr_name);
+    if (!given) return std::nullopt;
+    AttributeProto renamed = *given;
+    renamed.name = attribute.name;
+    return renamed;
+  }
+  if (!attribute.g) return attribute;
+  AttributeProto copy = attribute;
+  GraphProto graph = *attribute.g;
+  graph.node = bound_nodes(graph.node, bound);
+  copy.g = std::make_shared<const GraphProto>(std::move(graph));
+  return copy;
+}
+
+std::vector<NodeProto> bound_nodes(const std::vector<NodeProto>& nodes, const Bound& bound) {
+  std::vector<NodeProto> result;
+  for (const NodeProto& node : nodes) {
+    NodeProto copy = node;
+    copy.attribute.clear();
+    for (const AttributeProto& attribute : node.attribute) {
+      if (auto one = bound_attribute(attribute, bound)) copy.attribute.push_back(std::move(*one));
+    }
+    result.push_back(std::move(copy));
+  }
+  return result;
+}
+
+}  // namespace
+
+const FunctionProto* function_of(const ModelProto& model, const NodeProto& node) {
+  for (const FunctionProto& function : model.functions) {
+    if (function.name == node.op_type && function.domain == node.domain &&
+        function.overload == node.overload) {
+      return &function;
+    }
+  }
+  return nullptr;
+}
+
+std::int64_t opset_of(const std::vector<OperatorSet>& sets, std::string_view domain) {
+  for (const OperatorSet& set : sets) {
+    if (set.domain == domain) return set.version;
+  }
+  return 0;
+}
+
+std::vector<NodeProto> function_nodes(const FunctionProto& function, const NodeProto& call) {
+  return bound_nodes(function.node, {function, call});
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,16 @@
+// Local functions of a model, and the opsets of its domains.
+#pragma once
+
+#include "core/onnx/file/model.h"
+
+namespace kiln::onnx {
+
+/// The function that a node calls; null for an operator.
+const FunctionProto* function_of(const ModelProto& model, const NodeProto& node);
+/// The version of a domain; 0 if `sets` does not have it.
+std::int64_t opset_of(const std::vector<OperatorSet>& sets, std::string_view domain);
+/// The nodes of a function with its references to attributes of the call replaced by those of
+/// `call`, or by the function's defaults; references without either are left out.
+std::vector<NodeProto> function_nodes(const FunctionProto& function, const NodeProto& call);
+
+}  // namespace kiln::onnx

@@ -1,0 +1,56 @@
+// Importer: the state of one import, and the walk over nodes. NodeContext is its side for import
+// functions.
+#pragma once
+
+#include "core/k/shape/shape_values.h"
+#include "core/onnx/import/environment.h"
+#include "core/onnx/import/import.h"
+#include "core/onnx/import/node_context.h"
+
+namespace kiln::onnx {
+
+class Importer {
+ public:
+  Importer(const ModelProto& model, const ImportOptions& options, const ImportServices& services)
+      : model_(model), options_(options), services_(services) {}
+
+  ImportedModel run();
+
+  // For NodeContext.
+  /// The value of a name. Throws ValueError if no node before has made it.
+  ir::Value value_of(Environment& environment, std::string_view name, bool is_trained = true);
+  std::optional<ShapeElements> elements_of(Environment& environment, std::string_view name);
+  std::vector<ir::Value> run_graph(const GraphProto& graph, const std::vector<ir::Value>& inputs,
+                                   Environment& outer, std::int64_t opset);
+  ir::Value constant(const TensorProto& tensor);
+  ShapeValues& shape_values() { return shape_values_; }
+
+ private:
+  struct Variable {
+    std::size_t order;  // the number of the initializer; Constant nodes follow
+    NamedValue named;
+    bool is_trained;
+  };
+
+  void bind_inputs(Environment& environment, ImportedModel& result);
+  ir::Value placeholder_of(const ValueInfo& info);
+  void bind_initializers(const GraphProto& graph, Environment& environment);
+  void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment,
+                 std::int64_t opset);
+  void run_node(const NodeProto& node, Environment& environment, std::int64_t opset);
+  void run_function(const FunctionProto& function, const NodeProto& node, Environment& environment);
+  std::span<const std::byte> bytes_of(const TensorProto& tensor);
+  bool is_variable(const Binding& binding) const;
+  void check_options() const;
+  std::size_t order_of(const TensorProto& tensor) const;
+
+  const ModelProto& model_;
+  const ImportOptions& options_;
+  const ImportServices& services_;
+  ShapeValues shape_values_;
+  std::map<std::string, ir::Dim, std::less<>> named_dims_;
+  std::vector<Variable> variables_;
+  int function_depth_ = 0;
+};
+
+}  // namespace kiln::onnx

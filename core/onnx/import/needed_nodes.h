@@ -1,0 +1,25 @@
+// Which nodes of a graph its outputs depend on, and which operators those need.
+#pragma once
+
+#include "core/onnx/file/model.h"
+#include "core/onnx/import/import.h"
+
+#include <string_view>
+#include <vector>
+
+namespace kiln::onnx {
+
+/// The nodes that `outputs` depend on, in the order of the graph. Throws MalformedModel if two
+/// nodes make one name.
+std::vector<NodeProto> needed_nodes(const GraphProto& graph,
+                                    const std::vector<std::string_view>& outputs);
+
+/// Throws ValueError with a table of the operators that the nodes, the graphs inside them and the
+/// functions that they call need and the importer lacks: op, count, first node, reason.
+void require_operators(const ModelProto& model, const std::vector<NodeProto>& nodes,
+                       const ImportOptions& options);
+
+/// Throws ValueError unless the version of the default domain is one that the table covers.
+void require_opset(std::int64_t opset, const ImportOptions& options);
+
+}  // namespace kiln::onnx

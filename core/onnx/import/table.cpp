@@ -1,0 +1,23 @@
+#include "core/onnx/import/table.h"
+
+#include "core/onnx/import/groups.h"
+
+namespace kiln::onnx {
+
+std::vector<std::span<const OperatorRow>> operator_groups() {
+  return {
+      activation_operators(), elementwise_operators(), movement_operators(),
+      reduce_operators(),     shape_operators(),
+  };
+}
+
+const OperatorRow* operator_row(std::string_view name) {
+  for (const auto group : operator_groups()) {
+    for (const OperatorRow& row : group) {
+      if (row.name == name) return &row;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,87 @@
+#include <kiln/onnx.h>
+
+#include "core/k/base/tensor_impl.h"
+#include "core/onnx/file/read.h"
+#include "core/onnx/import/import.h"
+#include "runtime/files/file_io.h"
+#include "runtime/model/external_data.h"
+#include "runtime/variable/make_variable.h"
+#include "runtime/weights/user_file.h"
+
+namespace kiln {
+namespace {
+
+std::string name_of_file(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == path.npos ? path : path.substr(slash + 1);
+}
+
+std::vector<std::byte> bytes_of_file(const runtime::InputFile& file) {
+  std::vector<std::byte> bytes(file.size());
+  file.read(0, bytes);
+  return bytes;
+}
+
+ir::Value variable_of(const std::string& name, const ir::Type& type,
+                      std::span<const std::byte> value) {
+  std::vector<std::int64_t> dims;
+  for (const ir::Dim& dim : type.dims) dims.push_back(dim.value());
+  const Variable variable =
+      runtime::make_variable(Array::copy_of(value.data(), dims, type.dtype), name);
+  return value_of(variable, "variable");
+}
+
+/// A tensor with exactly this name, whatever the name scopes of the thread.
+Tensor named_tensor(const onnx::NamedValue& named) {
+  return Tensor(std::make_shared<const TensorImpl>(
+      TensorImpl{.content = named.value, .name = named.name}));
+}
+
+onnx::ImportOptions core_options(const std::string& path, const ImportOptions& options) {
+  onnx::ImportOptions core{.model = name_of_file(path),
+                           .dims = options.dims,
+                           .outputs = options.outputs,
+                           .trainable = options.trainable,
+                           .allow_newer_opset = options.allow_newer_opset};
+  for (const auto& [name, array] : options.constants) {
+    const auto* bytes = static_cast<const std::byte*>(array.data());
+    const ir::Dims dims(array.dims().begin(), array.dims().end());
+    core.constants.emplace(
+        name, ir::constant({array.dtype(), dims}, std::vector(bytes, bytes + array.bytes())));
+  }
+  return core;
+}
+
+Model import_file(const std::string& path, const ImportOptions& options) {
+  const runtime::InputFile file(path);
+  const std::vector<std::byte> bytes = bytes_of_file(file);
+  runtime::ExternalFiles external(path);
+  const onnx::ImportServices services{
+      .variable = variable_of,
+      .external = [&](const auto& data, std::size_t size) { return external.read(data, size); }};
+  try {
+    const onnx::ModelProto proto = onnx::read_model(bytes);
+    const auto imported = onnx::import_model(proto, core_options(path, options), services);
+    Model model;
+    for (const auto& input : imported.inputs) model.inputs.push_back(named_tensor(input));
+    for (const auto& output : imported.outputs) model.outputs.push_back(named_tensor(output));
+    for (std::size_t i = 0; i < imported.variables.size(); ++i) {
+      model.variables.push_back(Variable(named_tensor(imported.variables[i])));
+      if (imported.is_trained[i]) model.trainable.push_back(model.variables.back());
+    }
+    for (const auto& [key, text] : proto.metadata) model.metadata.emplace(key, text);
+    return model;
+  } catch (const onnx::MalformedModel& error) {
+    file.reject(text("is no ONNX model, or damaged: ", error.what()));
+  }
+}
+
+}  // namespace
+
+Model import_onnx(const StringArgument& path, const ImportOptions& options, Where where) {
+  return api_call("import_onnx", where, [&] {
+    return runtime::with_file(where, [&] { return import_file(path, options); });
+  });
+}
+
+}  // namespace kiln
