@@ -5,6 +5,7 @@
 #include "core/onnx/import/import.h"
 #include "runtime/files/file_io.h"
 #include "runtime/model/external_data.h"
+#include "runtime/model/import_file.h"
 #include "runtime/variable/make_variable.h"
 #include "runtime/weights/user_file.h"
 
@@ -37,22 +38,41 @@ Tensor named_tensor(const onnx::NamedValue& named) {
       TensorImpl{.content = named.value, .name = named.name}));
 }
 
-onnx::ImportOptions core_options(const std::string& path, const ImportOptions& options) {
-  onnx::ImportOptions core{.model = name_of_file(path),
-                           .dims = options.dims,
-                           .outputs = options.outputs,
-                           .trainable = options.trainable,
-                           .allow_newer_opset = options.allow_newer_opset};
-  for (const auto& [name, array] : options.constants) {
+std::map<std::string, ir::Value> constants_of(const std::map<std::string, Array>& arrays) {
+  std::map<std::string, ir::Value> constants;
+  for (const auto& [name, array] : arrays) {
     const auto* bytes = static_cast<const std::byte*>(array.data());
     const ir::Dims dims(array.dims().begin(), array.dims().end());
-    core.constants.emplace(
+    constants.emplace(
         name, ir::constant({array.dtype(), dims}, std::vector(bytes, bytes + array.bytes())));
   }
-  return core;
+  return constants;
 }
 
-Model import_file(const std::string& path, const ImportOptions& options) {
+/// Values that may decide shapes: integers, bools and scalars; others are data.
+std::map<std::string, Array> deciding(const std::map<std::string, Array>& given) {
+  constexpr std::int64_t kMaxElements = 64;
+  std::map<std::string, Array> small;
+  for (const auto& [name, array] : given) {
+    const bool can_decide = !is_float(array.dtype()) || array.rank() == 0;
+    if (can_decide && array.size() <= kMaxElements) small.emplace(name, array);
+  }
+  return small;
+}
+
+onnx::ImportOptions core_options(const std::string& path, const ImportOptions& options) {
+  return {.model = name_of_file(path),
+          .dims = options.dims,
+          .constants = constants_of(options.constants),
+          .outputs = options.outputs,
+          .trainable = options.trainable,
+          .allow_newer_opset = options.allow_newer_opset};
+}
+
+}  // namespace
+
+runtime::ImportedFile runtime::import_file(const std::string& path, const ImportOptions& options,
+                                           const std::map<std::string, Array>& given) {
   const runtime::InputFile file(path);
   const std::vector<std::byte> bytes = bytes_of_file(file);
   runtime::ExternalFiles external(path);
@@ -61,8 +81,11 @@ Model import_file(const std::string& path, const ImportOptions& options) {
       .external = [&](const auto& data, std::size_t size) { return external.read(data, size); }};
   try {
     const onnx::ModelProto proto = onnx::read_model(bytes);
-    const auto imported = onnx::import_model(proto, core_options(path, options), services);
-    Model model;
+    onnx::ImportOptions core = core_options(path, options);
+    core.given = constants_of(deciding(given));
+    const auto imported = onnx::import_model(proto, core, services);
+    ImportedFile result{.model = {}, .assumed = imported.assumed};
+    Model& model = result.model;
     for (const auto& input : imported.inputs) model.inputs.push_back(named_tensor(input));
     for (const auto& output : imported.outputs) model.outputs.push_back(named_tensor(output));
     for (std::size_t i = 0; i < imported.variables.size(); ++i) {
@@ -70,17 +93,15 @@ Model import_file(const std::string& path, const ImportOptions& options) {
       if (imported.is_trained[i]) model.trainable.push_back(model.variables.back());
     }
     for (const auto& [key, text] : proto.metadata) model.metadata.emplace(key, text);
-    return model;
+    return result;
   } catch (const onnx::MalformedModel& error) {
     file.reject(text("is no ONNX model, or damaged: ", error.what()));
   }
 }
 
-}  // namespace
-
 Model import_onnx(const StringArgument& path, const ImportOptions& options, Where where) {
   return api_call("import_onnx", where, [&] {
-    return runtime::with_file(where, [&] { return import_file(path, options); });
+    return runtime::with_file(where, [&] { return runtime::import_file(path, options).model; });
   });
 }
 

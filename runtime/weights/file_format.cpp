@@ -61,7 +61,7 @@ std::string_view known_format(std::string_view start) {
     if (start.starts_with(signature)) return format;
   }
   if (start.starts_with("PK\x03\x04")) return zip_format(start);
-  if (is_protobuf(start)) return "a protobuf message, such as ONNX's";
+  if (is_protobuf(start)) return kProtobuf;
   if (start.empty() || !is_text(start)) return "";
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   const char opening = first == start.npos ? ' ' : start[first];

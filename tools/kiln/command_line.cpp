@@ -38,7 +38,7 @@ void add_passes(CLI::App* command, std::optional<bool>& passes) {
 }
 
 void ModuleOptions::add_to(CLI::App* command) {
-  command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb)")->required();
+  command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb), or ONNX model")->required();
   add_inputs_to(command);
 }
 
@@ -60,6 +60,11 @@ void ModuleOptions::add_inputs_to(CLI::App* command) {
                    "size of an unknown dim, that of --inputs or 3 unless given; may be repeated")
       ->check(CLI::Validator(reason_of_dim, ""))
       ->type_name("NAME=SIZE");
+  command
+      ->add_option("--constant", constants,
+                   "value of an input of an ONNX model, as the model is imported; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=NUMBER");
 }
 
 void ModuleOptions::require_other_file(const std::string& output, const char* option) const {

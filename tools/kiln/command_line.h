@@ -22,7 +22,7 @@ void add_passes(CLI::App* command, std::optional<bool>& passes);
 /// The options of the commands that run a module.
 struct ModuleOptions {
   std::string file;
-  std::vector<std::string> dims, inputs;
+  std::vector<std::string> dims, inputs, constants;
   std::optional<unsigned> seed = {};
 
   void add_to(CLI::App* command);

@@ -1,7 +1,6 @@
 // Declares the options of each command.
 #include "tools/kiln/commands.h"
 
-#include "runtime/replay/module_file.h"
 #include "tools/examples/output.h"
 #include "tools/kiln/bench/bench.h"
 #include "tools/kiln/command_line.h"
@@ -9,6 +8,7 @@
 #include "tools/kiln/functions.h"
 #include "tools/kiln/op_codes.h"
 #include "tools/kiln/ops.h"
+#include "tools/kiln/program_file.h"
 
 #include <cfloat>
 #include <iostream>
@@ -26,9 +26,8 @@ struct DumpOptions {
 
 void dump(const DumpOptions& options) {
   const Stage stages = runtime::stages_named(options.stages, {"kiln dump", "--stages"});
-  const auto run_options = options.module.run_options();
-  const auto module = runtime::read_module_file(options.module.file);
-  dump_module(module, run_options, options.backend,
+  const ProgramFile program = read_program(options.module);
+  dump_module(program.module, program.run_options, options.backend,
               std::make_unique<runtime::DumpFolder>(options.directory, stages,
                                                     runtime::DumpRequest{"kiln dump", ""}),
               options.calls);
@@ -94,8 +93,8 @@ void add_compare(CLI::App& app, int& status) {
       ->type_name("X");
   options->add_to(command);
   command->callback([options, compared, &status] {
-    const auto module = runtime::read_module_file(options->file);
-    const bool equal = compare(module, options->run_options(), *compared, std::cout);
+    const ProgramFile program = read_program(*options);
+    const bool equal = compare(program.module, program.run_options, *compared, std::cout);
     status = equal ? 0 : 1;
   });
 }
@@ -172,6 +171,7 @@ void add_commands(CLI::App& app, int& status) {
   add_profile(app, status);
   add_graph(app);
   add_inspect(app);
+  add_onnx(app);
   add_convert(app);
   add_reduce(app, status);
   add_bench(app);

@@ -17,6 +17,7 @@ void add_compare(CLI::App& app, int& status);
 void add_dump(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_onnx(CLI::App& app);
 void add_convert(CLI::App& app);
 /// `status`: 1 if there is nothing to reduce.
 void add_reduce(CLI::App& app, int& status);

@@ -7,10 +7,10 @@
 #include "runtime/function/compile/compile_program.h"
 #include "runtime/plugin/backend_instance.h"
 #include "runtime/plugin/instance_table.h"
-#include "runtime/replay/module_file.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 #include "tools/kiln/graphviz.h"
+#include "tools/kiln/program_file.h"
 
 #include <iostream>
 #include <memory>
@@ -62,7 +62,9 @@ std::string backends_picture(const module::Module& module, const GraphOptions& o
 }
 
 std::string picture_of(const GraphOptions& options) {
-  const module::Module module = runtime::read_module_file(options.file);
+  ModuleOptions file;
+  file.file = options.file;
+  const module::Module module = read_program(file).module;
   if (options.what != "graph") return backends_picture(module, options);
   return picture::print_dot(picture::draw_module(module));
 }
@@ -110,7 +112,9 @@ void add_graph(CLI::App& app) {
   CLI::App* command = add_command(app, "graph", "Draw a module, its kernels or its plan",
                                   "kiln graph dump/00-user.kir -o model.svg\n"
                                   "  kiln graph dump/40-module.kirb --what kernels --backend cpu");
-  command->add_option("FILE", options->file, "module, as text (.kir) or bytes (.kirb)")->required();
+  command
+      ->add_option("FILE", options->file, "module, as text (.kir) or bytes (.kirb), or ONNX model")
+      ->required();
   command
       ->add_option("-o,--output", options->output,
                    "file to write: .svg, .pdf, .png, or .dot without Graphviz [default: WHAT.svg]")

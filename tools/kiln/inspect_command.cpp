@@ -10,6 +10,8 @@
 #include "runtime/weights/file_format.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
+#include "tools/kiln/onnx_file.h"
+#include "tools/kiln/program_file.h"
 
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
@@ -69,6 +71,17 @@ Contents contents_of_module(const std::string& path) {
   return contents;
 }
 
+Contents contents_of_onnx(const std::string& path) {
+  const OnnxFile file(path);
+  return {.format = file.format(),
+          .tensors = file.initializers(),
+          .inputs = file.inputs(),
+          .variables = {},
+          .outputs = file.outputs(),
+          .ops = file.operators(),
+          .metadata = file.metadata()};
+}
+
 Contents contents_of(const std::string& path) {
   if (runtime::is_array_file(path)) {
     Contents contents;
@@ -79,7 +92,7 @@ Contents contents_of(const std::string& path) {
     }
     return contents;
   }
-  return contents_of_module(path);
+  return is_onnx_file(path) ? contents_of_onnx(path) : contents_of_module(path);
 }
 
 void print(const char* noun, const Named& list) {
@@ -160,9 +173,9 @@ void add_inspect(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   CLI::App* command =
-      add_command(app, "inspect", "Print what a file of arrays or a module has",
+      add_command(app, "inspect", "Print what a file of arrays, a module or an ONNX model has",
                   "kiln inspect weights.npz\n  kiln inspect train/00-user.kir --json");
-  command->add_option("FILE", *file, "a .npz, .npy or safetensors file, or a module")->required();
+  command->add_option("FILE", *file, "a .npz, .npy or safetensors file, a module, or an ONNX model")->required();
   command->add_flag("--json", *as_json, "print as JSON");
   command->callback([file, as_json] {
     const Contents contents = contents_of(*file);

@@ -3,13 +3,13 @@
 #include "runtime/files/file_io.h"
 #include "runtime/host/thread_pool.h"
 #include "runtime/profile/profile_json.h"
-#include "runtime/replay/module_file.h"
 #include "tools/kiln/bench/device_copy.h"
 #include "tools/kiln/bench/multiply_add.h"
 #include "tools/kiln/bench/stream.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 #include "tools/kiln/profiled_process.h"
+#include "tools/kiln/program_file.h"
 
 #include <kiln/backend.h>
 
@@ -34,7 +34,7 @@ struct ProfileOptions {
 };
 
 bool is_module(const std::string& word) {
-  return word.ends_with(".kir") || word.ends_with(".kirb");
+  return word.ends_with(".kir") || word.ends_with(".kirb") || word.ends_with(".onnx");
 }
 
 /// Whether it is a file of recorded profiles, which are JSON objects.
@@ -99,9 +99,10 @@ void write_json(const std::string& path, const std::vector<Profile>& profiles) {
 int profile(ProfileOptions& options, bool has_module_options) {
   const std::string& first = options.words.front();
   if (is_module(first) && options.words.size() == 1) {
-    const auto module = runtime::read_module_file(first);
+    options.module.file = first;
+    const ProgramFile program = read_program(options.module);
     const std::vector<Profile> profiles{
-        profile_module(module, options.module.run_options(), options.backend, options.calls)};
+        profile_module(program.module, program.run_options, options.backend, options.calls)};
     print(profiles, /*has_limits=*/true);
     if (!options.json.empty()) write_json(options.json, profiles);
     return 0;

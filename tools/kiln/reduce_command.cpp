@@ -5,10 +5,10 @@
 #include "runtime/files/file_io.h"
 #include "runtime/replay/argument_names.h"
 #include "runtime/replay/call_recorder.h"
-#include "runtime/replay/module_file.h"
 #include "runtime/weights/safetensors.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
+#include "tools/kiln/program_file.h"
 #include "tools/kiln/reduce/reduce.h"
 
 #include <kiln/error.h>
@@ -92,8 +92,9 @@ void check_output(const ReduceCommand& command) {
 /// Returns the exit status.
 int reduce(const ReduceCommand& command) {
   check_output(command);
-  const module::Module module = runtime::read_module_file(command.module.file);
-  const Arguments arguments = arguments_of(module, command.module.run_options());
+  const ProgramFile program = read_program(command.module);
+  const module::Module& module = program.module;
+  const Arguments arguments = arguments_of(module, program.run_options);
   const ReduceOptions options = options_of(command, arguments);
   const std::optional<Reduction> found =
       reduce(program_of(module, arguments.values), options, std::cout);

@@ -3,13 +3,15 @@
 #include "core/ops/op.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
+#include "runtime/replay/argument_names.h"
 #include "runtime/replay/call_recorder.h"
-#include "runtime/replay/module_file.h"
 #include "runtime/weights/array_formats.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 #include "tools/kiln/module_runner.h"
+#include "tools/kiln/program_file.h"
 
+#include <kiln/backend.h>
 #include <kiln/distributed.h>
 
 #include <iostream>
@@ -26,8 +28,13 @@ struct RunCommand {
   std::optional<bool> passes;
 };
 
-/// As the user chose, else as the recorded call was made.
-RunSettings settings_of(const RunCommand& options, const Arguments& arguments) {
+/// As the user chose, else as the recorded call was made; a model as K::function would run it.
+RunSettings settings_of(const RunCommand& options, const ProgramFile& program,
+                        const Arguments& arguments) {
+  if (program.is_onnx) {
+    return settings_of(arguments, options.backend.empty() ? backend_choice().name : options.backend,
+                       options.passes.value_or(true));
+  }
   const auto recorded = arguments.metadata.find(runtime::kRecordBackend);
   const bool is_recorded = options.backend.empty() && recorded != arguments.metadata.end();
   const std::string chosen = options.backend.empty() ? "reference" : options.backend;
@@ -67,11 +74,13 @@ std::optional<distributed::Session> session_of(const module::Module& module) {
 
 void run(const RunCommand& options) {
   options.module.require_other_file(options.outputs, "--outputs");
-  const module::Module module = runtime::read_module_file(options.module.file);
+  const ProgramFile program = read_program(options.module);
+  const module::Module& module = program.module;
   const std::optional<distributed::Session> session = session_of(module);
-  const Arguments arguments = arguments_of(module, options.module.run_options());
-  const RunSettings settings = settings_of(options, arguments);
-  const Outcome outcome = run_module(module, arguments.values, settings);
+  const Arguments arguments = arguments_of(module, program.run_options);
+  const RunSettings settings = settings_of(options, program, arguments);
+  Outcome outcome = run_module(module, arguments.values, settings);
+  if (program.is_onnx) outcome.names = runtime::distinct_names(program.outputs);
   if (session && !session->is_root()) return;
   if (options.outputs.empty()) {
     print_outputs(module, outcome);
@@ -89,6 +98,7 @@ void add_run(CLI::App& app) {
   CLI::App* command = add_command(
       app, "run", "Run a module with inputs from files, or random ones",
       "kiln run dump/40-module.kir --backend cpu --dim x.0=32\n"
+      "  kiln run net.onnx --inputs in.npz --outputs out.npz --dim batch=8\n"
       "  kiln launch -n 4 -- kiln run train/00-user.kir  # of a group: the root prints\n"
       "  KILN_RECORD=calls ./program       # writes the inputs of a call that throws\n"
       "  kiln run calls/step-4711-1.kirb --inputs calls/step-4711-1.safetensors");
@@ -101,7 +111,7 @@ void add_run(CLI::App& app) {
   command
       ->add_option("--backend", options->backend,
                    "name or absolute path of a backend [default: that of the recorded call, if it "
-                   "was selected by name, else reference]")
+                   "was selected by name, else reference; for an ONNX model the usual one]")
       ->type_name("NAME");
   add_passes(command, options->passes);
   command->callback([options] { run(*options); });

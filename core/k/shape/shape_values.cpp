@@ -257,7 +257,9 @@ std::optional<ShapeElements> ShapeValues::elements(const Value& value) {
       operands.push_back({*found->second, *small_sizes(operand.type())});
     }
     std::optional<ShapeElements> elements;
-    if (node->operands.empty()) {
+    if (assumptions_.count(node->result()) != 0) {
+      elements = assumed(node->result());
+    } else if (node->operands.empty()) {
       elements = of_leaf(*node, sizes);
     } else if (operands.size() == node->operands.size()) {
       elements = of_node(*node, sizes, operands);
@@ -266,6 +268,17 @@ std::optional<ShapeElements> ShapeValues::elements(const Value& value) {
     kept_.push_back(node->result().node);
   }
   return known_.at(value.node.get());
+}
+
+void ShapeValues::assume(const Value& placeholder, const Value& constant) {
+  assumptions_.emplace(placeholder, constant);
+}
+
+std::optional<ShapeElements> ShapeValues::assumed(const Value& placeholder) {
+  used_assumptions_.push_back(placeholder);
+  const Value& constant = assumptions_.at(placeholder);
+  return constant_elements(constant.node->as<ir::ConstantAttrs>(),
+                           count_of(*small_sizes(placeholder.type())));
 }
 
 std::optional<Dims> ShapeValues::dims(const Value& value) {

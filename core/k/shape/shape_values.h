@@ -37,7 +37,17 @@ class ShapeValues {
   /// The elements of an integer or bool value; nullopt if one of them depends on data.
   std::optional<ir::Dims> dims(const ir::Value& value);
 
+  /// Evaluates a placeholder to the elements of a constant: what follows from them holds for calls
+  /// with this value only.
+  void assume(const ir::Value& placeholder, const ir::Value& constant);
+  /// The placeholders whose assumed elements something was computed from, in order of first use.
+  const std::vector<ir::Value>& used_assumptions() const { return used_assumptions_; }
+
  private:
+  std::optional<ShapeElements> assumed(const ir::Value& placeholder);
+
+  std::unordered_map<ir::Value, ir::Value, ir::ValueHash> assumptions_;
+  std::vector<ir::Value> used_assumptions_;
   std::unordered_map<const ir::Node*, std::optional<ShapeElements>> known_;
   std::vector<ir::NodeRef> kept_;  // so that no address in known_ is reused
 };

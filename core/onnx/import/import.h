@@ -19,6 +19,9 @@ struct ImportOptions {
   std::string model;  // the name of the model in texts and scopes: "net.onnx"
   std::map<std::string, std::int64_t> dims = {};  // sizes of named dims
   std::map<std::string, ir::Value> constants = {};  // inputs that are constants
+  /// Values with which the caller will feed inputs: constants with static dims. They decide what
+  /// must be known while importing; ImportedModel::assumed names those that did.
+  std::map<std::string, ir::Value> given = {};
   std::vector<std::string> outputs = {};  // values to compute; empty: those of the model
   bool trainable = true;  // false: initializers are constants
   bool allow_newer_opset = false;
@@ -44,6 +47,7 @@ struct ImportedModel {
   std::vector<NamedValue> variables;  // in the order of the file
   /// Whether each variable is trained: running statistics of batch normalisation are not.
   std::vector<bool> is_trained;
+  std::vector<std::string> assumed;  // inputs whose given values decided something
 };
 
 /// Imports a model. Throws ValueError: for ops that the importer does not have, all of them in one

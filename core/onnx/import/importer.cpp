@@ -149,6 +149,13 @@ ir::Value Importer::placeholder_of(const ValueInfo& info) {
   return fresh_placeholder({*dtype, dims}, name);
 }
 
+void Importer::assume_given(const NamedValue& input) {
+  const auto given = options_.given.find(input.name);
+  if (given == options_.given.end()) return;
+  const ir::Type& type = given->second.type();
+  if (type == input.value.type()) shape_values_.assume(input.value, given->second);
+}
+
 void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
   for (const ValueInfo& info : model_.graph.input) {
     if (environment.find(info.name)) continue;  // before IR 4, initializers are inputs, too
@@ -157,6 +164,7 @@ void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
       const ir::Value input = placeholder_of(info);
       environment.bind(info.name, {.value = input});
       result.inputs.push_back({std::string(info.name), input});
+      assume_given(result.inputs.back());
       continue;
     }
     const auto dtype = dtype_of(info.elem_type);
@@ -295,6 +303,11 @@ ImportedModel Importer::run() {
   for (const Variable& variable : variables_) {
     result.variables.push_back(variable.named);
     result.is_trained.push_back(variable.is_trained);
+  }
+  for (const NamedValue& input : result.inputs) {
+    const auto& used = shape_values_.used_assumptions();
+    if (std::find(used.begin(), used.end(), input.value) == used.end()) continue;
+    result.assumed.push_back(input.name);
   }
   return result;
 }

@@ -34,6 +34,7 @@ class Importer {
 
   void bind_inputs(Environment& environment, ImportedModel& result);
   ir::Value placeholder_of(const ValueInfo& info);
+  void assume_given(const NamedValue& input);
   void bind_initializers(const GraphProto& graph, Environment& environment);
   void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment,
                  std::int64_t opset);

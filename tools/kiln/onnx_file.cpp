@@ -1,0 +1,106 @@
+#include "tools/kiln/onnx_file.h"
+
+#include "core/onnx/file/read.h"
+#include "core/types/text.h"
+#include "runtime/files/file_io.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kiln::tool {
+namespace {
+
+std::string type_text(const onnx::ValueInfo& info) {
+  if (!info.other_kind.empty()) return std::string(info.other_kind);
+  std::vector<std::string> dims;
+  for (const onnx::Dimension& dim : info.shape) {
+    const bool is_named = !dim.value && !dim.parameter.empty();
+    dims.push_back(dim.value ? text(*dim.value) : is_named ? std::string(dim.parameter) : "None");
+  }
+  const std::string dtype = onnx::data_type_text(info.elem_type);
+  return info.has_shape ? text(dtype, "[", join_text(dims, ","), "]") : dtype;
+}
+
+void count_operators(const std::vector<onnx::NodeProto>& nodes,
+                     std::map<std::string, std::size_t>& counts) {
+  for (const onnx::NodeProto& node : nodes) {
+    const std::string prefix = node.domain.empty() ? "" : text(node.domain, ".");
+    ++counts[text(prefix, node.op_type)];
+    for (const onnx::AttributeProto& attribute : node.attribute) {
+      if (attribute.g) count_operators(attribute.g->node, counts);
+    }
+  }
+}
+
+}  // namespace
+
+OnnxFile::OnnxFile(const std::string& path) {
+  const runtime::InputFile file(path);
+  bytes_.resize(file.size());
+  file.read(0, bytes_);
+  try {
+    model_ = onnx::read_model(bytes_);
+  } catch (const onnx::MalformedModel& error) {
+    file.reject(text("is no ONNX model, or damaged: ", error.what()));
+  }
+}
+
+std::vector<std::string> OnnxFile::dim_names() const {
+  std::set<std::string> names;
+  for (const onnx::ValueInfo& input : model_.graph.input) {
+    for (const onnx::Dimension& dim : input.shape) {
+      if (!dim.parameter.empty()) names.emplace(dim.parameter);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string OnnxFile::format() const {
+  std::string format = "ONNX model";
+  for (const onnx::OperatorSet& set : model_.opset_import) {
+    const std::string domain = set.domain.empty() ? "" : text(set.domain, " ");
+    format += text(", ", domain, "opset ", set.version);
+  }
+  if (model_.producer_name.empty()) return format;
+  format += text(", by ", model_.producer_name);
+  return model_.producer_version.empty() ? format : text(format, " ", model_.producer_version);
+}
+
+OnnxFile::Named OnnxFile::inputs() const {
+  std::set<std::string_view> initialized;
+  for (const onnx::TensorProto& tensor : model_.graph.initializer) initialized.insert(tensor.name);
+  Named named;
+  for (const onnx::ValueInfo& input : model_.graph.input) {
+    if (initialized.count(input.name) == 0) named.emplace_back(input.name, type_text(input));
+  }
+  return named;
+}
+
+OnnxFile::Named OnnxFile::outputs() const {
+  Named named;
+  for (const onnx::ValueInfo& output : model_.graph.output) {
+    named.emplace_back(output.name, type_text(output));
+  }
+  return named;
+}
+
+OnnxFile::Named OnnxFile::initializers() const {
+  Named named;
+  for (const onnx::TensorProto& tensor : model_.graph.initializer) {
+    named.emplace_back(tensor.name, text(onnx::data_type_text(tensor.data_type), "[",
+                                         join_text(tensor.dims, ","), "]"));
+  }
+  return named;
+}
+
+std::map<std::string, std::size_t> OnnxFile::operators() const {
+  std::map<std::string, std::size_t> counts;
+  count_operators(model_.graph.node, counts);
+  return counts;
+}
+
+std::map<std::string, std::string> OnnxFile::metadata() const {
+  return {model_.metadata.begin(), model_.metadata.end()};
+}
+
+}  // namespace kiln::tool
