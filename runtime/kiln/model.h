@@ -14,7 +14,7 @@ namespace kiln {
 /// A graph read from a file. Tensors are ordinary ones: they can be differentiated, used in further
 /// functions of K, and compiled for any backend.
 struct Model {
-  std::vector<Tensor> inputs;   ///< placeholders with the file's names
+  std::vector<Tensor> inputs;  ///< placeholders with the file's names
   std::vector<Tensor> outputs;  ///< with the file's names
   std::vector<Variable> variables;  ///< all, in the order and with the names of the file
   /// The variables that training updates: those of `variables` but for running statistics.

@@ -56,8 +56,8 @@ Descriptor open_beneath(const Reading& reading, const std::string& folder) {
     if (part == "..") reading.fail("the path leaves the folder of the model");
     const int kind = end == rest.npos ? 0 : O_DIRECTORY;
     if (!part.empty() && part != ".") {
-      at = Descriptor(
-          ::openat(at.number(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | kind));
+      at = Descriptor(::openat(at.number(), part.c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | kind));
       if (at.number() < 0) {
         reading.fail(errno == ELOOP ? "a symbolic link is not followed" : std::strerror(errno));
       }
@@ -77,7 +77,7 @@ ExternalFiles::ExternalFiles(const std::string& model) : model_(model) {
 std::span<const std::byte> ExternalFiles::read(const onnx::ExternalData& data, std::size_t size) {
   const Reading reading{model_, data.location};
   const Descriptor file = open_beneath(reading, folder_);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.number(), &status) != 0) reading.fail(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) reading.fail("this is no regular file");
   if (status.st_nlink != 1) reading.fail("the file has several names (hard links)");

@@ -34,8 +34,8 @@ ir::Value variable_of(const std::string& name, const ir::Type& type,
 
 /// A tensor with exactly this name, whatever the name scopes of the thread.
 Tensor named_tensor(const onnx::NamedValue& named) {
-  return Tensor(std::make_shared<const TensorImpl>(
-      TensorImpl{.content = named.value, .name = named.name}));
+  return Tensor(
+      std::make_shared<const TensorImpl>(TensorImpl{.content = named.value, .name = named.name}));
 }
 
 std::map<std::string, ir::Value> constants_of(const std::map<std::string, Array>& arrays) {

@@ -38,7 +38,8 @@ void add_passes(CLI::App* command, std::optional<bool>& passes) {
 }
 
 void ModuleOptions::add_to(CLI::App* command) {
-  command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb), or ONNX model")->required();
+  command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb), or ONNX model")
+      ->required();
   add_inputs_to(command);
 }
 

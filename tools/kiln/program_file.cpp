@@ -29,8 +29,7 @@ std::pair<std::string, Array> constant_of(const std::string& option) {
   for (std::size_t begin = equals + 1; equals != option.npos && begin <= option.size();) {
     const std::size_t end = std::min(option.find(',', begin), option.size());
     double number = 0;
-    const auto [stop, error] =
-        std::from_chars(option.data() + begin, option.data() + end, number);
+    const auto [stop, error] = std::from_chars(option.data() + begin, option.data() + end, number);
     if (error != std::errc() || stop != option.data() + end) break;
     numbers.push_back(number);
     begin = end + 1;
@@ -53,8 +52,8 @@ std::map<std::string, Array> given_arrays(const std::vector<std::string>& files)
 }
 
 ProgramFile read_onnx(const ModuleOptions& options) {
-  ProgramFile program{.module = {}, .run_options = options.run_options(), .outputs = {},
-                      .is_onnx = true};
+  ProgramFile program{
+      .module = {}, .run_options = options.run_options(), .outputs = {}, .is_onnx = true};
   ImportOptions import{.trainable = false};
   for (const std::string& name : OnnxFile(options.file).dim_names()) {
     const auto size = program.run_options.sizes.find(name);
@@ -73,8 +72,8 @@ ProgramFile read_onnx(const ModuleOptions& options) {
               << "' decides shapes: the model is compiled for its value\n";
   }
   const Model& model = imported.model;
-  const ir::Graph graph = api_call(
-      "kiln", {}, [&] { return runtime::build_graph(model.inputs, model.outputs, {}); });
+  const ir::Graph graph =
+      api_call("kiln", {}, [&] { return runtime::build_graph(model.inputs, model.outputs, {}); });
   const std::string name = options.file.substr(options.file.rfind('/') + 1);
   program.module = module::make_module(graph, ir::collect_guards(graph.roots()), name);
   for (const Tensor& output : model.outputs) program.outputs.push_back(output.name());

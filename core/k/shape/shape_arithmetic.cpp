@@ -120,9 +120,9 @@ Element of_cast(const ShapeElement& x, DType from, DType to) {
   const bool keeps = dtype_bytes(to) >= 4;
   if (to == DType::Bool) {
     const Ternary is_zero = equal(x.dim, 0);
-    return is_zero == Ternary::Unknown ? std::nullopt
-                                       : of_ternary(is_zero == Ternary::Yes ? Ternary::No
-                                                                            : Ternary::Yes);
+    return is_zero == Ternary::Unknown
+               ? std::nullopt
+               : of_ternary(is_zero == Ternary::Yes ? Ternary::No : Ternary::Yes);
   }
   if (!keeps) return std::nullopt;
   if (!is_float(from) || is_float(to)) return x;

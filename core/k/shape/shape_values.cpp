@@ -179,8 +179,8 @@ ShapeElements reduced(const Node& node, const Ints& sizes, const Evaluated& x) {
     }
     const std::size_t to = linear(target, sizes);
     const auto& element = x.elements[linear(index, x.sizes)];
-    elements[to] = begun[to] ? shape_arithmetic(combine, dtype, dtype, {elements[to], element})
-                             : element;
+    elements[to] =
+        begun[to] ? shape_arithmetic(combine, dtype, dtype, {elements[to], element}) : element;
     begun[to] = true;
   });
   return elements;
@@ -232,9 +232,8 @@ std::optional<ShapeElements> of_leaf(const Node& node, const Ints& sizes) {
   if (node.op != Op::Iota || is_float(node.types[0].dtype)) return std::nullopt;
   ShapeElements elements;
   const std::size_t axis = at(node.as<ir::IotaAttrs>().axis);
-  for_each_index(sizes, [&](const Ints& index) {
-    elements.push_back(ShapeElement{.dim = index[axis]});
-  });
+  for_each_index(sizes,
+                 [&](const Ints& index) { elements.push_back(ShapeElement{.dim = index[axis]}); });
   return elements;
 }
 

@@ -142,9 +142,7 @@ GraphProto read_graph(pbf_reader message, int nesting) {
       case 5: graph.initializer.push_back(read_tensor(message.get_message())); break;
       case 11: graph.input.push_back(read_value_info(message.get_message())); break;
       case 12: graph.output.push_back(read_value_info(message.get_message())); break;
-      case 15:
-        graph.sparse_initializer.push_back(read_sparse_tensor(message.get_message()));
-        break;
+      case 15: graph.sparse_initializer.push_back(read_sparse_tensor(message.get_message())); break;
       default: message.skip();
     }
   }
@@ -175,9 +173,7 @@ FunctionProto read_function(pbf_reader message) {
       case 7: function.node.push_back(read_node(message.get_message(), 1)); break;
       case 9: function.opset_import.push_back(read_operator_set(message.get_message())); break;
       case 10: function.domain = text_field(message); break;
-      case 11:
-        function.attribute_proto.push_back(read_attribute(message.get_message(), 1));
-        break;
+      case 11: function.attribute_proto.push_back(read_attribute(message.get_message(), 1)); break;
       case 13: function.overload = text_field(message); break;
       default: message.skip();
     }

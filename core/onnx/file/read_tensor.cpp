@@ -108,8 +108,7 @@ void set_data(TensorProto& tensor, std::optional<data_view> raw, const TypedData
   const bool is_known = dtype_of(tensor.data_type).has_value();
   if ((raw || is_known) && tensor.data.size() != *needed) {
     throw MalformedModel(text("tensor '", tensor.name, "' (", data_type_text(tensor.data_type),
-                              ") has ", tensor.data.size(), " bytes, but its dims need ",
-                              *needed));
+                              ") has ", tensor.data.size(), " bytes, but its dims need ", *needed));
   }
 }
 

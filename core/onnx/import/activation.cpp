@@ -31,13 +31,13 @@ Values import_leaky_relu(NodeContext& node) {
 Values import_prelu(NodeContext& node) {
   const Value x = node.input(0), slope = node.input(1);
   const bool is_per_channel = node.opset() < 7 && slope.rank() == 1 && x.rank() > 2;
-  const Value aligned =
-      is_per_channel ? ir::reshape(slope, [&] {
-        ir::Dims dims(at(x.rank() - 1), 1);
-        dims[0] = slope.dims()[0];
-        return dims;
-      }())
-                     : slope;
+  const Value aligned = is_per_channel ? ir::reshape(slope,
+                                                     [&] {
+                                                       ir::Dims dims(at(x.rank() - 1), 1);
+                                                       dims[0] = slope.dims()[0];
+                                                       return dims;
+                                                     }())
+                                       : slope;
   const Value scaled = x * ir::broadcast_to(aligned, x.dims());
   return {ir::select(ir::less(x, ir::zeros_like(x)), scaled, x)};
 }
@@ -97,8 +97,8 @@ Values import_swiglu(NodeContext& node) { return {import_swish(node)[0] * node.i
 Values import_shrink(NodeContext& node) {
   const Value x = node.input(0);
   const double bias = node.number("bias", 0), width = node.number("lambd", 0.5);
-  const Value inner = ir::select(ir::less(ir::like(x, width), x), x - ir::like(x, bias),
-                                 ir::zeros_like(x));
+  const Value inner =
+      ir::select(ir::less(ir::like(x, width), x), x - ir::like(x, bias), ir::zeros_like(x));
   return {ir::select(ir::less(x, ir::like(x, -width)), x + ir::like(x, bias), inner)};
 }
 

@@ -133,8 +133,7 @@ Values import_is_inf(NodeContext& node) {
   const Value x = node.input(0);
   const Value infinity = ir::like(x, std::numeric_limits<double>::infinity());
   const Value none = ir::full(DType::Bool, x.dims(), 0);
-  const Value high =
-      node.integer("detect_positive", 1) != 0 ? ir::equal_to(x, infinity) : none;
+  const Value high = node.integer("detect_positive", 1) != 0 ? ir::equal_to(x, infinity) : none;
   const Value low = node.integer("detect_negative", 1) != 0 ? ir::equal_to(x, -infinity) : none;
   return {ir::binary(Op::Or, high, low)};
 }

@@ -85,8 +85,7 @@ ir::Value Importer::value_of(Environment& environment, std::string_view name, bo
       const TensorProto& tensor = *binding->tensor;
       const ir::Type type{*dtype_of(tensor.data_type), static_dims(tensor.dims)};
       binding->value = services_.variable(std::string(name), type, bytes_of(tensor));
-      variables_.push_back(
-          {order_of(tensor), {std::string(name), binding->value}, is_trained});
+      variables_.push_back({order_of(tensor), {std::string(name), binding->value}, is_trained});
     } else {
       binding->value = constant(*binding->tensor);
     }
@@ -124,12 +123,13 @@ void Importer::bind_initializers(const GraphProto& graph, Environment& environme
 ir::Value Importer::placeholder_of(const ValueInfo& info) {
   const std::string name(info.name);
   const auto reject = [&](const std::string& reason) {
-    Call::type_error("path", text("input '", escaped_text(name), "' of ", options_.model, " is ",
-                                  reason));
+    Call::type_error("path",
+                     text("input '", escaped_text(name), "' of ", options_.model, " is ", reason));
   };
   if (!info.other_kind.empty()) reject(std::string(info.other_kind) + ", not a tensor");
   const auto dtype = dtype_of(info.elem_type);
-  if (!dtype) reject(text("of type ", data_type_text(info.elem_type), ", which Kiln does not have"));
+  if (!dtype)
+    reject(text("of type ", data_type_text(info.elem_type), ", which Kiln does not have"));
   if (!info.has_shape) reject("without a shape; its rank must be known");
   if (info.shape.size() > ir::kMaxRank) reject(text("of rank ", info.shape.size()));
   ir::Dims dims;
@@ -137,7 +137,8 @@ ir::Value Importer::placeholder_of(const ValueInfo& info) {
     const Dimension& dimension = info.shape[axis];
     if (dimension.value && *dimension.value >= 0) {
       dims.push_back(*dimension.value);
-    } else if (dimension.parameter.empty()) {
+    } else if (dimension.parameter.empty() || dimension.parameter == "?") {
+      // "?" is what some exporters call every unknown dim: two of them need not be equal.
       dims.push_back(ir::Dim::fresh(text(name, ".", axis)));
     } else {
       const std::string parameter(dimension.parameter);
@@ -187,8 +188,8 @@ void Importer::check_options() const {
   };
   for (const auto& [name, size] : options_.dims) {
     if (!is_dim(name)) {
-      Call::value_error("dims", text("no input of ", options_.model, " has a dim named '", name,
-                                     "'"));
+      Call::value_error("dims",
+                        text("no input of ", options_.model, " has a dim named '", name, "'"));
     }
     if (size < 0) Call::value_error("dims", text("dim '", name, "' is ", size));
   }
@@ -233,7 +234,8 @@ void Importer::run_node(const NodeProto& node, Environment& environment, std::in
     const std::string_view name = node.output[i];
     if (name.empty() || (results.empty() && environment.find(name) != nullptr)) continue;
     if (i >= results.size() || !results[i]) {
-      Call::value_error("path", text("output ", i, " ('", escaped_text(name), "') is not computed"));
+      Call::value_error("path",
+                        text("output ", i, " ('", escaped_text(name), "') is not computed"));
     }
     if (!environment.bind(name, {.value = results[i]})) {
       throw MalformedModel(text("'", name, "' is made twice"));
@@ -253,11 +255,11 @@ void Importer::run_nodes(const std::vector<NodeProto>& nodes, Environment& envir
 }
 
 std::vector<ir::Value> Importer::run_graph(const GraphProto& graph,
-                                           const std::vector<ir::Value>& inputs,
-                                           Environment& outer, std::int64_t opset) {
+                                           const std::vector<ir::Value>& inputs, Environment& outer,
+                                           std::int64_t opset) {
   if (inputs.size() != graph.input.size()) {
-    throw MalformedModel(text("graph '", graph.name, "' has ", graph.input.size(), " inputs, not ",
-                              inputs.size()));
+    throw MalformedModel(
+        text("graph '", graph.name, "' has ", graph.input.size(), " inputs, not ", inputs.size()));
   }
   Environment inner(&outer);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -275,8 +277,8 @@ std::vector<ir::Value> Importer::run_graph(const GraphProto& graph,
 
 ImportedModel Importer::run() {
   check_options();
-  const std::int64_t opset = std::max<std::int64_t>(opset_of(model_.opset_import, ""),
-                                                    model_.ir_version < 3 ? 1 : 0);
+  const std::int64_t opset =
+      std::max<std::int64_t>(opset_of(model_.opset_import, ""), model_.ir_version < 3 ? 1 : 0);
   require_opset(opset, options_);
   std::vector<std::string_view> outputs(options_.outputs.begin(), options_.outputs.end());
   if (outputs.empty()) {
@@ -292,14 +294,13 @@ ImportedModel Importer::run() {
   run_nodes(nodes, environment, std::min(opset, kNewestOpset));
   for (const std::string_view name : outputs) {
     if (!environment.find(name)) {
-      Call::value_error("outputs",
-                        text("nothing in ", options_.model, " is named '", escaped_text(name), "'"));
+      Call::value_error(
+          "outputs", text("nothing in ", options_.model, " is named '", escaped_text(name), "'"));
     }
     result.outputs.push_back({std::string(name), value_of(environment, name)});
   }
-  std::stable_sort(variables_.begin(), variables_.end(), [](const auto& a, const auto& b) {
-    return a.order < b.order;
-  });
+  std::stable_sort(variables_.begin(), variables_.end(),
+                   [](const auto& a, const auto& b) { return a.order < b.order; });
   for (const Variable& variable : variables_) {
     result.variables.push_back(variable.named);
     result.is_trained.push_back(variable.is_trained);

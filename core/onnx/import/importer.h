@@ -36,8 +36,7 @@ class Importer {
   ir::Value placeholder_of(const ValueInfo& info);
   void assume_given(const NamedValue& input);
   void bind_initializers(const GraphProto& graph, Environment& environment);
-  void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment,
-                 std::int64_t opset);
+  void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment, std::int64_t opset);
   void run_node(const NodeProto& node, Environment& environment, std::int64_t opset);
   void run_function(const FunctionProto& function, const NodeProto& node, Environment& environment);
   std::span<const std::byte> bytes_of(const TensorProto& tensor);

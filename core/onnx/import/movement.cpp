@@ -55,8 +55,8 @@ Values import_transpose(NodeContext& node) {
   Ints sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   if (sorted != ir::all_axes(x)) {
-    node.fail(text("perm (", join_text(axes), ") is not a permutation of the axes (x ", x.type(),
-                   ")"));
+    node.fail(
+        text("perm (", join_text(axes), ") is not a permutation of the axes (x ", x.type(), ")"));
   }
   return {ir::permute(x, axes)};
 }
@@ -186,8 +186,8 @@ Values import_depth_to_space(NodeContext& node) {
   const auto [x, b, n, c, h, w] = blocks_of(node);
   const Dim rest = floor_div(c, b * b);
   const bool is_crd = node.string("mode", "DCR") == "CRD";
-  const Value parts = is_crd ? ir::reshape(x, {n, rest, b, b, h, w})
-                             : ir::reshape(x, {n, b, b, rest, h, w});
+  const Value parts =
+      is_crd ? ir::reshape(x, {n, rest, b, b, h, w}) : ir::reshape(x, {n, b, b, rest, h, w});
   const Value moved = ir::permute(parts, is_crd ? Ints{0, 1, 4, 2, 5, 3} : Ints{0, 3, 4, 1, 5, 2});
   return {ir::reshape(moved, {n, rest, h * b, w * b})};
 }

@@ -100,8 +100,7 @@ std::vector<NodeProto> needed_nodes(const GraphProto& graph,
     work.pop_back();
     if (found == producers.end() || is_needed[found->second]) continue;
     is_needed[found->second] = true;
-    for_each_use(graph.node[found->second],
-                 [&](std::string_view name) { work.push_back(name); });
+    for_each_use(graph.node[found->second], [&](std::string_view name) { work.push_back(name); });
   }
   std::vector<NodeProto> nodes;
   for (std::size_t i = 0; i < graph.node.size(); ++i) {
@@ -130,9 +129,9 @@ void require_opset(std::int64_t opset, const ImportOptions& options) {
                                    ": onnx.version_converter converts it"));
   }
   if (opset > kNewestOpset && !options.allow_newer_opset) {
-    Call::value_error("path", text(options.model, " is written in opset ", opset,
-                                   ", newer than ", kNewestOpset,
-                                   "; with allow_newer_opset it is imported as if it were that"));
+    Call::value_error(
+        "path", text(options.model, " is written in opset ", opset, ", newer than ", kNewestOpset,
+                     "; with allow_newer_opset it is imported as if it were that"));
   }
 }
 

@@ -7,8 +7,8 @@ namespace kiln::onnx {
 
 std::pair<ir::Value, ir::Value> broadcast_with_axis(NodeContext& node, const ir::Value& x,
                                                     const ir::Value& y) {
-  const bool has_axis = node.opset() < 7 && node.integer("broadcast", 0) != 0 &&
-                        node.has_attribute("axis");
+  const bool has_axis =
+      node.opset() < 7 && node.integer("broadcast", 0) != 0 && node.has_attribute("axis");
   if (!has_axis) return broadcast_values(x, y);
   const int axis = node.axis(node.integer("axis"), x.rank());
   if (axis + y.rank() > x.rank()) {

@@ -125,8 +125,8 @@ Values import_lp_normalization(NodeContext& node) {
   const std::int64_t p = node.integer("p", 2);
   const int axis = node.axis(node.integer("axis", -1), x.rank());
   if (p != 1 && p != 2) node.fail(text("p is ", p, ", neither 1 nor 2"));
-  const Value norm = p == 1 ? ir::reduce_sum(ir::unary(Op::Abs, x), {axis})
-                            : sqrt_or_zero(square_sum(x, {axis}));
+  const Value norm =
+      p == 1 ? ir::reduce_sum(ir::unary(Op::Abs, x), {axis}) : sqrt_or_zero(square_sum(x, {axis}));
   const Value wide = ir::broadcast_over(norm, x.dims(), {axis});
   const Value is_zero = ir::equal_to(wide, ir::zeros_like(wide));
   return {x / ir::select(is_zero, ir::like(wide, 1), wide)};

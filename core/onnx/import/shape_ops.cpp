@@ -108,8 +108,8 @@ Values import_eye_like(NodeContext& node) {
                          : std::optional(x.dtype());
   if (!dtype) node.fail(text("dtype ", node.integer("dtype"), " is not supported"));
   const ir::Type type{DType::Int64, x.dims()};
-  const Value k = ir::broadcast_to(ir::scalar_constant_int(DType::Int64, node.integer("k", 0)),
-                                   x.dims());
+  const Value k =
+      ir::broadcast_to(ir::scalar_constant_int(DType::Int64, node.integer("k", 0)), x.dims());
   return {ir::cast(ir::equal_to(ir::iota(type, 1), ir::iota(type, 0) + k), *dtype)};
 }
 

@@ -85,8 +85,9 @@ void check_output(const std::string& expected) {
 }
 
 void copy_files() {
-  const std::string name = "torch.safetensors";
-  std::filesystem::copy_file(KILN_SOURCE_DIR "/tests/whole/pages/" + name, name);
+  for (const std::string name : {"torch.safetensors", "net.onnx", "digits.npz"}) {
+    std::filesystem::copy_file(KILN_SOURCE_DIR "/tests/whole/pages/" + name, name);
+  }
 }
 
 void write_file(const std::string& name, const std::string& text) {
