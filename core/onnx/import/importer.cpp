@@ -15,19 +15,27 @@ namespace {
 constexpr std::size_t kMaxConstant = 4096;  // bytes: larger Constant nodes become variables
 constexpr int kMaxFunctionDepth = 32;
 
-/// Rethrows an error of a node with the node's name in front.
+/// Throws the error anew with another message.
+template <class Kind>
+[[noreturn]] void replace_message(const Kind& error, const std::string& message) {
+  throw Kind("import_onnx", error.argument(), message, Call::where());
+}
+
+/// Adds the place of a node to errors of its import function; those of nodes inside it have theirs.
 template <class Work>
 void with_place(const std::string& place, const Work& work) {
-  const auto message = [&](const Error& error) { return text(place, ": ", error.message()); };
-  const Where where = Call::where();
+  const auto placed = [&](const auto& error) {
+    if (error.function() == "import_onnx") throw error;
+    replace_message(error, text(place, ": ", error.message()));
+  };
   try {
     work();
   } catch (const ValueError& error) {
-    throw ValueError("import_onnx", error.argument(), message(error), where);
+    placed(error);
   } catch (const TypeError& error) {
-    throw TypeError("import_onnx", error.argument(), message(error), where);
+    placed(error);
   } catch (const NotImplementedError& error) {
-    throw NotImplementedError("import_onnx", error.argument(), message(error), where);
+    placed(error);
   }
 }
 

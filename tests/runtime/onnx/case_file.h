@@ -54,8 +54,8 @@ class Case {
 class CaseFile {
  public:
   explicit CaseFile(const std::string& group)
-      : arrays_(std::make_shared<const Arrays>(load_arrays(
-            KILN_SOURCE_DIR "/tests/runtime/onnx/cases/" + group + ".npz"))) {}
+      : arrays_(std::make_shared<const Arrays>(
+            load_arrays(KILN_SOURCE_DIR "/tests/runtime/onnx/cases/" + group + ".npz"))) {}
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;

@@ -81,7 +81,9 @@ void check_gradients(const Case& one) {
   std::vector<Array> fed;
   for (const Tensor& input : model.inputs) fed.push_back(one.input(0, input.name()));
   const std::vector<Array> at_point = f(fed);
-  const auto loss_of = [&](const std::vector<Array>& inputs) { return f(inputs)[0].item<double>(); };
+  const auto loss_of = [&](const std::vector<Array>& inputs) {
+    return f(inputs)[0].item<double>();
+  };
   constexpr double kStep = 1e-2;
   std::size_t next = 1;
   for (std::size_t k = 0; k < fed.size(); ++k) {
@@ -124,4 +126,13 @@ void check_group(const std::string& group) {
 
 }  // namespace
 
+TEST_CASE("ONNX: convolution, pooling, normalisation, padding, resizing") {
+  check_group("convolution");
+}
 TEST_CASE("ONNX: elementwise operators and activations") { check_group("elementwise"); }
+TEST_CASE("ONNX: slices, gathers, scatters, selections, control flow") { check_group("indexed"); }
+TEST_CASE("ONNX: matmul, recurrent layers, attention, quantisation, losses, signals") {
+  check_group("matmul");
+}
+TEST_CASE("ONNX: movement, constants and shapes") { check_group("movement"); }
+TEST_CASE("ONNX: reductions, running sums and norms") { check_group("reduce"); }

@@ -26,8 +26,7 @@ template <class Expected = IoError>
 std::string error_of(const std::string& bytes) {
   const Scratch scratch;
   const std::string path = scratch.write("net.onnx", bytes);
-  const std::string error =
-      error_text<Expected>([&] { static_cast<void>(import_onnx(path)); });
+  const std::string error = error_text<Expected>([&] { static_cast<void>(import_onnx(path)); });
   const std::string shown = without_path(error, path), begin = "import_onnx: PATH ";
   return shown.starts_with(begin) ? shown.substr(begin.size()) : shown;
 }
@@ -77,8 +76,9 @@ const struct {
   const char* text;
 } kDamaged[] = {
     {"", "is no ONNX model, or damaged: it has no graph"},
-    {"PK\3\4", "is no ONNX model, or damaged: it is no protobuf message (invalid tag "
-               "exception)"},
+    {"PK\3\4",
+     "is no ONNX model, or damaged: it is no protobuf message (invalid tag "
+     "exception)"},
     {field(1, 8), "is no ONNX model, or damaged: it has no graph"},
     {field(7, std::int64_t{3}),
      "is no ONNX model, or damaged: a field has another wire type than its number"},
@@ -156,12 +156,10 @@ TEST_CASE("ONNX: options that name nothing, and what a node does not accept") {
   };
   CHECK(error({.dims = {{"m", 3}}}) == "import_onnx: no input of net.onnx has a dim named 'm'");
   CHECK(error({.dims = {{"n", -3}}}) == "import_onnx: dim 'n' is -3");
-  CHECK(error({.constants = {{"z", Array(3)}}}) ==
-        "import_onnx: net.onnx has no input named 'z'");
+  CHECK(error({.constants = {{"z", Array(3)}}}) == "import_onnx: net.onnx has no input named 'z'");
   CHECK(error({.outputs = {"z"}}) == "import_onnx: nothing in net.onnx is named 'z'");
-  const std::string concat =
-      node("Concat", "x x", "y") + field(3, "/head/Concat") +
-      field(5, field(1, "axis") + field(3, 5) + field(20, 2));
+  const std::string concat = node("Concat", "x x", "y") + field(3, "/head/Concat") +
+                             field(5, field(1, "axis") + field(3, 5) + field(20, 2));
   CHECK(error_of<ValueError>(model(graph(field(1, concat)))) ==
         "import_onnx: '/head/Concat' of net.onnx: Concat: axis 5 is out of range for rank 2");
 }
@@ -177,8 +175,8 @@ TEST_CASE("ONNX: truncated and mutated files are read or rejected") {
     } catch (const Error&) {
     }
   };
-  const std::string good = model(graph(kRelu, field(5, tensor(field(1, 2) + field(2, 1) +
-                                                              field(9, "abcdefgh")))));
+  const std::string good =
+      model(graph(kRelu, field(5, tensor(field(1, 2) + field(2, 1) + field(9, "abcdefgh")))));
   for (std::size_t size = 0; size < good.size(); ++size) import(good.substr(0, size));
   for (const char* name : {"PRelu", "Clip_inputs", "Softmax_1_11", "Cast_int32"}) {
     const std::string bytes = file.find(name).bytes();
@@ -198,8 +196,8 @@ TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
     const std::string weight = field(1, 2) + field(2, 1) + field(14, 1) + entry + rest;
     return model(graph(field(1, node("Add", "x weight", "y")), field(5, tensor(weight, "weight"))));
   };
-  const std::string offset = field(13, field(1, "offset") + field(2, "4")) +
-                             field(13, field(1, "length") + field(2, "8"));
+  const std::string offset =
+      field(13, field(1, "offset") + field(2, "4")) + field(13, field(1, "length") + field(2, "8"));
   const Scratch scratch;
   scratch.write("w.bin", std::string("\0\0\0\0\0\0\x80\x3f\0\0\0\x40", 12));  // 0, 1, 2
   const Model read = import_onnx(scratch.write("net.onnx", external("w.bin", offset)));
@@ -210,8 +208,7 @@ TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
   ::link(scratch.path("w.bin").c_str(), scratch.path("second").c_str());
   const auto error = [&](const std::string& bytes) {
     const std::string path = scratch.write("net.onnx", bytes);
-    const std::string text =
-        error_text<IoError>([&] { static_cast<void>(import_onnx(path)); });
+    const std::string text = error_text<IoError>([&] { static_cast<void>(import_onnx(path)); });
     return without_path(text, path);
   };
   CHECK(error(external("/etc/passwd")) ==
@@ -228,8 +225,8 @@ TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
   CHECK(error(external(".")) == "import_onnx: PATH keeps data in '.': this is no regular file");
   CHECK(error(external("w.bin")) ==
         "import_onnx: PATH keeps data in 'w.bin': the tensor needs 8 bytes, but the model says 12");
-  const std::string late = field(13, field(1, "offset") + field(2, "8")) +
-                           field(13, field(1, "length") + field(2, "8"));
+  const std::string late =
+      field(13, field(1, "offset") + field(2, "8")) + field(13, field(1, "length") + field(2, "8"));
   CHECK(error(external("w.bin", late)) ==
         "import_onnx: PATH keeps data in 'w.bin': bytes 8 to 16 are outside of its 12 bytes");
 }
