@@ -6,6 +6,7 @@
 #include "runtime/files/file_io.h"
 #include "runtime/model/external_data.h"
 #include "runtime/model/import_file.h"
+#include "runtime/model/model_graph.h"
 #include "runtime/variable/make_variable.h"
 #include "runtime/weights/user_file.h"
 
@@ -32,10 +33,8 @@ ir::Value variable_of(const std::string& name, const ir::Type& type,
   return value_of(variable, "variable");
 }
 
-/// A tensor with exactly this name, whatever the name scopes of the thread.
-Tensor named_tensor(const onnx::NamedValue& named) {
-  return Tensor(
-      std::make_shared<const TensorImpl>(TensorImpl{.content = named.value, .name = named.name}));
+Tensor tensor_of(const onnx::NamedValue& named) {
+  return runtime::named_tensor(named.value, named.name);
 }
 
 std::map<std::string, ir::Value> constants_of(const std::map<std::string, Array>& arrays) {
@@ -86,10 +85,10 @@ runtime::ImportedFile runtime::import_file(const std::string& path, const Import
     const auto imported = onnx::import_model(proto, core, services);
     ImportedFile result{.model = {}, .assumed = imported.assumed};
     Model& model = result.model;
-    for (const auto& input : imported.inputs) model.inputs.push_back(named_tensor(input));
-    for (const auto& output : imported.outputs) model.outputs.push_back(named_tensor(output));
+    for (const auto& input : imported.inputs) model.inputs.push_back(tensor_of(input));
+    for (const auto& output : imported.outputs) model.outputs.push_back(tensor_of(output));
     for (std::size_t i = 0; i < imported.variables.size(); ++i) {
-      model.variables.push_back(Variable(named_tensor(imported.variables[i])));
+      model.variables.push_back(Variable(tensor_of(imported.variables[i])));
       if (imported.is_trained[i]) model.trainable.push_back(model.variables.back());
     }
     for (const auto& [key, text] : proto.metadata) model.metadata.emplace(key, text);

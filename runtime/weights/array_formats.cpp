@@ -29,7 +29,7 @@ std::string start_of(const std::string& path) {
 
 bool is_numpy_format(std::string_view format) {
   return format == kNumpyArray || format == kNumpyArchive || format == kEmptyArchive ||
-         format == kOtherArchive;
+         format == kOtherArchive || format == kModel;
 }
 
 std::string extension_of(const std::string& path) {
@@ -51,6 +51,7 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
     const std::string start = start_of(path);
     const std::string_view format = known_format(start);
     if (format == kNumpyArray) return std::make_unique<NpyFile>(path);
+    if (format == kModel) return std::make_unique<NpzFile>(path, kModelWeights);
     if (is_numpy_format(format)) return std::make_unique<NpzFile>(path);
     return std::make_unique<SafetensorsFile>(path, metadata);
   } catch (const std::bad_alloc&) {

@@ -33,6 +33,7 @@ std::string_view zip_format(std::string_view start) {
   const std::string_view name = start.substr(kName, length);
   if (name.ends_with(".npy")) return kNumpyArchive;
   if (name.ends_with("data.pkl")) return "a PyTorch archive (.pt)";
+  if (name == "manifest.json") return kModel;
   if (name == "metadata.json" || name == "config.json" || name == "model.weights.h5") {
     return "a Keras model (.keras)";
   }

@@ -16,6 +16,8 @@ inline constexpr std::size_t kFormatBytes = 256;
 inline constexpr std::string_view kNumpyArray = "a NumPy array (.npy)";
 inline constexpr std::string_view kNumpyArchive = "a NumPy archive (.npz)";
 inline constexpr std::string_view kProtobuf = "a protobuf message, such as ONNX's";
+inline constexpr std::string_view kModel = "a Kiln model (.kiln)";
+inline constexpr std::string_view kModelWeights = "weights/";  // the folder of its arrays
 inline constexpr std::string_view kEmptyArchive = "an empty ZIP archive";
 inline constexpr std::string_view kOtherArchive = "a ZIP archive";  // if its members are arrays
 

@@ -9,7 +9,6 @@
 #include "runtime/array/array_memory.h"
 #include "runtime/array/transposed.h"
 #include "runtime/files/quoted_name.h"
-#include "runtime/files/zip_writer.h"
 
 #include <kiln/error.h>
 
@@ -128,8 +127,9 @@ Array NpyFile::read(const TensorEntry&) const {
   return read_elements(header_, source);
 }
 
-NpzFile::NpzFile(const std::string& path) : file_(path), archive_(file_) {
+NpzFile::NpzFile(const std::string& path, std::string_view folder) : file_(path), archive_(file_) {
   for (const ZipMember& member : archive_.members()) {
+    if (!member.name.starts_with(folder)) continue;
     if (!member.name.ends_with(kExtension)) {
       file_.reject(text("has member ", quoted_name(member.name), ", which is no .npy file"));
     }
@@ -137,13 +137,15 @@ NpzFile::NpzFile(const std::string& path) : file_(path), archive_(file_) {
     headers_.push_back(read_npy_header(source));
     require_bytes(headers_.back(), member.bytes, source);
     tensors_.push_back(headers_.back().entry);
-    tensors_.back().name = member.name.substr(0, member.name.size() - kExtension.size());
+    tensors_.back().name =
+        member.name.substr(folder.size(), member.name.size() - kExtension.size() - folder.size());
+    members_.push_back(&member);
   }
 }
 
 Array NpzFile::read(const TensorEntry& tensor) const {
   const auto number = static_cast<std::size_t>(&tensor - tensors_.data());
-  MemberSource source(file_, archive_, archive_.members()[number]);
+  MemberSource source(file_, archive_, *members_[number]);
   std::vector<std::byte> header(headers_[number].bytes);
   source.read(header);
   Array array = read_elements(headers_[number], source);
@@ -158,16 +160,18 @@ void write_npy(const std::string& path, const Array& array, std::optional<unsign
   file.commit();
 }
 
+void add_npy_member(ZipWriter& archive, const std::string& name, const Array& array) {
+  const std::vector<std::byte> header = header_bytes(array);
+  const std::span<const std::byte> parts[] = {header, elements_of(array)};
+  archive.add(name + std::string(kExtension), parts);
+}
+
 void write_npz(const std::string& path, std::span<const NamedArray> arrays,
                std::optional<unsigned> mode) {
   require_member_names(arrays);
   OutputFile file(path, mode);
   ZipWriter archive(file);
-  for (const NamedArray& array : arrays) {
-    const std::vector<std::byte> header = header_bytes(array.value);
-    const std::span<const std::byte> parts[] = {header, elements_of(array.value)};
-    archive.add(array.name + std::string(kExtension), parts);
-  }
+  for (const NamedArray& array : arrays) add_npy_member(archive, array.name, array.value);
   archive.finish();
   file.commit();
 }

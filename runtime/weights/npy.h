@@ -3,6 +3,7 @@
 
 #include "runtime/files/file_io.h"
 #include "runtime/files/zip_file.h"
+#include "runtime/files/zip_writer.h"
 #include "runtime/weights/array_file.h"
 #include "runtime/weights/file_format.h"
 #include "runtime/weights/npy_header.h"
@@ -38,7 +39,9 @@ class NpzFile final : public ArrayFile {
  public:
   /// Reads the headers of all members. IoError "<path> ..." for a damaged file, and for a member
   /// that is no .npy file.
-  explicit NpzFile(const std::string& path);
+  explicit NpzFile(const std::string& path) : NpzFile(path, "") {}
+  /// Only the members of a folder "weights/", by their names in it; others may be anything.
+  NpzFile(const std::string& path, std::string_view folder);
 
   std::string_view format() const override { return kNumpyArchive.substr(2); }
   bool keeps_order() const override { return true; }
@@ -49,7 +52,8 @@ class NpzFile final : public ArrayFile {
  private:
   InputFile file_;
   ZipFile archive_;
-  std::vector<NpyHeader> headers_;  // of the members
+  std::vector<const ZipMember*> members_;  // one per tensor
+  std::vector<NpyHeader> headers_;
   std::vector<TensorEntry> tensors_;
 };
 
@@ -57,6 +61,8 @@ class NpzFile final : public ArrayFile {
 /// IoError; ValueError for a name that occurs twice, is not UTF-8 or has more than 65531 bytes.
 /// bfloat16 is written as NumPy writes it with ml_dtypes, '<V2'. `mode`: as for OutputFile.
 void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode = {});
+/// Adds a member NAME.npy to an archive.
+void add_npy_member(ZipWriter& archive, const std::string& name, const Array& array);
 void write_npz(const std::string& path, std::span<const NamedArray> arrays,
                std::optional<unsigned> mode = {});
 

@@ -1,0 +1,98 @@
+#include <kiln/model.h>
+
+#include "core/ir/argument_text.h"
+#include "core/k/base/tensor_impl.h"
+#include "runtime/files/file_io.h"
+#include "runtime/files/quoted_name.h"
+#include "runtime/function/load_module.h"
+#include "runtime/model/import_file.h"
+#include "runtime/model/model_file.h"
+#include "runtime/replay/argument_names.h"
+#include "runtime/replay/module_file.h"
+#include "runtime/variable/make_variable.h"
+#include "runtime/weights/array_formats.h"
+#include "runtime/weights/file_format.h"
+#include "runtime/weights/user_file.h"
+
+#include <kiln/files.h>
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+std::string start_of(const std::string& path) {
+  const runtime::InputFile file(path);
+  std::string start(std::min<std::uint64_t>(file.size(), runtime::kFormatBytes), '\0');
+  file.read(0, std::as_writable_bytes(std::span(start)));
+  return start;
+}
+
+Model load_model_file(const std::string& path) {
+  runtime::ModelFile file = runtime::read_model_file(path);
+  std::vector<Variable> variables;
+  for (std::size_t i = 0; i < file.values.size(); ++i) {
+    variables.push_back(runtime::make_variable(std::move(file.values[i]),
+                                               file.manifest.names.variables[i]));
+  }
+  Model model = runtime::model_of(file.module, file.manifest.names, variables);
+  model.metadata = file.manifest.metadata;
+  return model;
+}
+
+/// The values of a module's variables, of the file of weights.
+std::vector<Variable> variables_of(const module::Module& module,
+                                   const std::vector<std::string>& names,
+                                   const std::string& weights) {
+  std::map<std::string, Array> values;
+  if (!weights.empty() && !names.empty()) values = load_arrays(weights);
+  std::vector<Variable> variables;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const ir::Type& type = module.state[i].variable.type();
+    const auto found = values.find(names[i]);
+    const bool fits = found != values.end() && found->second.dtype() == type.dtype &&
+                      ir::Dims(found->second.dims().begin(), found->second.dims().end()) ==
+                          type.dims;
+    if (!fits) {
+      Call::value_error("weights", text("the module has the variable ",
+                                        runtime::quoted_name(names[i]), " ", type, ", which ",
+                                        weights.empty() ? "needs a file of `weights`"
+                                                        : text("is not in ", weights)));
+    }
+    variables.push_back(runtime::make_variable(found->second, names[i]));
+  }
+  return variables;
+}
+
+Model load_module_file(const std::string& path, const std::string& weights) {
+  const module::Module module = runtime::read_module_file(path);
+  runtime::ModelNames names;
+  for (const ir::Value& input : module.graph.inputs) {
+    names.inputs.emplace_back(given_name(*input.node));
+  }
+  names.outputs.resize(module.graph.outputs.size());
+  names.variables = runtime::variable_names(module);
+  for (const module::StateEntry& entry : module.state) {
+    names.is_trained.push_back(is_float(entry.variable.dtype()));
+  }
+  return runtime::model_of(module, names, variables_of(module, names.variables, weights));
+}
+
+}  // namespace
+
+Model load_model(const StringArgument& path, const LoadModelOptions& options, Where where) {
+  return api_call("load_model", where, [&] {
+    return runtime::with_file(where, [&] {
+      const std::string_view format = runtime::known_format(start_of(path));
+      const bool is_model = format == runtime::kModel;
+      if (!options.weights.empty() && (is_model || format == runtime::kProtobuf)) {
+        Call::value_error("weights", text(path, " has its weights itself"));
+      }
+      if (is_model) return load_model_file(path);
+      if (format == runtime::kProtobuf) return runtime::import_file(path, {}).model;
+      return load_module_file(path, options.weights);
+    });
+  });
+}
+
+}  // namespace kiln

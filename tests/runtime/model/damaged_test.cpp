@@ -1,0 +1,110 @@
+// Damaged .kiln files: the text for each kind; truncated and mutated files are read or rejected.
+#include "runtime/files/zip_writer.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
+#include "tests/support/scratch.h"
+
+#include <kiln/k.h>
+
+#include <random>
+#include <string>
+
+using namespace kiln;
+using kiln::testing::contents_of;
+using kiln::testing::error_text;
+using kiln::testing::Scratch;
+using kiln::testing::without_path;
+
+namespace {
+
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+void write_archive(const std::string& path, const Members& members) {
+  runtime::OutputFile file(path);
+  runtime::ZipWriter archive(file);
+  for (const auto& [name, contents] : members) {
+    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(contents))};
+    archive.add(name, parts);
+  }
+  archive.finish();
+  file.commit();
+}
+
+std::string error_of(const std::string& path) {
+  const std::string shown =
+      without_path(error_text<IoError>([&] { static_cast<void>(load_model(path)); }), path);
+  const std::string begin = "load_model: PATH";
+  return shown.starts_with(begin) ? shown.substr(begin.size()) : shown;
+}
+
+void save_small(const std::string& path) {
+  const auto x = placeholder({.shape = {None}, .name = "x"});
+  const auto w = variable(2, {.name = "w"});
+  save_model(path, {x}, {x * w});
+}
+
+const std::string kManifest =
+    R"({"format":"kiln model","version":"1","kiln":"0","inputs":[],"outputs":[],"variables":[],)"
+    R"("metadata":{}})";
+
+const struct {
+  Members members;
+  const char* text;
+} kDamaged[] = {
+    {{{"manifest.json", "{"}},
+     ": manifest.json is malformed at line 1, column 2: Missing a name for object member."},
+    {{{"manifest.json", "[]"}}, ": manifest.json lacks 'format', or it is of another kind"},
+    {{{"manifest.json", R"({"format":"other"})"}}, ": manifest.json is not that of a Kiln model"},
+    {{{"manifest.json", R"({"format":"kiln model","version":"2"})"}},
+     ": manifest.json has version '2'; version 1 is read"},
+    {{{"manifest.json", R"({"format":"kiln model","version":"1","inputs":[1]})"}},
+     ": manifest.json: 'inputs' holds a string"},
+    {{{"manifest.json", kManifest}}, " is no Kiln model: it has no member graph.kirb"},
+    {{{"manifest.json", kManifest}, {"graph.kirb", "x"}},
+     " has a damaged graph: module is truncated"},
+};
+
+}  // namespace
+
+TEST_CASE("model file: damaged files are rejected with the reason") {
+  const Scratch scratch;
+  const std::string path = scratch.path("m.kiln");
+  for (const auto& row : kDamaged) {
+    write_archive(path, row.members);
+    CHECK(error_of(path) == row.text);
+  }
+}
+
+TEST_CASE("model file: parts that disagree") {
+  const Scratch scratch;
+  const std::string path = scratch.path("m.kiln"), other = scratch.path("n.kiln");
+  save_small(path);
+  const std::string whole = contents_of(path);
+  // The same archive whose manifest names another variable, of the same length.
+  std::string renamed = whole;
+  renamed.replace(renamed.find("\"name\":\"w\""), 10, "\"name\":\"v\"");
+  scratch.write("n.kiln", renamed);
+  CHECK(error_of(other).find("checksum") != std::string::npos);
+}
+
+TEST_CASE("model file: truncated and mutated files are read or rejected") {
+  const Scratch scratch;
+  save_small(scratch.path("m.kiln"));
+  const std::string good = contents_of(scratch.path("m.kiln"));
+  std::mt19937_64 generator(5);
+  const auto load = [&](const std::string& bytes) {
+    const std::string path = scratch.write("n.kiln", bytes);
+    try {
+      static_cast<void>(load_model(path));
+    } catch (const Error&) {
+    }
+  };
+  for (std::size_t size = 0; size < good.size(); size += 3) load(good.substr(0, size));
+  for (int i = 0; i < 500; ++i) {
+    std::string mutant = good;
+    for (std::uint64_t n = generator() % 3 + 1; n > 0; --n) {
+      mutant[generator() % mutant.size()] = static_cast<char>(generator());
+    }
+    load(mutant);
+  }
+}
