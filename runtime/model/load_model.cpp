@@ -32,8 +32,8 @@ Model load_model_file(const std::string& path) {
   runtime::ModelFile file = runtime::read_model_file(path);
   std::vector<Variable> variables;
   for (std::size_t i = 0; i < file.values.size(); ++i) {
-    variables.push_back(runtime::make_variable(std::move(file.values[i]),
-                                               file.manifest.names.variables[i]));
+    variables.push_back(
+        runtime::make_variable(std::move(file.values[i]), file.manifest.names.variables[i]));
   }
   Model model = runtime::model_of(file.module, file.manifest.names, variables);
   model.metadata = file.manifest.metadata;
@@ -50,9 +50,9 @@ std::vector<Variable> variables_of(const module::Module& module,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ir::Type& type = module.state[i].variable.type();
     const auto found = values.find(names[i]);
-    const bool fits = found != values.end() && found->second.dtype() == type.dtype &&
-                      ir::Dims(found->second.dims().begin(), found->second.dims().end()) ==
-                          type.dims;
+    const bool fits =
+        found != values.end() && found->second.dtype() == type.dtype &&
+        ir::Dims(found->second.dims().begin(), found->second.dims().end()) == type.dims;
     if (!fits) {
       Call::value_error("weights", text("the module has the variable ",
                                         runtime::quoted_name(names[i]), " ", type, ", which ",

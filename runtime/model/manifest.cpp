@@ -17,8 +17,9 @@ class ManifestWriter {
  public:
   ManifestWriter() : json_(buffer_) {}
 
-  void key(const char* name) { json_.Key(name, static_cast<rapidjson::SizeType>(
-                                                   std::char_traits<char>::length(name))); }
+  void key(const char* name) {
+    json_.Key(name, static_cast<rapidjson::SizeType>(std::char_traits<char>::length(name)));
+  }
   void string(std::string_view text) {
     if (json_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()))) return;
     Call::value_error("metadata", text_of(text));
@@ -42,12 +43,14 @@ class ManifestWriter {
 };
 
 /// A member of an object. Throws unless it is there and `is_kind`.
-const JsonValue& member(const JsonValue& object, const char* name, bool (JsonValue::*is_kind)() const,
-                        const std::string& what) {
-  const auto found = object.IsObject() ? object.FindMember(name) : object.MemberEnd();
-  if (!object.IsObject() || found == object.MemberEnd() || !(found->value.*is_kind)()) {
-    throw IoError("", "path", text(what, " lacks '", name, "', or it is of another kind"));
-  }
+const JsonValue& member(const JsonValue& object, const char* name,
+                        bool (JsonValue::*is_kind)() const, const std::string& what) {
+  const auto lacks = [&] {
+    return IoError("", "path", text(what, " lacks '", name, "', or it is of another kind"));
+  };
+  if (!object.IsObject()) throw lacks();
+  const auto found = object.FindMember(name);
+  if (found == object.MemberEnd() || !(found->value.*is_kind)()) throw lacks();
   return found->value;
 }
 
@@ -111,17 +114,16 @@ Manifest read_manifest(std::string_view text_of_file, const std::string& what) {
   }
   const std::string version = string_of(member(json, "version", &JsonValue::IsString, what));
   if (version != text(kModelVersion)) {
-    throw IoError("", "path", text(what, " has version ", quoted_name(version), "; version ",
-                                   kModelVersion, " is read"));
+    throw IoError(
+        "", "path",
+        text(what, " has version ", quoted_name(version), "; version ", kModelVersion, " is read"));
   }
   Manifest manifest;
   manifest.names.inputs = strings_of(json, "inputs", what);
   manifest.names.outputs = strings_of(json, "outputs", what);
   for (const JsonValue& one : member(json, "variables", &JsonValue::IsArray, what).GetArray()) {
-    manifest.names.variables.push_back(
-        string_of(member(one, "name", &JsonValue::IsString, what)));
-    manifest.names.is_trained.push_back(
-        member(one, "trained", &JsonValue::IsBool, what).GetBool());
+    manifest.names.variables.push_back(string_of(member(one, "name", &JsonValue::IsString, what)));
+    manifest.names.is_trained.push_back(member(one, "trained", &JsonValue::IsBool, what).GetBool());
   }
   for (const auto& entry : member(json, "metadata", &JsonValue::IsObject, what).GetObject()) {
     if (!entry.value.IsString()) {

@@ -89,9 +89,8 @@ ModelFile read_model_file(const std::string& path) {
   const ZipFile archive(file);
   ModelFile model;
   const auto manifest = contents_of(file, archive, kManifest, kMaxManifest);
-  model.manifest = read_manifest(
-      {reinterpret_cast<const char*>(manifest.data()), manifest.size()},
-      text(path, ": ", kManifest));
+  model.manifest = read_manifest({reinterpret_cast<const char*>(manifest.data()), manifest.size()},
+                                 text(path, ": ", kManifest));
   const auto graph = contents_of(file, archive, kGraph, module::kMaxModuleBytes);
   try {
     model.module = module::read_module(graph);

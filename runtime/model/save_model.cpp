@@ -16,8 +16,8 @@ namespace {
 void require_dense(const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!sparse_of(inputs[i])) continue;
-    Call::value_error("inputs", text("inputs[", i, "] is sparse; a model has dense inputs (",
-                                     inputs[i], ")"));
+    Call::value_error(
+        "inputs", text("inputs[", i, "] is sparse; a model has dense inputs (", inputs[i], ")"));
   }
 }
 

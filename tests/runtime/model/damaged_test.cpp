@@ -52,16 +52,16 @@ const struct {
   const char* text;
 } kDamaged[] = {
     {{{"manifest.json", "{"}},
-     ": manifest.json is malformed at line 1, column 2: Missing a name for object member."},
+     ": manifest.json is malformed at line 1, column 2: missing a name for object member"},
     {{{"manifest.json", "[]"}}, ": manifest.json lacks 'format', or it is of another kind"},
     {{{"manifest.json", R"({"format":"other"})"}}, ": manifest.json is not that of a Kiln model"},
     {{{"manifest.json", R"({"format":"kiln model","version":"2"})"}},
      ": manifest.json has version '2'; version 1 is read"},
     {{{"manifest.json", R"({"format":"kiln model","version":"1","inputs":[1]})"}},
-     ": manifest.json: 'inputs' holds a string"},
+     ": manifest.json: 'inputs' holds a number"},
     {{{"manifest.json", kManifest}}, " is no Kiln model: it has no member graph.kirb"},
     {{{"manifest.json", kManifest}, {"graph.kirb", "x"}},
-     " has a damaged graph: module is truncated"},
+     " has a damaged graph: the module is damaged: it does not begin with the magic bytes"},
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace {
 
 Array rows(std::int64_t count) {
   std::vector<float> elements;
-  for (std::int64_t i = 0; i < 3 * count; ++i) elements.push_back(0.125f * static_cast<float>(i % 7));
+  for (std::int64_t i = 0; i < 3 * count; ++i)
+    elements.push_back(0.125f * static_cast<float>(i % 7));
   return Array(elements, {count, 3});
 }
 
@@ -43,8 +44,8 @@ TEST_CASE("model file: a training step is saved, loaded and continued with the s
   const Training made;
   save_model(scratch.path("step.kiln"), {made.x}, {made.loss},
              {.updates = made.updates(), .metadata = {{"note", "ä"}}});
-  const Function step = function({made.x}, {made.loss},
-                                 {.updates = made.updates(), .random = RandomState(3)});
+  const Function step =
+      function({made.x}, {made.loss}, {.updates = made.updates(), .random = RandomState(3)});
   const Model loaded = load_model(scratch.path("step.kiln"));
   const Function again = function(loaded.inputs, loaded.outputs,
                                   {.updates = loaded.updates, .random = RandomState(3)});
@@ -89,7 +90,7 @@ TEST_CASE("model file: loops, branches, constants of every size and equal names"
   const auto table = constant(Array::full({40, 40}, 0.5));  // beyond kSmallConstant
   const auto a = variable(2, {.name = "v"}), b = variable(3, {.name = "v"});
   const auto looped = foldl([](const Tensor& sum, const Tensor& row) { return sum + tanh(row); }, x,
-                            zeros({4}));
+                            {.initializer = constant(Array::zeros({4}))});
   const auto chosen = switch_(sum(x) > 0, [&] { return looped * a; }, [&] { return looped - b; });
   const auto y = chosen + sum(table) * 1e-3;
   save_model(scratch.path("m.kiln"), {x}, {y});
@@ -114,7 +115,8 @@ TEST_CASE("load_model: modules and their weights") {
   save_arrays(scratch.path("other.npz"), {{"v", Array(1.f)}});
   const std::string error = error_text<ValueError>(
       [&] { static_cast<void>(load_model(module, {.weights = scratch.path("other.npz")})); });
-  CHECK(error.starts_with("load_model: the module has the variable 'w' float32[], which is not in"));
+  CHECK(
+      error.starts_with("load_model: the module has the variable 'w' float32[], which is not in"));
 }
 
 TEST_CASE("save_model: what a model cannot hold") {
@@ -124,10 +126,12 @@ TEST_CASE("save_model: what a model cannot hold") {
   const auto s = placeholder({.shape = {2, 2}, .sparse = true, .name = "s"});
   CHECK(error_text<ValueError>([&] { save_model(path, {s}, {dot(s, x)}); }) ==
         "save_model: inputs[0] is sparse; a model has dense inputs (s sparse float32[2,2])");
-  CHECK(error_text<ValueError>([&] { save_model(path, {x}, {x}, {.metadata = {{"k", "\xff"}}}); })
-            .find("is not UTF-8") != std::string::npos);
+  CHECK(error_text<ValueError>([&] {
+          save_model(path, {x}, {x}, {.metadata = {{"k", "\xff"}}});
+        }).find("is not UTF-8") != std::string::npos);
   CHECK(error_text<ValueError>([&] { save_model(path, {}, {x}); }).starts_with("save_model:"));
-  CHECK(error_text<IoError>([&] { save_model(scratch.path("no/m.kiln"), {x}, {x}); })
-            .starts_with("save_model:"));
+  CHECK(error_text<IoError>([&] {
+          save_model(scratch.path("no/m.kiln"), {x}, {x});
+        }).starts_with("save_model:"));
   CHECK(scratch.files() == 0);
 }

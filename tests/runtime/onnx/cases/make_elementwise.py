@@ -21,6 +21,7 @@ cases.node("Atanh", "Atanh", [floats(5, low=-0.9, high=0.9)], gradient=True, ops
 cases.node("Sinh_large", "Sinh", [vector(-80, 30, 1e-4, dtype=np.float32)], opset=9)
 cases.node("Gelu_tanh", "Gelu", [floats(4)], opset=20, gradient=True, approximate="tanh")
 cases.node("Swish", "Swish", [floats(4)], opset=24, gradient=True, alpha=1.5)
+cases.node("SwiGLU", "SwiGLU", [floats(4), floats(4)], opset=28, gradient=True, alpha=1.5)
 cases.node("LeakyRelu_alpha", "LeakyRelu", [floats(6)], opset=16, alpha=0.3, gradient=True)
 cases.node("Selu_gamma", "Selu", [floats(6)], opset=6, alpha=2.0, gamma=3.0, gradient=True)
 cases.node("Elu_large", "Elu", [vector(100, -100, dtype=np.float32)], opset=6, gradient=True)
