@@ -6,9 +6,9 @@ namespace kiln::onnx {
 
 std::vector<std::span<const OperatorRow>> operator_groups() {
   return {
-      activation_operators(), convolution_operators(), elementwise_operators(),
-      movement_operators(),   pool_operators(),        reduce_operators(),
-      shape_operators(),
+      activation_operators(), convolution_operators(),   elementwise_operators(),
+      movement_operators(),   normalization_operators(), pool_operators(),
+      reduce_operators(),     shape_operators(),
   };
 }
 
