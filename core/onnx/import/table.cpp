@@ -7,8 +7,8 @@ namespace kiln::onnx {
 std::vector<std::span<const OperatorRow>> operator_groups() {
   return {
       activation_operators(), convolution_operators(),   elementwise_operators(),
-      movement_operators(),   normalization_operators(), pool_operators(),
-      reduce_operators(),     shape_operators(),
+      movement_operators(),   normalization_operators(), pad_operators(),
+      pool_operators(),       reduce_operators(),        shape_operators(),
   };
 }
 
