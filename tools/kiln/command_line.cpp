@@ -1,8 +1,12 @@
 // Adds commands and their common options.
 #include "tools/kiln/command_line.h"
 
+#include "core/types/escaped_text.h"
+
 #include <kiln/error.h>
 
+#include <algorithm>
+#include <charconv>
 #include <climits>
 #include <filesystem>
 
@@ -17,6 +21,27 @@ std::string reason_of_dim(const std::string& dim) {
       !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
   if (is_number && number.size() <= 12) return "";
   return text("'", dim, "' is not NAME=SIZE, where SIZE has at most 12 digits");
+}
+
+/// The value of a --constant, NAME=NUMBER or NAME=NUMBER,NUMBER, as float64; the importer converts
+/// it to the dtype of the input.
+std::pair<std::string, Array> constant_of(const std::string& option) {
+  const std::size_t equals = option.find('=');
+  std::vector<double> numbers;
+  for (std::size_t begin = equals + 1; equals != option.npos && begin <= option.size();) {
+    const std::size_t end = std::min(option.find(',', begin), option.size());
+    double number = 0;
+    const auto [stop, error] = std::from_chars(option.data() + begin, option.data() + end, number);
+    if (error != std::errc() || stop != option.data() + end) break;
+    numbers.push_back(number);
+    begin = end + 1;
+    if (end == option.size()) {
+      const Array value = numbers.size() == 1 ? Array(numbers[0]) : Array(numbers);
+      return {option.substr(0, equals), value};
+    }
+  }
+  throw ValueError("kiln", "--constant",
+                   text("'", escaped_text(option), "' is not NAME=NUMBER or NAME=NUMBER,NUMBER"));
 }
 
 }  // namespace
@@ -56,6 +81,10 @@ void ModuleOptions::add_inputs_to(CLI::App* command) {
                    "seed of random inputs [default: 0; with --inputs, nothing is random]")
       ->check(in_range(0u, UINT_MAX))
       ->type_name("SEED");
+  add_import_to(command);
+}
+
+void ModuleOptions::add_import_to(CLI::App* command) {
   command
       ->add_option("--dim", dims,
                    "size of an unknown dim, that of --inputs or 3 unless given; may be repeated")
@@ -86,6 +115,12 @@ RunOptions ModuleOptions::run_options() const {
     const std::size_t equals = dim.find('=');
     options.sizes[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
   }
+  return options;
+}
+
+ImportOptions ModuleOptions::import_options() const {
+  ImportOptions options{.dims = run_options().sizes};
+  for (const std::string& constant : constants) options.constants.insert(constant_of(constant));
   return options;
 }
 

@@ -5,6 +5,8 @@
 #include "tools/examples/help_format.h"
 #include "tools/kiln/module_runner.h"
 
+#include <kiln/onnx.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +30,11 @@ struct ModuleOptions {
   void add_to(CLI::App* command);
   /// The options without FILE.
   void add_inputs_to(CLI::App* command);
+  /// The options --dim and --constant for the import of an ONNX model.
+  void add_import_to(CLI::App* command);
   RunOptions run_options() const;
+  /// `dims` and `constants` as options of import_onnx. ValueError for a --constant that is none.
+  ImportOptions import_options() const;
   /// Errors: ValueError for an output file that is FILE or a file of --inputs.
   void require_other_file(const std::string& output, const char* option) const;
 };

@@ -1,16 +1,30 @@
-// Prints which ONNX operators are imported.
+// Lists the ONNX operators that are imported, and calls a model several times.
 #include "core/onnx/import/import.h"
 #include "core/onnx/import/table.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 
+#include <kiln/backend.h>
+#include <kiln/files.h>
+#include <kiln/function.h>
+#include <kiln/onnx.h>
+
 #include <algorithm>
+#include <chrono>
 #include <iomanip>
 #include <iostream>
 #include <memory>
 
 namespace kiln::tool {
 namespace {
+
+struct OnnxCommand {
+  bool table = false;
+  ModuleOptions module;
+  std::string backend;
+  std::vector<std::string> calls;  // IN, OUT, IN, OUT, ..
+  int repeat = 1;
+};
 
 std::vector<const onnx::OperatorRow*> sorted_rows() {
   std::vector<const onnx::OperatorRow*> rows;
@@ -39,15 +53,81 @@ void print_table() {
             << onnx::kOldestOpset << " to " << onnx::kNewestOpset << "\n";
 }
 
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() * 1e3;
+}
+
+/// The inputs of the model by their names in the file.
+std::vector<Array> read_inputs(const Model& model, const std::string& path) {
+  const std::map<std::string, Array> arrays = load_arrays(path);
+  std::vector<Array> inputs;
+  for (const Tensor& input : model.inputs) {
+    const auto found = arrays.find(input.name());
+    if (found == arrays.end()) {
+      throw ValueError("kiln onnx", "--call", text(path, " has no array '", input.name(), "'"));
+    }
+    inputs.push_back(found->second);
+  }
+  return inputs;
+}
+
+void call_model(const OnnxCommand& command) {
+  auto start = std::chrono::steady_clock::now();
+  const Model model = import_onnx(command.module.file, command.module.import_options());
+  std::cout << "import " << milliseconds_since(start) << " ms\n";
+  start = std::chrono::steady_clock::now();
+  const Function function =
+      kiln::function(model.inputs, model.outputs, {.backend = command.backend});
+  std::cout << "function " << milliseconds_since(start) << " ms\n";
+  for (std::size_t i = 0; i + 1 < command.calls.size(); i += 2) {
+    const std::vector<Array> inputs = read_inputs(model, command.calls[i]);
+    start = std::chrono::steady_clock::now();
+    const std::vector<Array> outputs = function(inputs);
+    const double first = milliseconds_since(start);
+    double best = first;
+    for (int k = 1; k < command.repeat; ++k) {
+      start = std::chrono::steady_clock::now();
+      function(inputs);
+      best = std::min(best, milliseconds_since(start));
+    }
+    std::map<std::string, Array> named;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      named.emplace(model.outputs[k].name(), outputs[k]);
+    }
+    save_arrays(command.calls[i + 1], named);
+    std::cout << "call " << i / 2 << " first " << first << " ms, best " << best << " ms\n";
+  }
+  std::cout << "code generated " << function.stats().code_generations << " times\n";
+}
+
 }  // namespace
 
 void add_onnx(CLI::App& app) {
-  const auto table = std::make_shared<bool>(false);
-  CLI::App* command =
-      add_command(app, "onnx", "List the ONNX operators that are imported", "kiln onnx --table");
-  command->add_flag("--table", *table, "list all operators, with the reasons of those that are not")
-      ->required();
-  command->callback([] { print_table(); });
+  const auto options = std::make_shared<OnnxCommand>();
+  CLI::App* command = add_command(
+      app, "onnx", "List the ONNX operators that are imported, or call a model at several sizes",
+      "kiln onnx --table\n"
+      "  kiln onnx net.onnx --call small.npz a.npz --call large.npz b.npz --repeat 10");
+  command->add_flag("--table", options->table,
+                    "list all operators, with the reasons of those that are not imported");
+  CLI::Option* file = command->add_option("FILE", options->module.file, "ONNX model");
+  command
+      ->add_option("--call", options->calls,
+                   "a file of inputs, and the .npz of outputs to write; repeated calls are of one "
+                   "compiled function")
+      ->type_size(2)
+      ->type_name("IN OUT")
+      ->needs(file);
+  command->add_option("--repeat", options->repeat, "times that each call is timed [default: 1]")
+      ->check(in_range(1, 1000000))
+      ->type_name("N");
+  command->add_option("--backend", options->backend, "name or absolute path [default: the usual]")
+      ->type_name("NAME");
+  options->module.add_import_to(command);
+  command->callback([options] {
+    if (options->module.file.empty()) return print_table();
+    call_model(*options);
+  });
 }
 
 }  // namespace kiln::tool

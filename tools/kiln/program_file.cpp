@@ -14,33 +14,10 @@
 #include <kiln/files.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <iostream>
 
 namespace kiln::tool {
 namespace {
-
-/// The value of a --constant, NAME=NUMBER or NAME=NUMBER,NUMBER, as float64; the importer converts
-/// it to the dtype of the input.
-std::pair<std::string, Array> constant_of(const std::string& option) {
-  const std::size_t equals = option.find('=');
-  std::vector<double> numbers;
-  for (std::size_t begin = equals + 1; equals != option.npos && begin <= option.size();) {
-    const std::size_t end = std::min(option.find(',', begin), option.size());
-    double number = 0;
-    const auto [stop, error] = std::from_chars(option.data() + begin, option.data() + end, number);
-    if (error != std::errc() || stop != option.data() + end) break;
-    numbers.push_back(number);
-    begin = end + 1;
-    if (end == option.size()) {
-      const Array value = numbers.size() == 1 ? Array(numbers[0]) : Array(numbers);
-      return {option.substr(0, equals), value};
-    }
-  }
-  throw ValueError("kiln", "--constant",
-                   text("'", escaped_text(option), "' is not NAME=NUMBER or NAME=NUMBER,NUMBER"));
-}
 
 /// The arrays of the files of --inputs; the last one with a name counts.
 std::map<std::string, Array> given_arrays(const std::vector<std::string>& files) {
@@ -54,15 +31,14 @@ std::map<std::string, Array> given_arrays(const std::vector<std::string>& files)
 ProgramFile read_onnx(const ModuleOptions& options) {
   ProgramFile program{
       .module = {}, .run_options = options.run_options(), .outputs = {}, .is_onnx = true};
-  ImportOptions import{.trainable = false};
+  ImportOptions import = options.import_options();
+  import.trainable = false;
+  import.dims.clear();  // those that the model names, below
   for (const std::string& name : OnnxFile(options.file).dim_names()) {
     const auto size = program.run_options.sizes.find(name);
     if (size == program.run_options.sizes.end()) continue;
     import.dims.insert(*size);
     program.run_options.sizes.erase(size);
-  }
-  for (const std::string& constant : options.constants) {
-    import.constants.insert(constant_of(constant));
   }
   const auto imported = api_call("kiln", {}, [&] {
     return runtime::import_file(options.file, import, given_arrays(options.inputs));
