@@ -63,7 +63,7 @@ void add_passes(CLI::App* command, std::optional<bool>& passes) {
 }
 
 void ModuleOptions::add_to(CLI::App* command) {
-  command->add_option("FILE", file, "module, as text (.kir) or bytes (.kirb), or ONNX model")
+  command->add_option("FILE", file, "module (.kir, .kirb), model (.kiln) or ONNX model")
       ->required();
   add_inputs_to(command);
 }

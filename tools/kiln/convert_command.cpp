@@ -1,4 +1,4 @@
-// Writes the arrays of a file in another format.
+// Writes the arrays or the model of a file in another format.
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
@@ -7,6 +7,7 @@
 #include "tools/kiln/commands.h"
 
 #include <kiln/error.h>
+#include <kiln/model.h>
 
 #include <filesystem>
 #include <iostream>
@@ -23,7 +24,17 @@ void require_known_extension(const std::string& path) {
       text(path, " ends in '", extension, "'; .npz, .npy and .safetensors are written"));
 }
 
-void convert(const std::string& from, const std::string& to) {
+/// ONNX models, modules and models to a model of Kiln.
+void convert_model(const std::string& from, const std::string& weights, const std::string& to) {
+  save_model(to, load_model(from, {.weights = weights}));
+  std::cout << "the model is in " << to << "\n";
+}
+
+void convert(const std::string& from, const std::string& weights, const std::string& to) {
+  if (to.ends_with(".kiln")) return convert_model(from, weights, to);
+  if (!weights.empty()) {
+    throw ValueError("kiln", "--weights", "--weights is for a module that becomes a .kiln file");
+  }
   require_known_extension(to);
   std::map<std::string, std::string> metadata;
   const auto file = runtime::open_array_file(from, &metadata);
@@ -50,12 +61,22 @@ void convert(const std::string& from, const std::string& to) {
 
 void add_convert(CLI::App& app) {
   const auto from = std::make_shared<std::string>(), to = std::make_shared<std::string>();
-  CLI::App* command = add_command(app, "convert", "Write the arrays of a file in another format",
-                                  "kiln convert weights.npz weights.safetensors");
-  command->add_option("IN", *from, "a .npz, .npy or safetensors file, by its content")->required();
-  command->add_option("OUT", *to, "file to write: .npz, .npy (one array) or .safetensors")
+  const auto weights = std::make_shared<std::string>();
+  CLI::App* command = add_command(app, "convert", "Write arrays or a model in another format",
+                                  "kiln convert weights.npz weights.safetensors\n"
+                                  "  kiln convert net.onnx net.kiln");
+  command
+      ->add_option("IN", *from,
+                   "a .npz, .npy or safetensors file, or a model (.onnx, .kiln, .kir), by its "
+                   "content")
       ->required();
-  command->callback([from, to] { convert(*from, *to); });
+  command
+      ->add_option("OUT", *to,
+                   "file to write: .npz, .npy (one array) or .safetensors, or .kiln for a model")
+      ->required();
+  command->add_option("--weights", *weights, "file with the values of a module's variables")
+      ->type_name("FILE");
+  command->callback([from, weights, to] { convert(*from, *weights, *to); });
 }
 
 }  // namespace kiln::tool

@@ -113,7 +113,7 @@ void add_graph(CLI::App& app) {
                                   "kiln graph dump/00-user.kir -o model.svg\n"
                                   "  kiln graph dump/40-module.kirb --what kernels --backend cpu");
   command
-      ->add_option("FILE", options->file, "module, as text (.kir) or bytes (.kirb), or ONNX model")
+      ->add_option("FILE", options->file, "module (.kir, .kirb), model (.kiln) or ONNX model")
       ->required();
   command
       ->add_option("-o,--output", options->output,

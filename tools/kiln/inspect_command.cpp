@@ -4,6 +4,7 @@
 #include "core/types/counted.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
+#include "runtime/model/model_file.h"
 #include "runtime/replay/argument_names.h"
 #include "runtime/replay/module_file.h"
 #include "runtime/weights/array_formats.h"
@@ -51,8 +52,14 @@ void count_ops(std::span<const ir::Value> roots, std::map<std::string, std::size
   }
 }
 
-Contents contents_of_module(const std::string& path) {
-  const module::Module module = runtime::read_module_file(path);
+/// The names of the outputs: those that the file gives them, or else their ops.
+std::vector<std::string> output_names(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::Value& output : graph.outputs) names.emplace_back(def(*output.node).name);
+  return names;
+}
+
+Contents contents_of_module(const module::Module& module, const std::vector<std::string>& outputs) {
   const ir::Graph& graph = module.graph;
   const std::vector<std::string> names = runtime::argument_names(graph.inputs, module.state);
   Contents contents;
@@ -64,10 +71,18 @@ Contents contents_of_module(const std::string& path) {
     contents.variables.emplace_back(names[graph.inputs.size() + i],
                                     text(module.state[i].variable.type()));
   }
-  for (const ir::Value& output : graph.outputs) {
-    contents.outputs.emplace_back(def(*output.node).name, text(output.type()));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    contents.outputs.emplace_back(outputs[i], text(graph.outputs[i].type()));
   }
   count_ops(graph.roots(), contents.ops);
+  return contents;
+}
+
+Contents contents_of_model(const std::string& path) {
+  const runtime::ModelFile file = runtime::read_model_file(path);
+  Contents contents = contents_of_module(file.module, file.manifest.names.outputs);
+  contents.format = "model of Kiln (.kiln)";
+  contents.metadata = file.manifest.metadata;
   return contents;
 }
 
@@ -83,6 +98,7 @@ Contents contents_of_onnx(const std::string& path) {
 }
 
 Contents contents_of(const std::string& path) {
+  if (is_model_file(path)) return contents_of_model(path);
   if (runtime::is_array_file(path)) {
     Contents contents;
     const auto file = runtime::open_array_file(path, &contents.metadata);
@@ -92,7 +108,9 @@ Contents contents_of(const std::string& path) {
     }
     return contents;
   }
-  return is_onnx_file(path) ? contents_of_onnx(path) : contents_of_module(path);
+  if (is_onnx_file(path)) return contents_of_onnx(path);
+  const module::Module module = runtime::read_module_file(path);
+  return contents_of_module(module, output_names(module.graph));
 }
 
 void print(const char* noun, const Named& list) {
@@ -173,9 +191,9 @@ void add_inspect(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
   CLI::App* command =
-      add_command(app, "inspect", "Print what a file of arrays, a module or an ONNX model has",
+      add_command(app, "inspect", "Print what a file of arrays, a module or a model has",
                   "kiln inspect weights.npz\n  kiln inspect train/00-user.kir --json");
-  command->add_option("FILE", *file, "a .npz, .npy or safetensors file, a module, or an ONNX model")
+  command->add_option("FILE", *file, "a .npz, .npy or safetensors file, a module, a model (.kiln) or an ONNX model")
       ->required();
   command->add_flag("--json", *as_json, "print as JSON");
   command->callback([file, as_json] {

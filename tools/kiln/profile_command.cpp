@@ -34,7 +34,8 @@ struct ProfileOptions {
 };
 
 bool is_module(const std::string& word) {
-  return word.ends_with(".kir") || word.ends_with(".kirb") || word.ends_with(".onnx");
+  const auto ends = [&](const char* extension) { return word.ends_with(extension); };
+  return ends(".kir") || ends(".kirb") || ends(".onnx") || ends(".kiln");
 }
 
 /// Whether it is a file of recorded profiles, which are JSON objects.

@@ -1,11 +1,12 @@
 #include "tools/kiln/program_file.h"
 
 #include "core/k/base/tensor_impl.h"
-#include "core/ops/make.h"
+#include "core/ops/lambda_builder.h"
 #include "core/types/escaped_text.h"
 #include "runtime/files/file_io.h"
 #include "runtime/function/compile/build_graph.h"
 #include "runtime/model/import_file.h"
+#include "runtime/model/model_file.h"
 #include "runtime/replay/module_file.h"
 #include "runtime/weights/array_formats.h"
 #include "runtime/weights/file_format.h"
@@ -30,7 +31,7 @@ std::map<std::string, Array> given_arrays(const std::vector<std::string>& files)
 
 ProgramFile read_onnx(const ModuleOptions& options) {
   ProgramFile program{
-      .module = {}, .run_options = options.run_options(), .outputs = {}, .is_onnx = true};
+      .module = {}, .run_options = options.run_options(), .outputs = {}, .is_model = true};
   ImportOptions import = options.import_options();
   import.trainable = false;
   import.dims.clear();  // those that the model names, below
@@ -56,15 +57,43 @@ ProgramFile read_onnx(const ModuleOptions& options) {
   return program;
 }
 
-}  // namespace
+/// The module with the values of its variables in their place.
+module::Module with_values(const runtime::ModelFile& file, const std::string& name) {
+  ir::Replacements replacements;
+  for (std::size_t i = 0; i < file.values.size(); ++i) {
+    const ir::Value& variable = file.module.state[i].variable;
+    const auto* bytes = static_cast<const std::byte*>(file.values[i].data());
+    replacements.emplace(variable, ir::constant(variable.type(),
+                                                {bytes, bytes + file.values[i].bytes()}));
+  }
+  ir::Graph graph = file.module.graph;
+  graph.updates.clear();
+  graph = ir::replace_values(graph, replacements);
+  return module::make_module(graph, file.module.guards, name);
+}
 
-bool is_onnx_file(const std::string& path) {
-  if (path.ends_with(".onnx")) return true;
+ProgramFile read_model(const ModuleOptions& options) {
+  const runtime::ModelFile file = runtime::read_model_file(options.file);
+  return {.module = with_values(file, options.file.substr(options.file.rfind('/') + 1)),
+          .run_options = options.run_options(),
+          .outputs = file.manifest.names.outputs,
+          .is_model = true};
+}
+
+std::string_view format_of(const std::string& path) {
   const runtime::InputFile file(path);
   std::string start(std::min<std::uint64_t>(file.size(), runtime::kFormatBytes), '\0');
   file.read(0, std::as_writable_bytes(std::span(start)));
-  return runtime::known_format(start) == runtime::kProtobuf;
+  return runtime::known_format(start);
 }
+
+}  // namespace
+
+bool is_onnx_file(const std::string& path) {
+  return path.ends_with(".onnx") || format_of(path) == runtime::kProtobuf;
+}
+
+bool is_model_file(const std::string& path) { return format_of(path) == runtime::kModel; }
 
 ProgramFile read_program(const ModuleOptions& options) {
   if (is_onnx_file(options.file)) return read_onnx(options);
@@ -72,10 +101,11 @@ ProgramFile read_program(const ModuleOptions& options) {
     throw ValueError("kiln", "--constant",
                      text("--constant is for inputs of ONNX models; ", options.file, " is none"));
   }
+  if (is_model_file(options.file)) return read_model(options);
   return {.module = runtime::read_module_file(options.file),
           .run_options = options.run_options(),
           .outputs = {},
-          .is_onnx = false};
+          .is_model = false};
 }
 
 }  // namespace kiln::tool

@@ -31,7 +31,7 @@ struct RunCommand {
 /// As the user chose, else as the recorded call was made; a model as K::function would run it.
 RunSettings settings_of(const RunCommand& options, const ProgramFile& program,
                         const Arguments& arguments) {
-  if (program.is_onnx) {
+  if (program.is_model) {
     return settings_of(arguments, options.backend.empty() ? backend_choice().name : options.backend,
                        options.passes.value_or(true));
   }
@@ -80,7 +80,7 @@ void run(const RunCommand& options) {
   const Arguments arguments = arguments_of(module, program.run_options);
   const RunSettings settings = settings_of(options, program, arguments);
   Outcome outcome = run_module(module, arguments.values, settings);
-  if (program.is_onnx) outcome.names = runtime::distinct_names(program.outputs);
+  if (program.is_model) outcome.names = runtime::distinct_names(program.outputs);
   if (session && !session->is_root()) return;
   if (options.outputs.empty()) {
     print_outputs(module, outcome);
@@ -111,7 +111,7 @@ void add_run(CLI::App& app) {
   command
       ->add_option("--backend", options->backend,
                    "name or absolute path of a backend [default: that of the recorded call, if it "
-                   "was selected by name, else reference; for an ONNX model the usual one]")
+                   "was selected by name, else reference; for a model the usual one]")
       ->type_name("NAME");
   add_passes(command, options->passes);
   command->callback([options] { run(*options); });
