@@ -7,11 +7,14 @@ namespace kiln::onnx {
 
 std::span<const OperatorRow> activation_operators();
 std::span<const OperatorRow> convolution_operators();
+std::span<const OperatorRow> einsum_operators();
 std::span<const OperatorRow> elementwise_operators();
+std::span<const OperatorRow> matmul_operators();
 std::span<const OperatorRow> movement_operators();
 std::span<const OperatorRow> normalization_operators();
 std::span<const OperatorRow> pad_operators();
 std::span<const OperatorRow> pool_operators();
+std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> shape_operators();

@@ -6,9 +6,11 @@ namespace kiln::onnx {
 
 std::vector<std::span<const OperatorRow>> operator_groups() {
   return {
-      activation_operators(), convolution_operators(),   elementwise_operators(),
-      movement_operators(),   normalization_operators(), pad_operators(),
-      pool_operators(),       reduce_operators(),        shape_operators(),
+      activation_operators(),    convolution_operators(), einsum_operators(),
+      elementwise_operators(),   matmul_operators(),      movement_operators(),
+      normalization_operators(), pad_operators(),         pool_operators(),
+      recurrent_operators(),     reduce_operators(),      resize_operators(),
+      shape_operators(),
   };
 }
 
