@@ -1,5 +1,6 @@
 // Scenarios that compile and call: values, dumps and weights, on either backend.
 #include "tests/process/fault_injection/scenario.h"
+#include "test_folders.h"
 
 #include <unistd.h>
 
@@ -196,6 +197,29 @@ Scenario loading(const char* name, const char* file) {
                             {model.w}};
           }};
 }
+Prepared model_saved(const Setup& setup) {
+  const Model model(setup);
+  return {[model, path = setup.folder + "/step.kiln"] {
+            save_model(path, {model.x}, {model.loss}, {.updates = {model.change}});
+            return Values{.text = "saved"};
+          },
+          {model.w}};
+}
+Prepared model_loaded(const Setup& setup) {
+  const Model model(setup);
+  const std::string path = setup.folder + "/step.kiln";
+  save_model(path, {model.x}, {model.loss}, {.updates = {model.change}});
+  return {[path] { return Values{{get_value(load_model(path).variables[0])}, "loaded"}; },
+          {model.w}};
+}
+Prepared network_imported(const Setup& setup) {
+  const Model model(setup);
+  return {[] {
+            const auto network = import_onnx(KILN_SOURCE_DIR "/tests/whole/pages/net.onnx");
+            return Values{{get_value(network.variables[0])}, network.outputs[0].name()};
+          },
+          {model.w}};
+}
 Prepared loaded_what_does_not_match(const Setup& setup) {
   const Model model(setup);
   const std::string path = "weights-" + std::to_string(::getpid());
@@ -240,6 +264,9 @@ const std::vector<Scenario>& running_scenarios() {
       loading("load", "weights"),
       saving("save a NumPy archive", "weights.npz"),
       loading("load a NumPy archive", "weights.npz"),
+      {"save a model", model_saved},
+      {"load a model", model_loaded},
+      {"import a network", network_imported},
       {"load what does not match", loaded_what_does_not_match},
   };
   return scenarios;

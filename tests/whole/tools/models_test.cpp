@@ -1,0 +1,83 @@
+// Tests commands on ONNX models and on models of Kiln: inspect, run, convert, dump, onnx.
+#include "core/onnx/import/table.h"
+#include "tests/support/catch.h"
+#include "tests/support/scratch.h"
+#include "tests/whole/tools/run_tool.h"
+
+#include <kiln/k.h>
+
+#include <string>
+
+using namespace kiln;
+using Catch::Matchers::ContainsSubstring;
+using kiln::testing::run_tool;
+using kiln::testing::Scratch;
+
+namespace {
+
+const std::string kFolder = KILN_SOURCE_DIR "/tests/whole/pages/";
+const std::string kNet = kFolder + "net.onnx";
+
+std::string output_of(const std::string& arguments, int status = 0) {
+  const auto outcome = run_tool(arguments);
+  INFO(outcome.text);
+  CHECK(outcome.status == status);
+  return outcome.text;
+}
+
+}  // namespace
+
+TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
+  const Scratch scratch;
+  const std::string inputs = kFolder + "digits.npz", outputs = scratch.path("out.npz");
+  CHECK(output_of("inspect " + kNet) ==
+        "ONNX model, opset 17\n4 tensors\n  conv.weight float32[6,1,3,3]\n"
+        "  conv.bias float32[6]\n  fc.weight float32[10,6]\n  fc.bias float32[10]\n1 input\n"
+        "  image float32[batch,1,8,8]\n1 output\n  classes float32[batch,10]\n6 ops\n  Conv 1\n"
+        "  Flatten 1\n  Gemm 1\n  GlobalAveragePool 1\n  Relu 1\n  Softmax 1\n");
+  CHECK_THAT(output_of("run " + kNet + " --inputs " + inputs + " --outputs " + outputs),
+             ContainsSubstring("classes are in " + outputs));
+  const Array classes = load_arrays(outputs).at("classes");
+  CHECK(classes.dims() == DimVector{16, 10});
+  // As ONNX Runtime computes it.
+  CHECK(classes.as<float>()[0] == Approx(0.10860183));
+  CHECK_THAT(output_of("run " + kNet + " --dim batch=2 --backend reference"),
+             ContainsSubstring("output 0 float32[2,10]"));
+  CHECK_THAT(output_of("run " + kNet + " --constant x=3", 1),
+             ContainsSubstring("net.onnx has no input named 'x'"));
+  CHECK_THAT(output_of("run " + kNet + " --constant x=a", 1),
+             ContainsSubstring("'x=a' is not NAME=NUMBER or NAME=NUMBER,NUMBER"));
+  output_of("dump " + kNet + " " + scratch.path("dump") + " --stages graph --calls 0");
+  CHECK_THAT(kiln::testing::contents_of(scratch.path("dump/00-user.kir")),
+             ContainsSubstring("net.onnx/conv/Conv"));
+
+  const std::string model = scratch.path("net.kiln");
+  CHECK(output_of("convert " + kNet + " " + model) == "the model is in " + model + "\n");
+  CHECK_THAT(output_of("inspect " + model),
+             ContainsSubstring("model of Kiln (.kiln)\n1 input\n  image float32[batch,1,8,8]\n"));
+  output_of("run " + model + " --inputs " + inputs + " --outputs " + scratch.path("again.npz"));
+  CHECK(load_arrays(scratch.path("again.npz")).at("classes") == classes);
+  output_of("convert " + model + " " + scratch.path("weights.npz"));
+  CHECK(load_arrays(scratch.path("weights.npz")).at("fc.bias") == Array::zeros({10}));
+}
+
+TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function") {
+  const std::string table = output_of("onnx --table");
+  for (const auto group : onnx::operator_groups()) {
+    for (const onnx::OperatorRow& row : group) {
+      CHECK_THAT(table, ContainsSubstring(std::string(row.name)));
+    }
+  }
+  const Scratch scratch;
+  save_arrays(scratch.path("a.npz"), {{"image", Array::full({3, 1, 8, 8}, 0.5)}});
+  save_arrays(scratch.path("b.npz"), {{"image", Array::full({1, 1, 8, 8}, 0.25)}});
+  const std::string calls = " --call " + scratch.path("a.npz") + " " + scratch.path("x.npz") +
+                            " --call " + scratch.path("b.npz") + " " + scratch.path("y.npz");
+  CHECK_THAT(output_of("onnx " + kNet + calls + " --repeat 2"), ContainsSubstring("call 1 first"));
+  CHECK(load_arrays(scratch.path("x.npz")).at("classes").dims() == DimVector{3, 10});
+  CHECK(load_arrays(scratch.path("y.npz")).at("classes").dims() == DimVector{1, 10});
+  CHECK_THAT(output_of("onnx " + kNet + " --call " + kFolder + "torch.safetensors " +
+                           scratch.path("z.npz"),
+                       1),
+             ContainsSubstring("has no array 'image'"));
+}
