@@ -9,7 +9,8 @@ std::vector<std::span<const OperatorRow>> operator_groups() {
       activation_operators(),    convolution_operators(), einsum_operators(),
       elementwise_operators(),   matmul_operators(),      movement_operators(),
       normalization_operators(), pad_operators(),         pool_operators(),
-      recurrent_operators(),     reduce_operators(),      shape_operators(),
+      recurrent_operators(),     reduce_operators(),      resize_operators(),
+      shape_operators(),
   };
 }
 
