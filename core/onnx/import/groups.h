@@ -17,6 +17,7 @@ std::span<const OperatorRow> pool_operators();
 std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> resize_operators();
+std::span<const OperatorRow> sampling_operators();
 std::span<const OperatorRow> shape_operators();
 
 }  // namespace kiln::onnx
