@@ -19,5 +19,6 @@ std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> sampling_operators();
 std::span<const OperatorRow> shape_operators();
+std::span<const OperatorRow> slice_operators();
 
 }  // namespace kiln::onnx
