@@ -1,0 +1,99 @@
+#include "core/onnx/import/positions.h"
+
+#include "core/types/at.h"
+
+namespace kiln::onnx {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Op;
+using ir::Value;
+
+bool is_known_not_negative(NodeContext& node, const Value& indices) {
+  const auto dims = node.shape_values().dims(indices);
+  return dims && std::all_of(dims->begin(), dims->end(),
+                             [](const Dim& dim) { return less_equal(0, dim) == ir::Ternary::Yes; });
+}
+
+Value size_like(const Dim& size, const Value& x) {
+  return ir::broadcast_to(ir::cast(ir::dim_size(size), x.dtype()), x.dims());
+}
+
+Value coordinate(const Dims& dims, int axis) { return ir::iota({DType::Int64, dims}, axis); }
+
+}  // namespace
+
+Value wrapped_indices(NodeContext& node, const Value& indices, const Dim& size) {
+  const bool is_signed = info(indices.dtype()).kind == DTypeKind::Signed;
+  if (!is_signed || is_known_not_negative(node, indices)) return indices;
+  const Value is_negative = ir::less(indices, ir::zeros_like(indices));
+  return ir::select(is_negative, indices + size_like(size, indices), indices);
+}
+
+Value linear_index(const std::vector<Value>& coordinates, const Dims& dims) {
+  Value index, is_inside;
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    const Value& one = coordinates[i];
+    const Value size = size_like(dims[i], one);
+    index = index ? index * size + one : one;
+    if (one.node->op == Op::Iota) continue;
+    const Value fits =
+        ir::binary(Op::And, ir::less_equal_to(ir::zeros_like(one), one), ir::less(one, size));
+    is_inside = is_inside ? ir::binary(Op::And, is_inside, fits) : fits;
+  }
+  return is_inside ? ir::select(is_inside, index, ir::like(index, -1)) : index;
+}
+
+Value element_index(NodeContext& node, const Value& x, const Value& indices, int axis) {
+  if (indices.rank() != x.rank()) {
+    node.fail(text("indices and data differ in rank (data ", x.type(), ", indices ", indices.type(),
+                   ")"));
+  }
+  std::vector<Value> coordinates;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != axis && less_equal(indices.dims()[at(i)], x.dims()[at(i)]) == ir::Ternary::No) {
+      node.fail(text("axis ", i, " of indices is longer than that of data (data ", x.type(),
+                     ", indices ", indices.type(), ")"));
+    }
+    coordinates.push_back(
+        i == axis ? wrapped_indices(node, ir::cast(indices, DType::Int64), x.dims()[at(i)])
+                  : coordinate(indices.dims(), i));
+  }
+  return linear_index(coordinates, x.dims());
+}
+
+TupleIndex tuple_index(NodeContext& node, const Value& x, const Value& indices, int batch_dims) {
+  const auto types = [&] { return text(" (data ", x.type(), ", indices ", indices.type(), ")"); };
+  const int rank = indices.rank();
+  const Dim length = rank > 0 ? indices.dims().back() : Dim(0);
+  if (rank < 1 || !length.is_static()) {
+    node.fail(text("the last axis of indices must have a known size", types()));
+  }
+  const auto count = static_cast<int>(length.value());
+  if (batch_dims < 0 || batch_dims >= rank || batch_dims + count > x.rank()) {
+    node.fail(text("indices of ", count, " axes after ", batch_dims,
+                   " of the batch do not fit data", types()));
+  }
+  Dims rows(x.dims().begin(), x.dims().begin() + batch_dims + count);
+  const Dims row(x.dims().begin() + batch_dims + count, x.dims().end());
+  Dims places(indices.dims().begin(), indices.dims().end() - 1);
+  for (int i = 0; i < batch_dims; ++i) {
+    if (equal(places[at(i)], rows[at(i)]) == ir::Ternary::No) {
+      node.fail(text("the batches of data and indices differ along axis ", i, types()));
+    }
+  }
+  const Value wide = ir::cast(indices, DType::Int64);
+  std::vector<Value> coordinates;
+  for (int i = 0; i < batch_dims; ++i) coordinates.push_back(coordinate(places, i));
+  for (int i = 0; i < count; ++i) {
+    const Value one = ir::reshape(ir::slice_axis(wide, rank - 1, i, i + 1), places);
+    coordinates.push_back(wrapped_indices(node, one, rows[at(batch_dims + i)]));
+  }
+  // Without coordinates, all of x is the one row.
+  const Value index =
+      coordinates.empty() ? ir::full(DType::Int64, places, 0) : linear_index(coordinates, rows);
+  return {index, std::move(rows), row};
+}
+
+}  // namespace kiln::onnx
