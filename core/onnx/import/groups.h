@@ -6,10 +6,12 @@
 namespace kiln::onnx {
 
 std::span<const OperatorRow> activation_operators();
+std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> convolution_operators();
 std::span<const OperatorRow> einsum_operators();
 std::span<const OperatorRow> elementwise_operators();
 std::span<const OperatorRow> gather_operators();
+std::span<const OperatorRow> loop_operators();
 std::span<const OperatorRow> matmul_operators();
 std::span<const OperatorRow> movement_operators();
 std::span<const OperatorRow> normalization_operators();

@@ -6,12 +6,12 @@ namespace kiln::onnx {
 
 std::vector<std::span<const OperatorRow>> operator_groups() {
   return {
-      activation_operators(),  convolution_operators(),   einsum_operators(),
-      elementwise_operators(), gather_operators(),        matmul_operators(),
-      movement_operators(),    normalization_operators(), pad_operators(),
-      pool_operators(),        recurrent_operators(),     reduce_operators(),
-      resize_operators(),      sampling_operators(),      shape_operators(),
-      slice_operators(),
+      activation_operators(),    control_operators(),     convolution_operators(),
+      einsum_operators(),        elementwise_operators(), gather_operators(),
+      loop_operators(),          matmul_operators(),      movement_operators(),
+      normalization_operators(), pad_operators(),         pool_operators(),
+      recurrent_operators(),     reduce_operators(),      resize_operators(),
+      sampling_operators(),      shape_operators(),       slice_operators(),
   };
 }
 
