@@ -6,6 +6,7 @@
 #include "backends/abi/kiln_backend_structs.h"
 #include "core/types/text.h"
 #include "runtime/host/ctc_decoder.h"
+#include "runtime/host/selection_functions.h"
 #include "runtime/host/shard_functions.h"
 #include "runtime/host/size_functions.h"
 
@@ -42,6 +43,8 @@ constexpr NamedDataDependentFunction kDataDependentFunctions[] = {
     {"reshape_sizes", reshape_sizes},
     {"slice_size", slice_size},
     {"range_length", range_length},
+    {"unique_rows", unique_rows},
+    {"non_max_suppression", non_max_suppression},
     {"shard", shard},
     {"shard_results", shard_results},
 };

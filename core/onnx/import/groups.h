@@ -22,6 +22,7 @@ std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> sampling_operators();
 std::span<const OperatorRow> scatter_operators();
+std::span<const OperatorRow> selection_operators();
 std::span<const OperatorRow> shape_operators();
 std::span<const OperatorRow> slice_operators();
 

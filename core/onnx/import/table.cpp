@@ -11,8 +11,8 @@ std::vector<std::span<const OperatorRow>> operator_groups() {
       loop_operators(),          matmul_operators(),      movement_operators(),
       normalization_operators(), pad_operators(),         pool_operators(),
       recurrent_operators(),     reduce_operators(),      resize_operators(),
-      sampling_operators(),      scatter_operators(),     shape_operators(),
-      slice_operators(),
+      sampling_operators(),      scatter_operators(),     selection_operators(),
+      shape_operators(),         slice_operators(),
   };
 }
 
