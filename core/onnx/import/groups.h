@@ -19,6 +19,7 @@ std::span<const OperatorRow> pad_operators();
 std::span<const OperatorRow> pool_operators();
 std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduce_operators();
+std::span<const OperatorRow> rejected_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> sampling_operators();
 std::span<const OperatorRow> scatter_operators();

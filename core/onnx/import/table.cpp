@@ -10,9 +10,9 @@ std::vector<std::span<const OperatorRow>> operator_groups() {
       einsum_operators(),        elementwise_operators(), gather_operators(),
       loop_operators(),          matmul_operators(),      movement_operators(),
       normalization_operators(), pad_operators(),         pool_operators(),
-      recurrent_operators(),     reduce_operators(),      resize_operators(),
-      sampling_operators(),      scatter_operators(),     selection_operators(),
-      shape_operators(),         slice_operators(),
+      recurrent_operators(),     reduce_operators(),      rejected_operators(),
+      resize_operators(),        sampling_operators(),    scatter_operators(),
+      selection_operators(),     shape_operators(),       slice_operators(),
   };
 }
 
