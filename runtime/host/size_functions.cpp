@@ -111,6 +111,7 @@ std::vector<Array> range_length(std::string_view payload, std::span<const Array>
                                       scalar<double>(inputs[2]))});
   }
   const auto start = scalar<std::int64_t>(inputs[0]), step = scalar<std::int64_t>(inputs[2]);
+  if (step == 0) fail("step", "step is 0");
   const std::int64_t length = integer_length(start, scalar<std::int64_t>(inputs[1]), step);
   const bool is_narrow = payload == "int32" && length != 0;
   for (const std::int64_t element : {start, start + (length - 1) * step}) {

@@ -21,8 +21,8 @@ std::vector<Array> reshape_sizes(std::string_view payload, std::span<const Array
 /// int64 scalars. The payload is "size[axis]". ValueError for a slice outside of the axis.
 std::vector<Array> slice_size(std::string_view payload, std::span<const Array> inputs);
 /// Returns the length of arange. Inputs: start, stop and step, int64 or float64 scalars. The
-/// payload is the dtype of the elements. ValueError for 2^63 elements or more, or an element
-/// outside int32.
+/// payload is the dtype of the elements. ValueError for a step of 0, 2^63 elements or more, or an
+/// element outside int32.
 std::vector<Array> range_length(std::string_view payload, std::span<const Array> inputs);
 
 }  // namespace kiln::runtime

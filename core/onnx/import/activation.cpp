@@ -110,7 +110,10 @@ Values import_clip(NodeContext& node) {
     return node.has_attribute(name) ? ir::like(x, node.number(name, 0)) : Value();
   };
   const Value low = bound(1, "min"), high = bound(2, "max");
-  if (low && high && is_float(x.dtype())) return {clipped(x, low, high)};
+  // If low > high, the result is high.
+  if (low && high && is_float(x.dtype())) {
+    return {clipped(x, ir::binary(Op::Minimum, low, high), high)};
+  }
   if (low) x = ir::binary(Op::Maximum, x, low);
   if (high) x = ir::binary(Op::Minimum, x, high);
   return {x};

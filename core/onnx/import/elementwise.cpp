@@ -72,16 +72,20 @@ Values import_mod(NodeContext& node) {
 
 Values import_reciprocal(NodeContext& node) { return {1.0 / node.input(0)}; }
 
-/// x 2^y, or x / 2^y rounded down; 0 for y of at least the number of bits, since powers wrap to 0
-/// and integers divided by 0 are 0.
+/// x 2^y, or x / 2^y rounded down: of a negative x by its complement -x - 1. Powers wrap to 0 for y
+/// of at least the number of bits and are 0 for a negative y, and integers divided by 0 are 0.
 Values import_bit_shift(NodeContext& node) {
   const auto [x, y] = broadcast_inputs(node);
   const Value power = ir::binary(Op::Pow, ir::like(x, 2), y);
   const std::string direction = node.string("direction", "");
-  if (direction != "LEFT" && direction != "RIGHT") {
+  if (direction == "LEFT") return {x * power};
+  if (direction != "RIGHT") {
     node.fail(text("direction '", direction, "' is neither LEFT nor RIGHT"));
   }
-  return {direction == "LEFT" ? x * power : x / power};
+  if (info(x.dtype()).kind == DTypeKind::Unsigned) return {x / power};
+  const Value is_negative = ir::less(x, ir::zeros_like(x));
+  const Value quotient = ir::select(is_negative, -x - 1.0, x) / power;
+  return {ir::select(is_negative, -quotient - 1.0, quotient)};
 }
 
 Values import_tan(NodeContext& node) {

@@ -1,4 +1,5 @@
 // Imports operators that move elements: reshapes, permutations, joins and repetitions.
+#include "core/k/shape/data_dependent_impl.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/shape_input.h"
@@ -17,13 +18,28 @@ using ir::Ints;
 using ir::Value;
 using Values = std::vector<Value>;
 
+/// A shape that depends on data, whose zeros take the sizes of x.
+Value shape_with_sizes(const Value& x, const Value& shape) {
+  const Value wide = ir::cast(shape, DType::Int64);
+  if (wide.rank() != 1 || !wide.dims()[0].is_static()) return wide;
+  Values sizes;
+  for (std::int64_t i = 0; i < wide.dims()[0].value(); ++i) {
+    sizes.push_back(ir::dim_size(i < x.rank() ? x.dims()[at(i)] : Dim(0)));
+  }
+  const Value is_zero = ir::equal_to(wide, ir::zeros_like(wide));
+  return ir::select(is_zero, vector_of(sizes), wide);
+}
+
 /// 0 takes the size of x, unless allowzero; -1 is what is left over.
 Values import_reshape(NodeContext& node) {
   const Value x = node.input(0);
   const auto attribute = node.integers("shape");
   auto dims = attribute ? std::optional(Dims(attribute->begin(), attribute->end())) : node.dims(1);
-  if (!dims) return {value_of(kiln::reshape(wrap(x), Shape(node.tensor(1))), "x")};
   const bool takes_zero = node.integer("allowzero", 0) != 0;
+  if (!dims) {
+    const Value shape = takes_zero ? node.input(1) : shape_with_sizes(x, node.input(1));
+    return {value_of(kiln::reshape(wrap(x), Shape(wrap(shape))), "x")};
+  }
   std::optional<std::size_t> inferred;
   Dim rest = 1;
   for (std::size_t i = 0; i < dims->size(); ++i) {
@@ -196,7 +212,9 @@ Values import_space_to_depth(NodeContext& node) {
   const auto [x, b, n, c, h, w] = blocks_of(node);
   const Dim rows = floor_div(h, b), columns = floor_div(w, b);
   const Value parts = ir::reshape(x, {n, c, rows, b, columns, b});
-  return {ir::reshape(ir::permute(parts, {0, 3, 5, 1, 2, 4}), {n, c * b * b, rows, columns})};
+  const bool is_crd = node.string("mode", "DCR") == "CRD";
+  const Value moved = ir::permute(parts, is_crd ? Ints{0, 1, 3, 5, 2, 4} : Ints{0, 3, 5, 1, 2, 4});
+  return {ir::reshape(moved, {n, c * b * b, rows, columns})};
 }
 
 Values import_trilu(NodeContext& node) {

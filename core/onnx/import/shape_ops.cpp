@@ -1,4 +1,5 @@
 // Imports constants, shapes and tensors made from numbers.
+#include "core/k/shape/data_dependent_impl.h"
 #include "core/onnx/file/read.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
@@ -73,6 +74,25 @@ Values import_shape(NodeContext& node) {
 
 Values import_size(NodeContext& node) { return {ir::dim_size(product(node.input(0).dims()))}; }
 
+/// start, start + delta, .. below limit, whose length depends on data. Halves are computed in
+/// float32, other floats in their own precision.
+Value computed_range(NodeContext& node) {
+  const Value given = ir::reshape(node.input(0), {});
+  const DType dtype = given.dtype();
+  const bool is_half = is_float(dtype) && dtype_bytes(dtype) < 4;
+  const DType wide = is_half ? DType::Float32 : dtype;
+  const auto scalar = [&](std::size_t i, DType to) {
+    return ir::cast(ir::reshape(node.input(i), {}), to);
+  };
+  const DType counted = is_float(dtype) ? DType::Float64 : DType::Int64;
+  const Values bounds{scalar(0, counted), scalar(1, counted), scalar(2, counted)};
+  const std::string name(dtype_name(dtype));
+  const Dim count = data_dependent_dims("range_length", name, bounds, 1).front();
+  const Value delta = ir::broadcast_to(scalar(2, wide), {count});
+  const Value steps = ir::iota({wide, {count}}, 0) * delta;
+  return ir::cast(steps + ir::broadcast_to(scalar(0, wide), {count}), dtype);
+}
+
 /// start, start + delta, .. below limit.
 Values import_range(NodeContext& node) {
   const DType dtype = node.input(0).dtype();
@@ -96,7 +116,7 @@ Values import_range(NodeContext& node) {
     };
     return {steps * number(delta) + number(start)};
   }
-  return {value_of(kiln::arange(node.tensor(0), node.tensor(1), 1.0), "x")};
+  return {computed_range(node)};
 }
 
 /// Ones on diagonal k of a matrix with the dims of x.
