@@ -13,8 +13,8 @@
 namespace kiln {
 
 struct ImportOptions {
-  /// Sizes of named dims ("batch", "height"). Others stay symbolic: one compiled function serves
-  /// every size.
+  /// Sizes of unknown dims, by the file's names ("batch", "height"), or "x.1" for axis 1 of the
+  /// input x where it has none. Others stay symbolic: one compiled function serves every size.
   std::map<std::string, std::int64_t> dims = {};
   /// Values of inputs, which become constants and are no inputs of the model: rates, flags and
   /// sizes on which the model decides what to compute.

@@ -112,8 +112,7 @@ void add_graph(CLI::App& app) {
   CLI::App* command = add_command(app, "graph", "Draw a module, its kernels or its plan",
                                   "kiln graph dump/00-user.kir -o model.svg\n"
                                   "  kiln graph dump/40-module.kirb --what kernels --backend cpu");
-  command
-      ->add_option("FILE", options->file, "module (.kir, .kirb), model (.kiln) or ONNX model")
+  command->add_option("FILE", options->file, "module (.kir, .kirb), model (.kiln) or ONNX model")
       ->required();
   command
       ->add_option("-o,--output", options->output,

@@ -193,7 +193,9 @@ void add_inspect(CLI::App& app) {
   CLI::App* command =
       add_command(app, "inspect", "Print what a file of arrays, a module or a model has",
                   "kiln inspect weights.npz\n  kiln inspect train/00-user.kir --json");
-  command->add_option("FILE", *file, "a .npz, .npy or safetensors file, a module, a model (.kiln) or an ONNX model")
+  command
+      ->add_option("FILE", *file,
+                   "a .npz, .npy or safetensors file, a module, a model (.kiln) or an ONNX model")
       ->required();
   command->add_flag("--json", *as_json, "print as JSON");
   command->callback([file, as_json] {

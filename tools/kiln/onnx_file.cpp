@@ -13,9 +13,9 @@ namespace {
 std::string type_text(const onnx::ValueInfo& info) {
   if (!info.other_kind.empty()) return std::string(info.other_kind);
   std::vector<std::string> dims;
-  for (const onnx::Dimension& dim : info.shape) {
-    const bool is_named = !dim.value && !dim.parameter.empty();
-    dims.push_back(dim.value ? text(*dim.value) : is_named ? std::string(dim.parameter) : "None");
+  for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
+    const onnx::Dimension& dim = info.shape[axis];
+    dims.push_back(onnx::is_known(dim) ? text(*dim.value) : onnx::name_of_dim(info, axis));
   }
   const std::string dtype = onnx::data_type_text(info.elem_type);
   return info.has_shape ? text(dtype, "[", join_text(dims, ","), "]") : dtype;
@@ -48,8 +48,8 @@ OnnxFile::OnnxFile(const std::string& path) {
 std::vector<std::string> OnnxFile::dim_names() const {
   std::set<std::string> names;
   for (const onnx::ValueInfo& input : model_.graph.input) {
-    for (const onnx::Dimension& dim : input.shape) {
-      if (!dim.parameter.empty()) names.emplace(dim.parameter);
+    for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+      if (!onnx::is_known(input.shape[axis])) names.insert(onnx::name_of_dim(input, axis));
     }
   }
   return {names.begin(), names.end()};

@@ -15,7 +15,7 @@ class OnnxFile {
   /// Throws IoError.
   explicit OnnxFile(const std::string& path);
 
-  /// The names of dims of the inputs.
+  /// The names of unknown dims of the inputs.
   std::vector<std::string> dim_names() const;
   /// "ONNX model, opset 17, by pytorch 2.1".
   std::string format() const;

@@ -63,8 +63,8 @@ module::Module with_values(const runtime::ModelFile& file, const std::string& na
   for (std::size_t i = 0; i < file.values.size(); ++i) {
     const ir::Value& variable = file.module.state[i].variable;
     const auto* bytes = static_cast<const std::byte*>(file.values[i].data());
-    replacements.emplace(variable, ir::constant(variable.type(),
-                                                {bytes, bytes + file.values[i].bytes()}));
+    replacements.emplace(variable,
+                         ir::constant(variable.type(), {bytes, bytes + file.values[i].bytes()}));
   }
   ir::Graph graph = file.module.graph;
   graph.updates.clear();

@@ -41,6 +41,12 @@ std::optional<DType> dtype_of(std::int32_t data_type) {
   return row ? dtype_of_name(row->name) : std::nullopt;
 }
 
+std::string name_of_dim(const ValueInfo& input, std::size_t axis) {
+  const std::string_view parameter = input.shape[axis].parameter;
+  const bool is_named = !parameter.empty() && parameter != "?";
+  return is_named ? std::string(parameter) : text(input.name, ".", axis);
+}
+
 std::optional<int> data_type_bits(std::int32_t data_type) {
   const DataTypeRow* row = row_of(data_type);
   return row && row->bits != 0 ? std::optional(row->bits) : std::nullopt;

@@ -143,17 +143,14 @@ ir::Value Importer::placeholder_of(const ValueInfo& info) {
   ir::Dims dims;
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
     const Dimension& dimension = info.shape[axis];
-    if (dimension.value && *dimension.value >= 0) {
+    if (is_known(dimension)) {
       dims.push_back(*dimension.value);
-    } else if (dimension.parameter.empty() || dimension.parameter == "?") {
-      // "?" is what some exporters call every unknown dim: two of them need not be equal.
-      dims.push_back(ir::Dim::fresh(text(name, ".", axis)));
-    } else {
-      const std::string parameter(dimension.parameter);
-      const auto given = options_.dims.find(parameter);
-      const ir::Dim dim = given == options_.dims.end() ? ir::Dim::fresh(parameter) : given->second;
-      dims.push_back(named_dims_.emplace(parameter, dim).first->second);
+      continue;
     }
+    const std::string dim_name = name_of_dim(info, axis);
+    const auto given = options_.dims.find(dim_name);
+    const ir::Dim dim = given == options_.dims.end() ? ir::Dim::fresh(dim_name) : given->second;
+    dims.push_back(named_dims_.emplace(dim_name, dim).first->second);
   }
   return fresh_placeholder({*dtype, dims}, name);
 }
@@ -188,8 +185,8 @@ void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
 void Importer::check_options() const {
   const auto is_dim = [&](const std::string& name) {
     for (const ValueInfo& info : model_.graph.input) {
-      for (const Dimension& dimension : info.shape) {
-        if (dimension.parameter == name) return true;
+      for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
+        if (!is_known(info.shape[axis]) && name_of_dim(info, axis) == name) return true;
       }
     }
     return false;

@@ -76,8 +76,8 @@ TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function
   CHECK_THAT(output_of("onnx " + kNet + calls + " --repeat 2"), ContainsSubstring("call 1 first"));
   CHECK(load_arrays(scratch.path("x.npz")).at("classes").dims() == DimVector{3, 10});
   CHECK(load_arrays(scratch.path("y.npz")).at("classes").dims() == DimVector{1, 10});
-  CHECK_THAT(output_of("onnx " + kNet + " --call " + kFolder + "torch.safetensors " +
-                           scratch.path("z.npz"),
-                       1),
-             ContainsSubstring("has no array 'image'"));
+  CHECK_THAT(
+      output_of(
+          "onnx " + kNet + " --call " + kFolder + "torch.safetensors " + scratch.path("z.npz"), 1),
+      ContainsSubstring("has no array 'image'"));
 }
