@@ -6,6 +6,7 @@
 #include "runtime/distributed/levels.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 namespace kiln::runtime::distributed {
@@ -25,13 +26,24 @@ void reduce_parts(DType dtype, Reduction reduction, DType from, DType to, std::s
   reduce_ranks(dtype, reduction, from, to, leaves, bytes / dtype_bytes(from), result);
 }
 
+/// The number of ranks of the group on each host; 1 if hosts have different numbers of them. Equal
+/// on all ranks, which exchange their numbers.
+std::size_t ranks_per_host(Channel& group) {
+  const std::uint64_t own = group.place().local_size;
+  const auto all = group.all_gather(std::as_bytes(std::span(&own, 1)));
+  for (std::size_t at = 0; at < all.size(); at += sizeof(own)) {
+    if (std::memcmp(all.data() + at, &own, sizeof(own)) != 0) return 1;
+  }
+  return group.place().local_size;
+}
+
 }  // namespace
 
 RankSums::RankSums(CommunicationThread& thread, Channel& group) : group_(group) {
   const Place& place = group.place();
-  // Ranks of a host are consecutive if each host has equally many and the launcher fills one after
-  // the other; otherwise the levels have the same sums, with more messages between hosts.
-  const std::vector<std::size_t> sizes = level_sizes(place.size, place.local_size);
+  // The ranks of a host are consecutive if the launcher fills one host after the other; otherwise
+  // the levels have the same sums, with more messages between hosts.
+  const std::vector<std::size_t> sizes = level_sizes(place.size, ranks_per_host(group));
   if (sizes.size() == 1) {
     levels_.push_back(&group);
     return;

@@ -58,8 +58,8 @@ TEST_CASE("ending rank: it returns, throws or exits before a call of the others"
 }
 
 TEST_CASE("ending rank: it is killed in any transfer of a call") {
-  // init takes 3; a call 5: the heads, three collectives and the outcomes.
-  for (std::uint64_t transfer = 3; transfer < 9; ++transfer) {
+  // init takes 4; a call 5: the heads, three collectives and the outcomes.
+  for (std::uint64_t transfer = 4; transfer < 10; ++transfer) {
     fake::Ranks ranks({.ranks = 2, .seed = transfer});
     ranks.world().ranks[1].fault = {fake::Fault::Kind::Kill, transfer};
     const auto ends = ranks.run([&](std::uint32_t rank) {

@@ -153,6 +153,22 @@ TEST_CASE("group: parts work beside the world, and are left, too", "[concurrency
                        "0 of 2, 1", "0 of 2, 1"});
 }
 
+TEST_CASE("group: hosts have different numbers of ranks", "[concurrency]") {
+  const struct {
+    std::uint32_t ranks, per_host;
+  } rows[] = {{6, 4}, {10, 8}, {12, 8}};
+  for (const auto& row : rows) {
+    const fake::Settings settings{.ranks = row.ranks, .ranks_per_host = row.per_host};
+    const Texts texts = run_groups(settings, [](Group& group, std::uint32_t) {
+      barrier(group);
+      const auto all = group.split(operation(HeadKind::Split, "split", 1), 0, 0);
+      barrier(*all);
+      return std::to_string(all->place().size);
+    });
+    CHECK(texts == Texts(row.ranks, std::to_string(row.ranks)));
+  }
+}
+
 TEST_CASE("group: a rank that does not answer is named, and the wait ends", "[concurrency]") {
   fake::Ranks ranks({.ranks = 3, .threads = true, .idle_waits = false});
   std::atomic<bool> has_told = false;  // rank 2, that it waits
@@ -189,7 +205,7 @@ TEST_CASE("group: a rank that does not answer is named, and the wait ends", "[co
 
 TEST_CASE("group: an engine that fails breaks the group with its reason", "[concurrency]") {
   fake::Ranks ranks({.ranks = 2, .threads = true});
-  ranks.world().ranks[1].fault = {fake::Fault::Kind::FailStart, 0, 0};
+  ranks.world().ranks[1].fault = {fake::Fault::Kind::FailStart, 1, 0};
   const auto ends = ranks.run([&](std::uint32_t rank) {
     const auto group = testing::open_group(ranks, rank);
     return text_or_error([&]() -> std::string {
