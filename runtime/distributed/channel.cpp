@@ -37,14 +37,14 @@ bool Channel::should_yield() const {
   return !has_processor_ || waits_.waiting_threads.load(std::memory_order_relaxed) == 0;
 }
 
-void Channel::await(kiln_comm_work* work, std::size_t bytes) const {
-  if (world_.is_done(work)) return;
+void Channel::wait_until(const std::function<bool()>& is_over, std::size_t bytes) const {
+  if (is_over()) return;
   const milliseconds began = waits_.clock();
   milliseconds warning = waits_.limits.warning;
-  AbsentRanks absent(world_, place_, is_world() ? transfers_ : 0);
+  AbsentRanks absent(world_, place_, is_world() && work_ != nullptr ? transfers_ : 0);
   bool has_told = false, is_quick = true;
   const auto quick_end = std::chrono::steady_clock::now() + quick_time(bytes);
-  for (int polls = 0; !world_.is_done(work); polls = std::min(polls + 1, kBriefPolls)) {
+  for (int polls = 0; !is_over(); polls = std::min(polls + 1, kBriefPolls)) {
     const milliseconds waited = waits_.clock() - began;
     if (!has_told && waited >= waits_.limits.warning / 2) {
       absent.tell();
@@ -88,18 +88,39 @@ void Channel::grow(std::size_t bytes) {
   }
 }
 
-std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_bytes) {
+bool Channel::is_idle() {
+  if (work_ != nullptr && world_.is_done(work_)) work_ = nullptr;
+  return work_ == nullptr;
+}
+
+void Channel::start(Transfer transfer) {
   if (transfer.receive == nullptr) transfer.receive = receive_.data();
   ++transfers_;
-  await(world_.start(group_, transfer), receive_bytes);
-  return {static_cast<const std::byte*>(transfer.receive), receive_bytes};
+  work_ = world_.start(group_, transfer);
+}
+
+std::span<const std::byte> Channel::run(Transfer transfer, std::size_t receive_bytes) {
+  start(transfer);
+  wait_until([this] { return is_idle(); }, receive_bytes);
+  return {transfer.receive == nullptr ? receive_.data() : transfer.receive, receive_bytes};
+}
+
+void Channel::start_all_gather(std::span<const std::byte> part) {
+  grow(part.size() * place_.size);
+  send_.assign(part.begin(), part.end());
+  start({TransferKind::AllGather, 0, send_.data(), nullptr, part.size()});
+}
+
+std::optional<std::span<const std::byte>> Channel::take_all_gather() {
+  if (work_ == nullptr || !is_idle()) return std::nullopt;
+  return std::span<const std::byte>(receive_.data(), send_.size() * place_.size);
 }
 
 std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part) {
-  grow(part.size() * place_.size);
-  send_.assign(part.begin(), part.end());
-  return run({TransferKind::AllGather, 0, send_.data(), nullptr, part.size()},
-             part.size() * place_.size);
+  start_all_gather(part);
+  const std::size_t received = part.size() * place_.size;
+  wait_until([this] { return is_idle(); }, received);
+  return {receive_.data(), received};
 }
 
 std::span<const std::byte> Channel::all_gather(std::span<const std::byte> part, std::byte* to) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -64,8 +65,18 @@ class Channel {
   /// Sends part i of `parts`, which divide it equally, to rank i; returns those that came. `parts`
   /// lives as above.
   std::span<const std::byte> all_to_all(std::span<const std::byte> parts);
-  /// The bytes of `root`.
+  /// The bytes of `root`, given on all ranks as memory of their number, which is read on the root.
   std::span<const std::byte> broadcast(std::size_t root, std::span<const std::byte> bytes);
+
+  /// Starts an all_gather() without waiting for other ranks. REQUIRES: no transfer of this channel
+  /// is in progress.
+  void start_all_gather(std::span<const std::byte> part);
+  /// The parts of all ranks, once, if the all_gather() that was started is over; nothing while it
+  /// is in progress, and if none was started.
+  std::optional<std::span<const std::byte>> take_all_gather();
+  /// Waits until `is_over`, which is called again and again and may ask several channels. The
+  /// limits and log lines are those of a transfer of this channel. `bytes`: that are received.
+  void wait_until(const std::function<bool()>& is_over, std::size_t bytes) const;
 
   /// The group of the ranks with this color, ordered by key, then by rank.
   kiln_comm* split(std::int64_t color, std::int64_t key) const {
@@ -75,9 +86,10 @@ class Channel {
  private:
   void grow(std::size_t bytes);
   /// Receives to the channel's memory if the transfer has no other.
+  void start(Transfer transfer);
   std::span<const std::byte> run(Transfer transfer, std::size_t receive_bytes);
-  /// `bytes`: that this rank receives.
-  void await(kiln_comm_work* work, std::size_t bytes) const;
+  /// Whether no transfer is in progress, after a test of the one that was.
+  bool is_idle();
   /// Whether polls should leave the processor to other threads of the host in between.
   bool should_yield() const;
   bool is_world() const { return group_ == world_.group(); }
@@ -88,6 +100,7 @@ class Channel {
   const Place place_;
   const bool has_processor_;  // the host has one for each of its ranks
   std::uint64_t transfers_ = 0;  // that were started
+  kiln_comm_work* work_ = nullptr;  // of the last of them; null: it is over
   std::vector<std::byte> send_, receive_;
 };
 

@@ -5,6 +5,7 @@
 #include <kiln/error.h>
 
 #include "core/types/text.h"
+#include "runtime/distributed/departure.h"
 #include "runtime/distributed/membership.h"
 #include "runtime/host/log.h"
 #include "runtime/variable/variable_state.h"
@@ -125,17 +126,13 @@ void Group::leave(const std::string& reason) noexcept try {
   const std::lock_guard lock(membership_->mutex);
   if (membership_->has_left || !membership_->broken.empty()) return;
   membership_->has_left = true;
-  Operation operation(HeadKind::Leave, "leave", {});
-  operation.failure = std::make_exception_ptr(std::runtime_error(reason));
-  // The parts in the order of split, which is the same on all their ranks, then the world.
-  auto& parts = membership_->parts;
-  for (std::size_t i = 1; i <= parts.size(); ++i) {
-    Part& part = parts[i % parts.size()];
+  std::vector<Departure> departures;
+  for (Part& part : membership_->parts) {
     if (!part.end.empty()) continue;
-    Agreement agreement(operation, ++part.calls, *part.channel);
-    membership_->thread->run("leave", [&](Channel&) { agreement.run({}); });
+    departures.emplace_back(*part.channel, ++part.calls, reason);
     part.end = "this process has left the group";
   }
+  membership_->thread->run("leave", [&](Channel& world) { leave_groups(world, departures); });
   membership_->thread->close();
 } catch (const std::exception& error) {
   membership_->broken = "leaving failed";  // short enough to need no memory

@@ -230,7 +230,7 @@ void Agreement::run(const std::function<void(Channel&)>& steps) {
 }
 
 void Agreement::throw_if_failed() const {
-  if (judgement_.verdict == Verdict::Agreed || operation_.kind == HeadKind::Leave) return;
+  if (judgement_.verdict == Verdict::Agreed) return;
   if (failure_) std::rethrow_exception(failure_);
   throw kiln::distributed::DistributedError(operation_.function, error_, judgement_.rank,
                                             operation_.where);

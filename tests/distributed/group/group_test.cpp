@@ -169,6 +169,27 @@ TEST_CASE("group: hosts have different numbers of ranks", "[concurrency]") {
   }
 }
 
+TEST_CASE("group: a rank leaves while others are in an operation of another group",
+          "[concurrency]") {
+  // Ranks 0 and 1 have a part, which rank 0 leaves while rank 1 is in an operation of the world.
+  const Texts texts = run_groups({.ranks = 3, .seed = 1}, [](Group& group, std::uint32_t rank) {
+    const auto part = group.split(operation(HeadKind::Split, "split", 1), rank / 2, 0);
+    barrier(*part);
+    if (rank == 0) return std::string();
+    const auto call = [&](Group& called) {
+      return text_or_error([&]() -> std::string {
+        barrier(called);
+        return "";
+      });
+    };
+    const std::string first = call(group);
+    return rank == 1 ? first + "; " + call(*part) : first;
+  });
+  const std::string left = "rank 0 has left the group after ";
+  const std::string of_world = left + "1 call: its part is over";
+  CHECK(texts == Texts{"", of_world + "; " + left + "1 call: its part is over", of_world});
+}
+
 TEST_CASE("group: a rank that does not answer is named, and the wait ends", "[concurrency]") {
   fake::Ranks ranks({.ranks = 3, .threads = true, .idle_waits = false});
   std::atomic<bool> has_told = false;  // rank 2, that it waits
