@@ -35,11 +35,11 @@ struct Part {
   std::string end = {};  // why it cannot be used; empty: it can
   std::optional<std::size_t> end_rank = {};  // the rank that `end` is about; unset: this one
 
-  bool has_differed = false;  // whether the ranks called different operations last
+  std::uint64_t last_difference = 0;  // the last call in which the ranks' operations differed
 
   /// Takes note of how an operation ended; ends the part if a rank has left.
   void note(const Agreement& agreement) {
-    has_differed = agreement.has_differed();
+    if (agreement.has_differed()) last_difference = calls;
     if (!agreement.has_left()) return;
     end = agreement.error();
     end_rank = agreement.rank();

@@ -135,13 +135,15 @@ void run_together(const std::function<void()>& work, Where where) {
     const Group group = world(where);
     Operation operation(HeadKind::Barrier, Call::function().c_str(), where);
     operation.consequence = "what other ranks did stays";
+    const std::uint64_t last_difference = group.impl().last_difference();
     try {
       if (!work) Call::value_error("work", "work is an empty function");
       work();
     } catch (...) {
       operation.failure = std::current_exception();
-      // The others were in this operation while this rank was in another: none is left to end it.
-      if (group.impl().has_differed()) throw;
+      // In `work`, this rank called an operation while the others called this one, which has thrown
+      // on them: they do not call it again.
+      if (group.impl().last_difference() != last_difference) throw;
     }
     group.impl().run(operation, [](Channel&) {});
   });

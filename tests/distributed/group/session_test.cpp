@@ -7,6 +7,8 @@
 #include <kiln/k.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <regex>
 
 namespace K = kiln;
@@ -148,6 +150,32 @@ TEST_CASE("session: the failure of one rank's work is an error on all") {
   CHECK(ends[1].text == "no disk");
   CHECK(ends[2].text == ends[0].text);
   CHECK_FALSE(D::is_initialized());
+}
+
+TEST_CASE("session: work fails on one rank after operations have differed") {
+  fake::Ranks ranks({.ranks = 2, .seed = 2});
+  const auto ends = ranks.run([&](std::uint32_t rank) {
+    const auto world = D::init(options_of(ranks, rank));
+    const auto error_of = [](const std::function<void()>& call) {
+      return text_or_error([&]() -> std::string {
+        call();
+        return "no error";
+      });
+    };
+    const std::string differ = error_of([&] {
+      if (rank == 0) world.barrier();
+      else D::require_equal({});
+    });
+    const std::string failed = error_of([&] {
+      D::run_together([&] {
+        if (rank == 0) throw K::ValueError("f", "", "no disk");
+      });
+    });
+    world.barrier();
+    return (differ.starts_with("rank 0 calls barrier") ? "" : differ) + failed;
+  });
+  CHECK(ends[0].text == "no disk");
+  CHECK(ends[1].text == "rank 0 failed: f: no disk; what other ranks did stays");
 }
 
 TEST_CASE("session: a file of the root is on all ranks") {
