@@ -140,4 +140,9 @@ std::span<const std::byte> Channel::broadcast(std::size_t root, std::span<const 
   return run({TransferKind::Broadcast, root, nullptr, nullptr, bytes.size()}, bytes.size());
 }
 
+std::span<const std::byte> Channel::receive_broadcast(std::size_t root, std::size_t bytes) {
+  grow(bytes);
+  return run({TransferKind::Broadcast, root, nullptr, nullptr, bytes}, bytes);
+}
+
 }  // namespace kiln::runtime::distributed

@@ -67,6 +67,8 @@ class Channel {
   std::span<const std::byte> all_to_all(std::span<const std::byte> parts);
   /// The bytes of `root`, given on all ranks as memory of their number, which is read on the root.
   std::span<const std::byte> broadcast(std::size_t root, std::span<const std::byte> bytes);
+  /// broadcast() of that many bytes on a rank that is not the root.
+  std::span<const std::byte> receive_broadcast(std::size_t root, std::size_t bytes);
 
   /// Starts an all_gather() without waiting for other ranks. REQUIRES: no transfer of this channel
   /// is in progress.

@@ -46,11 +46,23 @@ struct RootFile::Impl {
   std::string path, error;
   std::int64_t size = -1;  // negative: there is no file
   std::optional<MemoryFile> copy;
+  std::vector<std::byte> chunk;  // of the root's file
 
+  /// Opens the root's file, if there is one; sets `error` if it cannot be opened.
   void open() {
     file.emplace(path.c_str());
     struct stat status{};
-    if (file->descriptor >= 0 && ::fstat(file->descriptor, &status) == 0) size = status.st_size;
+    if (file->descriptor < 0 && (errno == ENOENT || errno == ENOTDIR)) return;
+    if (file->descriptor < 0 || ::fstat(file->descriptor, &status) != 0) {
+      return fail(text("cannot read ", path), errno);
+    }
+    size = status.st_size;
+    chunk.resize(std::min(static_cast<std::size_t>(size), kChunk));
+  }
+  /// Makes the file that receives the copy; sets `error` if it cannot.
+  void open_copy() {
+    copy.emplace("kiln file", 2);
+    if (copy->descriptor() < 0) fail("no copy in memory", errno);
   }
   /// A path of the file in this process.
   std::string own_path() const {
@@ -80,14 +92,16 @@ struct RootFile::Impl {
     const auto given = channel.broadcast(0, std::as_bytes(std::span(&size, 1)));
     std::memcpy(&size, given.data(), sizeof size);
     if (size < 0) return;
-    const bool is_root = channel.place().rank == 0;
     const auto total = static_cast<std::size_t>(size);
-    std::vector<std::byte> own(std::min(total, kChunk));
     for (std::size_t at = 0; at < total; at += kChunk) {
-      const std::span<std::byte> chunk = std::span(own).first(std::min(kChunk, total - at));
-      if (is_root) read(at, chunk, file->descriptor);
-      const auto received = channel.broadcast(0, chunk);
-      if (!is_root) store(at, received);
+      const std::size_t bytes = std::min(kChunk, total - at);
+      if (channel.place().rank == 0) {
+        const std::span<std::byte> own = std::span(chunk).first(bytes);
+        read(at, own, file->descriptor);
+        channel.broadcast(0, own);
+      } else {
+        store(at, channel.receive_broadcast(0, bytes));
+      }
     }
   }
 
@@ -106,22 +120,22 @@ RootFile::RootFile(const StringArgument& path, Where where) {
     const Group group = world(where);
     auto impl = std::make_shared<Impl>();
     impl->path = path;
-    if (group.is_root()) impl->open();
     const std::string function = Call::function();  // the outermost, such as Checkpoint::restore
+    const auto require_no_error = [&] {
+      if (!impl->error.empty()) throw IoError(function, "path", impl->error, where);
+    };
     Operation operation(HeadKind::BroadcastVariables, function.c_str(), where);
     operation.bytes = kChunk;
     operation.consequence = "no rank has the file";
-    if (!group.is_root()) {
-      impl->copy.emplace("kiln file", 2);
-      if (impl->copy->descriptor() < 0) {
-        operation.failure = std::make_exception_ptr(
-            IoError(function, "", text("no copy in memory: ", std::strerror(errno)), where));
-      }
-    }
+    operation.attempt([&] {
+      group.is_root() ? impl->open() : impl->open_copy();
+      require_no_error();
+    });
     group.impl().run(operation, [&](Channel& channel) {
       impl->receive(channel);
-      if (!impl->error.empty()) throw IoError(function, "path", impl->error, where);
+      require_no_error();
     });
+    impl->chunk = {};
     impl->path = impl->own_path();
     impl_ = std::move(impl);
   });

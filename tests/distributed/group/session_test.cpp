@@ -198,6 +198,25 @@ TEST_CASE("session: a file of the root is on all ranks") {
   }
 }
 
+TEST_CASE("session: a file that the root cannot open is not taken for a missing one") {
+  const Scratch scratch;
+  const std::string path = scratch.folder() + "/loop";
+  std::filesystem::create_symlink(path, path);
+  for (const std::uint32_t size : {1u, 2u}) {
+    fake::Ranks ranks({.ranks = size});
+    const auto ends = ranks.run([&](std::uint32_t rank) {
+      const auto world = D::init(options_of(ranks, rank));
+      return text_or_error(
+          [&]() -> std::string { return D::RootFile(path).exists() ? "exists" : "is missing"; });
+    });
+    const std::string reason = "cannot read " + path + ": Too many levels of symbolic links";
+    CHECK(ends[0].text == reason);
+    if (size > 1) {
+      CHECK_THAT(ends[1].text, Catch::Matchers::StartsWith("rank 0 failed: RootFile: " + reason));
+    }
+  }
+}
+
 TEST_CASE("session: the ways in which a rank ends early") {
   const struct {
     void (*end)();
