@@ -82,10 +82,8 @@ void receive(Channel& channel, std::size_t root, const Array& own, const Take& t
   }
 }
 
-std::string element_text(const Array& array, std::size_t element) {
-  const std::size_t size = dtype_bytes(array.dtype());
-  auto* data = const_cast<std::byte*>(bytes_of(array).data());
-  return runtime::array_text({array.dtype(), {}, data + element * size});
+std::string element_text(DType dtype, std::span<const std::byte> element) {
+  return runtime::array_text({dtype, {}, const_cast<std::byte*>(element.data())});
 }
 
 /// Compares chunks of the root with a value, and finds the first element that differs.
@@ -100,14 +98,12 @@ class Comparison {
     if (found == chunk.end()) return;
     const std::size_t size = dtype_bytes(own_.dtype());
     const std::size_t in_chunk = static_cast<std::size_t>(found - chunk.begin()) / size;
-    const std::size_t element = offset / size + in_chunk;
-    Array root = own_;
-    std::memcpy(static_cast<std::byte*>(root.data()) + element * size,
-                chunk.data() + in_chunk * size, size);
-    const std::string index = runtime::index_text(own_.dims(), element);
-    difference_ =
-        text(index.empty() ? "its value" : "element ", index, " is ", element_text(own_, element),
-             " there and ", element_text(root, element), " on rank 0");
+    const auto element_of = [&](std::span<const std::byte> elements) {
+      return element_text(own_.dtype(), elements.subspan(in_chunk * size, size));
+    };
+    const std::string index = runtime::index_text(own_.dims(), offset / size + in_chunk);
+    difference_ = text(index.empty() ? "its value" : "element ", index, " is ", element_of(bytes),
+                       " there and ", element_of(chunk), " on rank 0");
   }
   const std::string& difference() const { return difference_; }
 
