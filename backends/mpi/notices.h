@@ -20,7 +20,7 @@ class Notices {
   explicit Notices(Engine<Handle>& engine) : engine_(engine) {}
 
   /// Starts to send the text, cut to what a notice holds; an empty one is not sent. Throws
-  /// sdk::Failure RESOURCE_EXHAUSTED while kMaxUnsent notices are not on their way.
+  /// sdk::Failure: RESOURCE_EXHAUSTED while MPI has not sent kMaxUnsent notices.
   void send(const MpiGroup<Handle>& world, std::string_view text);
   /// On rank 0: passes all that have arrived to `on_text`, which may be null. Does not wait.
   void receive(const MpiGroup<Handle>& world, OnText on_text, void* context);
@@ -68,9 +68,14 @@ void Notices<Handle>::send(const MpiGroup<Handle>& world, std::string_view text)
   notice.size = static_cast<std::uint32_t>(size);
   std::memcpy(notice.text, text.data(), size);
   Sending& sending = sending_.emplace_back(Sending{Handle{}, notice});
-  engine_.call(&Functions<Handle>::send, "MPI_Isend", &sending.notice,
-               static_cast<int>(sizeof(Notice)), engine_.handles.byte, 0, kTag, world.comm(),
-               &sending.request);
+  try {
+    engine_.call(&Functions<Handle>::send, "MPI_Isend", &sending.notice,
+                 static_cast<int>(sizeof(Notice)), engine_.handles.byte, 0, kTag, world.comm(),
+                 &sending.request);
+  } catch (const sdk::Failure&) {
+    sending_.pop_back();  // it has no request to test
+    throw;
+  }
   ++sent_;
 }
 

@@ -40,7 +40,7 @@ CommunicationThread::CommunicationThread(const CommunicatorLibrary& library,
   thread_ = quiet_thread([this] { run_jobs(); });
   try {
     wait(opening);
-  } catch (const CommunicatorError&) {
+  } catch (const std::exception&) {
     stop();
     throw;
   }

@@ -74,9 +74,11 @@ void Group::run(const Operation& operation, const Steps& steps) {
   require_usable(operation);
   const std::lock_guard lock(membership_->mutex);
   require_whole(operation);
-  Agreement agreement(operation, ++part_->calls, *part_->channel);
-  wait(operation,
-       membership_->thread->add(operation.call, [&](Channel&) { agreement.run(steps); }));
+  Agreement agreement(operation, part_->calls + 1, *part_->channel);
+  const std::uint64_t job =
+      membership_->thread->add(operation.call, [&](Channel&) { agreement.run(steps); });
+  ++part_->calls;  // not if there was no memory for the job: no other rank has seen the operation
+  wait(operation, job);
   part_->note(agreement);
   agreement.throw_if_failed();
 }

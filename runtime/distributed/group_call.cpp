@@ -6,7 +6,7 @@
 #include "core/types/text.h"
 #include "runtime/distributed/membership.h"
 
-#include <new>
+#include <exception>
 
 namespace kiln::runtime::distributed {
 
@@ -43,7 +43,7 @@ void GroupCall::open(const std::function<void()>& prepare) {
   run_job([&](Channel&) {
     try {
       if (!operation_.failure) prepare();
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // std::bad_alloc, or std::length_error of a vector
       operation_.failure = std::current_exception();
     }
     agreement_.emplace(operation_, ++group_->part_->calls, *group_->part_->channel);

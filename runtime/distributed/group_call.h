@@ -29,7 +29,8 @@ class GroupCall {
   bool is_open() const { return is_open_; }
 
   /// Agrees on the call. `prepare` runs before that on the communication thread and makes room for
-  /// the collectives. Throws this rank's failure, else DistributedError; then the call is over.
+  /// the collectives; what it throws is a failure of this rank. Throws this rank's failure, else
+  /// DistributedError; then the call is over.
   void open(const std::function<void()>& prepare);
   /// Has the communication thread run a collective, after those before it; returns its number.
   /// REQUIRES: is_open(); what `collective` uses lives until the call is over.

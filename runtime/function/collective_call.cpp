@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace kiln::runtime {
@@ -211,7 +212,11 @@ void CollectiveCall::close() {
 
 void CollectiveCall::drain() {
   if (collectives_.run_by_backend) return;  // it has drained before it failed
-  while (started_.size() < sized_.size()) start_next();
+  try {
+    while (started_.size() < sized_.size()) start_next();
+  } catch (const std::bad_alloc&) {
+    call_.give_up("no memory for the collectives that are left of a call that has failed");
+  }
 }
 
 void CollectiveCall::fail(const std::exception_ptr& failure) {

@@ -55,7 +55,8 @@ class CollectiveCall : public CollectiveService {
   void require_bytes(const char* noun, std::size_t number, std::span<const HostView> views,
                      std::size_t expected);
   void start_next();
-  /// Has the communication thread start what the failed program has not started.
+  /// Has the communication thread start what the failed program has not started. Gives the call up,
+  /// as GroupCall::give_up(), if there is no memory for that.
   void drain();
 
   const ProgramCollectives& collectives_;
