@@ -1,6 +1,8 @@
 // Numbers that do not fit in 32 bits are in the fields of ZIP64, where the usual field is all ones.
 #include "runtime/files/zip_writer.h"
 
+#include "runtime/files/zip_format.h"
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,15 +11,12 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::uint64_t kMax32 = 0xffffffff, kMax16 = 0xffff;
-constexpr std::uint32_t kLocalHeader = 0x04034b50, kDirectoryEntry = 0x02014b50;
-constexpr std::uint32_t kEnd64 = 0x06064b50, kEnd64Locator = 0x07064b50, kEnd = 0x06054b50;
+using namespace zip;
+
 constexpr std::uint16_t kVersion = 45;  // that has ZIP64
 constexpr std::uint16_t kUnix = 3 << 8;
-constexpr std::uint16_t kUtf8 = 0x800;
 constexpr std::uint16_t kDate = 0x21;  // 1 January 1980, the first of the format
 constexpr std::uint32_t kMode = 0100644u << 16;
-constexpr std::uint16_t kExtra64 = 1;
 
 /// Little-endian numbers.
 class Record {
@@ -56,7 +55,7 @@ Record extra64(std::span<const std::uint64_t> values) {
 /// The fields that both headers of a member have.
 void add_fields(Record& record, std::uint32_t checksum, std::uint64_t bytes,
                 const std::string& name, const Record& extra) {
-  constexpr std::uint16_t kStored = 0, kTime = 0;
+  constexpr std::uint16_t kTime = 0;
   record.u16(kVersion).u16(kUtf8).u16(kStored).u16(kTime).u16(kDate).u32(checksum);
   record.u32(capped32(bytes)).u32(capped32(bytes)).u16(name.size()).u16(extra.size());
 }

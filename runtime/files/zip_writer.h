@@ -1,5 +1,5 @@
 // Writes ZIP archives (PKWARE, APPNOTE.TXT 6.3.10) of members that are not compressed. Not by
-// minizip, whose writer ends the process when memory is short.
+// minizip, which ends the process when memory is short.
 #pragma once
 
 #include "runtime/files/file_io.h"

@@ -4,7 +4,7 @@
 #include "core/module/write.h"
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
-#include "runtime/files/zip_file.h"
+#include "runtime/files/zip_stream.h"
 #include "runtime/files/zip_writer.h"
 #include "runtime/weights/npy.h"
 

@@ -9,6 +9,7 @@
 #include "runtime/array/array_memory.h"
 #include "runtime/array/transposed.h"
 #include "runtime/files/quoted_name.h"
+#include "runtime/files/zip_stream.h"
 
 #include <kiln/error.h>
 

@@ -46,7 +46,6 @@ class NpzFile final : public ArrayFile {
   std::string_view format() const override { return kNumpyArchive.substr(2); }
   bool keeps_order() const override { return true; }
   const std::vector<TensorEntry>& tensors() const override { return tensors_; }
-  /// One at a time.
   Array read(const TensorEntry& tensor) const override;
 
  private:

@@ -128,7 +128,8 @@ TEST_CASE("damaged .npz: the text for each kind") {
   };
   constexpr std::size_t kFlags = 8, kMethod = 10, kStored = 20, kSize = 24, kName = 46;
   CHECK(error_of(good, "x.npz") == "no error");
-  CHECK(error_of(good.substr(0, directory), "x.npz") == "is damaged: it is no ZIP archive");
+  CHECK(error_of(good.substr(0, directory), "x.npz") ==
+        "is truncated or damaged: it does not end as a ZIP archive does");
   CHECK(error_with(directory + kFlags, "\x01") ==
         "has the encrypted member 'a.npy', which cannot be read");
   CHECK(error_with(directory + kMethod, "\x0e") ==
@@ -145,6 +146,31 @@ TEST_CASE("damaged .npz: the text for each kind") {
         "is damaged: the name of a member is not UTF-8");
   CHECK(error_with(good.find("\x80\x3f"), "\x81") ==
         "is damaged: member 'a.npy' has a wrong checksum");
+}
+
+TEST_CASE("damaged .npz: a comment that resembles the end of an archive") {
+  const std::string end("PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22);
+  std::string bytes = contents_of(KILN_SOURCE_DIR "/tests/runtime/weights/numpy/shapes.npz");
+  bytes[bytes.size() - 2] = static_cast<char>(end.size());
+  CHECK(error_of(bytes, "x.npz") ==
+        "is truncated or damaged: it does not end as a ZIP archive does");
+  const Scratch scratch;
+  CHECK(load_arrays(scratch.write("x.npz", bytes + end)).size() == 3);
+}
+
+TEST_CASE("damaged .npz: the numbers of the directory") {
+  const std::string good = contents_of(KILN_SOURCE_DIR "/tests/runtime/weights/numpy/shapes.npz");
+  const auto error_with = [&](std::size_t at, char byte) {
+    std::string damaged = good;
+    damaged[at] = byte;
+    return error_of(damaged, "x.npz");
+  };
+  const std::size_t end = good.size() - 22,
+                    second = good.find("PK\x01\x02", good.find("PK\x01\x02") + 1);
+  CHECK(error_with(end + 10, 4) == "is damaged: its directory has 3 members but declares 4");
+  CHECK(error_with(second, 'p') == "is damaged: entry 1 of its directory is invalid");
+  CHECK(error_with(good.find("scalar"), 'x') ==
+        "is damaged: member 'scalar.npy' differs from its entry in the directory");
 }
 
 TEST_CASE("damaged .npz: every truncation is rejected") {
@@ -168,11 +194,13 @@ TEST_CASE("damaged .npz: a member that declares more than deflate can hold") {
 }
 
 TEST_CASE("damaged NumPy files: 500 mutants each") {
-  for (const char* name : {"stored.npz", "deflated.npz", "version2.npy"}) read_mutants(name, 500);
+  for (const char* name : {"stored.npz", "zip64_deflated.npz", "version2.npy"})
+    read_mutants(name, 500);
 }
 
 TEST_CASE("damaged NumPy files: 10,000 mutants each", "[matrix]") {
-  for (const char* name : {"stored.npz", "deflated.npz", "fortran.npz", "version2.npy"}) {
+  for (const char* name :
+       {"stored.npz", "deflated.npz", "fortran.npz", "zip64.npz", "version2.npy"}) {
     read_mutants(name, 10000);
   }
 }

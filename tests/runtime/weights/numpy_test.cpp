@@ -36,7 +36,8 @@ Array counted_up(DType dtype, std::vector<std::int64_t> dims) {
 }  // namespace
 
 TEST_CASE("NumPy: every dtype, stored, deflated, big-endian and in Fortran order") {
-  for (const char* name : {"stored.npz", "deflated.npz", "big_endian.npz", "fortran.npz"}) {
+  for (const char* name : {"stored.npz", "deflated.npz", "big_endian.npz", "fortran.npz",
+                           "zip64.npz", "zip64_deflated.npz"}) {
     std::map<std::string, Array> arrays = load_arrays(file(name));
     int found = 0;
     for (int i = 0; i < kDTypeCount; ++i) {
@@ -60,6 +61,7 @@ TEST_CASE("NumPy: shapes, versions of the format and the name of a .npy file") {
   CHECK(fortran.at("cube") == counted_up(DType::Int16, {2, 3, 4}));
   CHECK(fortran.at("vector") == counted_up(DType::Float64, {6}));
   CHECK(load_arrays(file("version2.npy")).at("version2") == counted_up(DType::Float32, {2, 3}));
+  CHECK(load_arrays(file("empty.npz")).empty());
   CHECK(load_arrays(file("version3.npy")).at("version3") == counted_up(DType::Float32, {2, 3}));
 }
 
@@ -108,6 +110,14 @@ TEST_CASE("save_arrays: every format gives back what it got, and the same bytes 
     CHECK(load_arrays(path) == arrays);
     save_arrays(path, arrays);
     CHECK(contents_of(path) == bytes);
+  }
+}
+
+TEST_CASE("save_arrays: a file of no arrays") {
+  const Scratch scratch;
+  for (const char* name : {"none.npz", "none.safetensors"}) {
+    save_arrays(scratch.path(name), {});
+    CHECK(load_arrays(scratch.path(name)).empty());
   }
 }
 

@@ -1,4 +1,6 @@
 # Writes the files of this folder with NumPy 2.4 and ml_dtypes 0.6: python3 make_files.py
+import zipfile
+
 import ml_dtypes
 import numpy as np
 
@@ -34,3 +36,7 @@ np.save("complex.npy", np.array([1j], dtype="complex64"))
 np.save("texts.npy", np.array(["a", "bc"]))
 np.save("structure.npy", np.array([(1, 2.0)], dtype=[("a", "<i4"), ("b]'", "<f4")]))
 np.save("raw.npy", np.array([b"ab"], dtype="V2"))
+np.savez("empty.npz")
+zipfile.ZIP64_LIMIT = 0  # sizes and offsets are in the fields of ZIP64, as those from 4 GiB on
+np.savez("zip64.npz", **arrays())
+np.savez_compressed("zip64_deflated.npz", **arrays())
