@@ -28,8 +28,8 @@ namespace kiln {
 /// Writes the arrays in the format of the path's extension: .npz, .npy or .safetensors. Replaces
 /// the file atomically: a failure leaves an older file unchanged. The same arrays give the same
 /// bytes. A .npy file holds one array, without its name.
-/// Errors: ValueError for another extension, for a name that is not UTF-8, reserved or, in .npz, of
-/// more than 65531 bytes, and for several arrays in .npy; IoError.
+/// Errors: ValueError for another extension, for a name that is not UTF-8, reserved or, in .npz,
+/// with a zero byte or of more than 65531 bytes, and unless .npy gets one array; IoError.
 ///     K::save_arrays("x.npy", {{"x", K::Array({1, 2, 3, 4}, {2, 2})}});
 ///     K::load_arrays("x.npy").at("x");  // [[1 2] [3 4]]
 KILN_API void save_arrays(const StringArgument& path, const std::map<std::string, Array>& arrays,

@@ -54,10 +54,11 @@ struct LoadedWeights {
 };
 
 /// Writes one snapshot of the variables' values under their names, as a NumPy archive if the path
-/// ends in .npz, else as safetensors. Replaces the file atomically: a failure leaves an older file
-/// unchanged.
+/// ends in .npz, as a NumPy array, without its name, if it ends in .npy, else as safetensors.
+/// Replaces the file atomically: a failure leaves an older file unchanged.
 /// Errors: TypeError for a tensor that is not a variable; ValueError for a variable without a name,
-/// a name that occurs twice, metadata that is not UTF-8, and metadata of a NumPy archive; IoError.
+/// a name that occurs twice, metadata that is not UTF-8, metadata in a NumPy format, and unless
+/// .npy gets one variable; IoError.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w});
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,

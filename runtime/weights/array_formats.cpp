@@ -4,6 +4,7 @@
 #include "core/k/base/call.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
+#include "runtime/array/array_memory.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/weights/file_format.h"
 #include "runtime/weights/npy.h"
@@ -30,6 +31,13 @@ std::string start_of(const std::string& path) {
 bool is_numpy_format(std::string_view format) {
   return format == kNumpyArray || format == kNumpyArchive || format == kEmptyArchive ||
          format == kOtherArchive || format == kModel;
+}
+
+/// Returns the array, with 1 for bytes other than 0 and 1, which a view of bools may have.
+Array canonical(const Array& array) {
+  const auto* const bytes = static_cast<const std::byte*>(array.data());
+  if (array.dtype() != DType::Bool || are_bools(bytes, array.bytes())) return array;
+  return Array::copy_of(bytes, {array.dims().begin(), array.dims().end()}, DType::Bool);
 }
 
 std::string extension_of(const std::string& path) {
@@ -113,7 +121,7 @@ void save_arrays(const StringArgument& path, const std::map<std::string, Array>&
     const std::string unknown = runtime::unknown_extension_text(path);
     if (!unknown.empty()) Call::value_error("path", unknown);
     std::vector<runtime::NamedArray> named;
-    for (const auto& [name, array] : arrays) named.push_back({name, array});
+    for (const auto& [name, array] : arrays) named.push_back({name, runtime::canonical(array)});
     runtime::with_file(where, [&] { runtime::write_array_file(path, named); });
   });
 }

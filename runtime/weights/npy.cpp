@@ -104,10 +104,11 @@ std::span<const std::byte> elements_of(const Array& array) {
 void require_member_names(std::span<const NamedArray> arrays) {
   std::unordered_set<std::string_view> names;
   for (const NamedArray& array : arrays) {
-    const char* problem = array.name.size() > kMaxNameBytes  ? "has more than 65531 bytes"
-                          : !is_utf8(array.name)             ? "is not UTF-8"
-                          : !names.insert(array.name).second ? "occurs twice"
-                                                             : nullptr;
+    const char* problem = array.name.size() > kMaxNameBytes          ? "has more than 65531 bytes"
+                          : !is_utf8(array.name)                     ? "is not UTF-8"
+                          : array.name.find('\0') != array.name.npos ? "has a zero byte"
+                          : !names.insert(array.name).second         ? "occurs twice"
+                                                                     : nullptr;
     if (problem == nullptr) continue;
     Call::value_error("name", text("name ", quoted_name(array.name), " ", problem));
   }
@@ -130,17 +131,18 @@ Array NpyFile::read(const TensorEntry&) const {
 
 NpzFile::NpzFile(const std::string& path, std::string_view folder) : file_(path), archive_(file_) {
   for (const ZipMember& member : archive_.members()) {
-    if (!member.name.starts_with(folder)) continue;
+    const bool is_folder = member.name.ends_with('/') && member.bytes == 0;
+    if (is_folder || !member.name.starts_with(folder)) continue;
     if (!member.name.ends_with(kExtension)) {
       file_.reject(text("has member ", quoted_name(member.name), ", which is no .npy file"));
     }
     MemberSource source(file_, archive_, member);
+    members_.push_back(&member);
     headers_.push_back(read_npy_header(source));
     require_bytes(headers_.back(), member.bytes, source);
     tensors_.push_back(headers_.back().entry);
     tensors_.back().name =
         member.name.substr(folder.size(), member.name.size() - kExtension.size() - folder.size());
-    members_.push_back(&member);
   }
 }
 

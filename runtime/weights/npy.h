@@ -38,7 +38,7 @@ class NpyFile final : public ArrayFile {
 class NpzFile final : public ArrayFile {
  public:
   /// Reads the headers of all members. IoError "<path> ..." for a damaged file, and for a member
-  /// that is no .npy file.
+  /// that is neither a folder nor a .npy file.
   explicit NpzFile(const std::string& path) : NpzFile(path, "") {}
   /// Only the members of a folder "weights/", by their names in it; others may be anything.
   NpzFile(const std::string& path, std::string_view folder);
@@ -57,8 +57,9 @@ class NpzFile final : public ArrayFile {
 };
 
 /// Replace the file atomically, in the order of `arrays`; the same arrays give the same bytes.
-/// IoError; ValueError for a name that occurs twice, is not UTF-8 or has more than 65531 bytes.
-/// bfloat16 is written as NumPy writes it with ml_dtypes, '<V2'. `mode`: as for OutputFile.
+/// IoError; ValueError for a name that occurs twice, is not UTF-8, or has a zero byte, which ends
+/// it in Python, or more than 65531 bytes. bfloat16 is written as NumPy writes it with ml_dtypes,
+/// '<V2'. `mode`: as for OutputFile.
 void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode = {});
 /// Adds a member NAME.npy to an archive.
 void add_npy_member(ZipWriter& archive, const std::string& name, const Array& array);

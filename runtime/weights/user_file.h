@@ -14,6 +14,8 @@ auto with_file(Where where, const Work& work) {
   try {
     return work();
   } catch (const IoError& error) {
+    const bool is_named = !error.function().empty();  // by a call that the work made
+    if (is_named) throw;
     throw IoError(Call::function(), "path", error.message(), Call::where());
   } catch (Error& error) {
     error.set_where(where);

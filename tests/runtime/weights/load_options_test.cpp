@@ -48,6 +48,17 @@ TEST_CASE("load_weights: names and values by the rules of the user") {
   CHECK(get_value(layer.bias) == layer.shift);
 }
 
+TEST_CASE("load_weights: an error of a file that a rule reads names that file") {
+  const Layer layer;
+  const auto from_other = [](const std::string&, const Array&) {
+    return load_arrays("nowhere.npz").at("x");
+  };
+  CHECK(error_text<IoError>([&] {
+          load_weights(layer.path, {layer.kernel, layer.bias},
+                       {.rename = renamed, .transform = from_other});
+        }) == "load_weights: nowhere.npz cannot be opened: No such file or directory");
+}
+
 TEST_CASE("load_weights: an error of a rule changes no variable") {
   const Layer layer;
   CHECK(layer.error({.rename = [](const std::string&) { return "one"; }}) ==

@@ -62,6 +62,9 @@ TEST_CASE("NumPy: shapes, versions of the format and the name of a .npy file") {
   CHECK(fortran.at("vector") == counted_up(DType::Float64, {6}));
   CHECK(load_arrays(file("version2.npy")).at("version2") == counted_up(DType::Float32, {2, 3}));
   CHECK(load_arrays(file("empty.npz")).empty());
+  std::map<std::string, Array> nested = load_arrays(file("folder.npz"));
+  CHECK(nested.size() == 1);
+  CHECK(nested.at("folder/x") == Array(2.5f));
   CHECK(load_arrays(file("version3.npy")).at("version3") == counted_up(DType::Float32, {2, 3}));
 }
 
@@ -134,7 +137,19 @@ TEST_CASE("save_arrays: what no file can have") {
   CHECK(error_of("x.npy", {}) ==
         "save_arrays: PATH: a .npy file holds one array, not 0; .npz holds several");
   CHECK(error_of("x.npz", {{"\xff", Array(1)}}) == "save_arrays: name '\\xff' is not UTF-8");
+  CHECK(error_of("x.npz", {{std::string("a\0b", 3), Array(1)}}) ==
+        "save_arrays: name 'a?b' has a zero byte");
   CHECK(scratch.files() == 0);
+}
+
+TEST_CASE("save_arrays: a view of bools has ones for other bytes") {
+  const Scratch scratch;
+  const unsigned char bytes[] = {0, 1, 7};
+  for (const char* extension : {"npy", "npz", "safetensors"}) {
+    const std::string path = scratch.path(std::string("x.") + extension);
+    save_arrays(path, {{"x", Array::view(bytes, {3}, DType::Bool)}});
+    CHECK(load_arrays(path).at("x") == Array({false, true, true}, {3}));
+  }
 }
 
 TEST_CASE("transposed: axes as NumPy's transpose") {

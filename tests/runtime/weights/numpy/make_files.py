@@ -1,4 +1,5 @@
 # Writes the files of this folder with NumPy 2.4 and ml_dtypes 0.6: python3 make_files.py
+import io
 import zipfile
 
 import ml_dtypes
@@ -20,6 +21,12 @@ def save(name, array, version):
         np.lib.format.write_array(file, array, version=version)
 
 
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
 np.savez("stored.npz", **arrays())
 np.savez_compressed("deflated.npz", **arrays())
 big = {name: array.astype(array.dtype.newbyteorder(">")) for name, array in arrays().items()
@@ -37,6 +44,9 @@ np.save("texts.npy", np.array(["a", "bc"]))
 np.save("structure.npy", np.array([(1, 2.0)], dtype=[("a", "<i4"), ("b]'", "<f4")]))
 np.save("raw.npy", np.array([b"ab"], dtype="V2"))
 np.savez("empty.npz")
+with zipfile.ZipFile("folder.npz", "w") as archive:  # as zip -r writes it
+    archive.writestr(zipfile.ZipInfo("folder/"), b"")
+    archive.writestr(zipfile.ZipInfo("folder/x.npy"), npy(np.float32(2.5)))
 zipfile.ZIP64_LIMIT = 0  # sizes and offsets are in the fields of ZIP64, as those from 4 GiB on
 np.savez("zip64.npz", **arrays())
 np.savez_compressed("zip64_deflated.npz", **arrays())
