@@ -28,9 +28,9 @@ namespace kiln {
 ///     K::get_value(w) == K::Array{4.f, 5.f} && epoch == 3;  // true
 class KILN_API Checkpoint {
  public:
-  /// Errors: ValueError for an empty path, for a variable without a name, for two of one name, for
-  /// a number without a name or a place, and for two of one name; TypeError for a tensor that is
-  /// not a variable.
+  /// Errors: ValueError for a path that is empty or ends in .npz or .npy, for a variable without a
+  /// name, for two of one name, for a number without a name or a place, and for two of one name;
+  /// TypeError for a tensor that is not a variable.
   explicit Checkpoint(const StringArgument& path, const CheckpointOptions& options,
                       Where where = Where::here());
 

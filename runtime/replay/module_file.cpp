@@ -6,9 +6,11 @@
 #include "core/module/read.h"
 #include "core/types/text.h"
 #include "runtime/files/file_io.h"
+#include "runtime/weights/file_format.h"
 
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -31,11 +33,20 @@ std::string contents_of(const InputFile& file, std::uint64_t max_bytes) {
   return contents;
 }
 
+/// Rejects a file that begins like one of another format.
+void reject_other_formats(const InputFile& file) {
+  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
+  file.read(0, std::as_writable_bytes(std::span(start)));
+  const std::string_view format = known_format(start);
+  if (!format.empty() && format != kText) file.reject(text("is ", format, ", not a module"));
+}
+
 }  // namespace
 
 module::Module read_module_file(const std::string& path) {
   const InputFile file(path);
   if (!is_binary(file)) {
+    reject_other_formats(file);
     return module::parse_module(contents_of(file, module::kMaxTextBytes), path);
   }
   const std::string contents = contents_of(file, module::kMaxModuleBytes);

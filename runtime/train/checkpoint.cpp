@@ -17,6 +17,15 @@ class OptionsCheck {
  public:
   explicit OptionsCheck(Where where) : where_(where) {}
 
+  void require_path(const std::string& path) const {
+    if (path.empty()) reject("path", "path is empty");
+    for (const char* extension : {".npz", ".npy"}) {
+      if (!path.ends_with(extension)) continue;
+      reject("path", text(path, " ends in '", extension, "', which has no place for the numbers ",
+                          "and states of a checkpoint; .safetensors has"));
+    }
+  }
+
   void require_variables(const std::vector<Tensor>& variables) const {
     std::map<std::string, std::size_t> names;
     for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -121,7 +130,7 @@ Checkpoint::Checkpoint(const StringArgument& path, const CheckpointOptions& opti
     : path_(path), options_(options) {
   named_call("Checkpoint", where, [&] {
     const OptionsCheck check(where);
-    if (path_.empty()) check.reject("path", "path is empty");
+    check.require_path(path_);
     check.require_variables(options_.variables);
     check.require_numbers(options_.numbers);
   });

@@ -67,7 +67,7 @@ std::string_view known_format(std::string_view start) {
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   const char opening = first == start.npos ? ' ' : start[first];
   if (opening == '{' || opening == '[') return "a JSON text";
-  return opening == '<' ? "an HTML or XML text" : "a text, such as CSV";
+  return opening == '<' ? "an HTML or XML text" : kText;
 }
 
 }  // namespace kiln::runtime

@@ -21,4 +21,6 @@ inline constexpr std::string_view kModelWeights = "weights/";  // the folder of 
 inline constexpr std::string_view kEmptyArchive = "an empty ZIP archive";
 inline constexpr std::string_view kOtherArchive = "a ZIP archive";  // if its members are arrays
 
+inline constexpr std::string_view kText = "a text, such as CSV";
+
 }  // namespace kiln::runtime

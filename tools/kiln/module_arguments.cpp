@@ -190,18 +190,29 @@ class InputFiles {
   std::map<std::string, Tensor> tensors_;
 };
 
-/// Gives symbols without a size the sizes of an array.
-void bind_symbols(const ir::Type& type, const Array& value, SymbolSizes& sizes) {
-  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
-    const auto symbol = type.dims[axis].as_symbol();
-    if (symbol) sizes.emplace(symbol->id, value.dims()[axis]);
+/// Gives symbols without a size the sizes of an array. Errors: ValueError for another size than
+/// `given` has.
+void bind_symbols(const ir::Value& argument, const Array& value, const SymbolSizes& given,
+                  SymbolSizes& sizes) {
+  const std::vector<ir::Dim> dims(argument.dims().begin(), argument.dims().end());
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const auto symbol = dims[axis].as_symbol();
+    if (!symbol) continue;
+    const std::int64_t size = value.dims()[axis];
+    sizes.emplace(symbol->id, size);
+    const auto found = given.find(symbol->id);
+    if (found == given.end() || found->second == size) continue;
+    throw ValueError("kiln", "--dim",
+                     text("--dim gives ", symbol->name, " the size ", found->second, ", but the ",
+                          name_of(argument), " of the files has ", size, " on axis ", axis));
   }
 }
 
 }  // namespace
 
 Arguments arguments_of(const module::Module& module, const RunOptions& options) {
-  SymbolSizes sizes = symbol_sizes(module, options);
+  const SymbolSizes given = symbol_sizes(module, options);
+  SymbolSizes sizes = given;
   std::vector<ir::Value> wanted = module.graph.inputs;
   for (const module::StateEntry& entry : module.state) wanted.push_back(entry.variable);
   const std::vector<std::string> names = runtime::argument_names(module.graph.inputs, module.state);
@@ -211,7 +222,7 @@ Arguments arguments_of(const module::Module& module, const RunOptions& options) 
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     read.push_back(files.find(names[i], wanted[i]));
     if (read.back()) {
-      bind_symbols(wanted[i].type(), *read.back(), sizes);
+      bind_symbols(wanted[i], *read.back(), given, sizes);
     } else if (!options.inputs.empty() && !options.seed) {
       files.reject_missing(names[i], wanted[i]);
     }

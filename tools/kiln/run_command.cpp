@@ -48,6 +48,15 @@ RunSettings settings_of(const RunCommand& options, const ProgramFile& program,
   return settings_of(arguments, backend, passes_of(arguments, options.passes));
 }
 
+/// Rejects a file that cannot have the results, before they are computed.
+void require_fitting_format(const module::Module& module, const std::string& path) {
+  const std::size_t count = module.graph.outputs.size() + module.graph.updates.size();
+  if (!path.ends_with(".npy") || count == 1) return;
+  throw ValueError(
+      "kiln run", "--outputs",
+      text(path, ": a .npy file holds one array, not ", count, "; .npz holds several"));
+}
+
 void write_outputs(const Outcome& outcome, const std::string& path) {
   std::vector<runtime::NamedArray> tensors;
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
@@ -76,6 +85,7 @@ void run(const RunCommand& options) {
   options.module.require_other_file(options.outputs, "--outputs");
   const ProgramFile program = read_program(options.module);
   const module::Module& module = program.module;
+  require_fitting_format(module, options.outputs);
   const std::optional<distributed::Session> session = session_of(module);
   const Arguments arguments = arguments_of(module, program.run_options);
   const RunSettings settings = settings_of(options, program, arguments);
@@ -106,7 +116,7 @@ void add_run(CLI::App& app) {
   command
       ->add_option("--outputs", options->outputs,
                    "file for the results and the updated variables, which are then not printed: a "
-                   "NumPy archive if it ends in .npz, else safetensors")
+                   "NumPy archive if it ends in .npz, a NumPy array if in .npy, else safetensors")
       ->type_name("FILE");
   command
       ->add_option("--backend", options->backend,

@@ -68,6 +68,9 @@ TEST_CASE("checkpoint: errors of the constructor") {
   const auto adam = optimizers::Adam();
   testing::run(std::vector<Misuse>{
       {throws<ValueError>(), [] { Checkpoint("", {}); }, "Checkpoint: path is empty"},
+      {throws<ValueError>(), [=] { Checkpoint("run.npz", {.variables = {w}}); },
+       "Checkpoint: run.npz ends in '.npz', which has no place for the numbers and states of a "
+       "checkpoint; .safetensors has"},
       {throws<TypeError>(), [=] { Checkpoint("run", {.variables = {w, w + 1}}); },
        "Checkpoint: variables[1] is not a variable (float32[1])"},
       {throws<ValueError>(), [=] { Checkpoint("run", {.variables = {w, unnamed}}); },

@@ -40,6 +40,11 @@ TEST_CASE("kiln inspect: arrays and modules, as text and as JSON") {
   CHECK(output_of("inspect " + module) ==
         "module of Kiln\n1 input\n  x float32[3]\n1 output\n  tanh float32[3]\n2 ops\n"
         "  placeholder 1\n  tanh 2\n");
+  const std::string hdf5 = scratch.write("w.h5", "\x89HDF\r\n\x1a\n");
+  CHECK(output_of("inspect " + hdf5, 1) ==
+        "kiln: " + hdf5 + " is an HDF5 file (.h5), not a module\n");
+  CHECK(output_of("run " + arrays, 1) ==
+        "kiln: " + arrays + " is a NumPy archive (.npz), not a module\n");
   const std::string other = scratch.write("other", "neither");
   CHECK_THAT(output_of("inspect " + other, 1), Catch::Matchers::StartsWith("kiln: " + other));
 }
@@ -72,5 +77,17 @@ TEST_CASE("kiln run: inputs and results in NumPy archives") {
             scratch.path("out.npz"));
   const std::map<std::string, Array> results = load_arrays(scratch.path("out.npz"));
   REQUIRE(results.size() == 1);
+  const std::string run = "run " + module + " --inputs " + scratch.path("in.npz");
+  CHECK(output_of(run + " --dim n=3", 1) ==
+        "kiln: --dim gives n the size 3, but the placeholder x of the files has 2 on axis 0\n");
+  output_of(run + " --dim n=2 --outputs " + scratch.path("y.npy"));
+  CHECK(load_arrays(scratch.path("y.npy")).at("y") == Array{-1.f, -2.f});
+  const std::string two =
+      scratch.write("two.kir", std::string(kHead) +
+                                   "%0 = placeholder id=0 name=\"x\" : float32[2]\n"
+                                   "inputs %0\noutputs %0 %0\n");
+  CHECK(output_of("run " + two + " --outputs " + scratch.path("two.npy"), 1) ==
+        "kiln run: " + scratch.path("two.npy") +
+            ": a .npy file holds one array, not 2; .npz holds several\n");
   CHECK(results.begin()->second == Array{-1.f, -2.f});
 }
