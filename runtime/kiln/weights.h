@@ -70,8 +70,9 @@ KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>
 /// content: all, or none on an error. Reads only the tensors that it loads or transforms, whatever
 /// the dtypes of others. Returns the names that it loaded and skipped.
 /// Errors: IoError for a file that cannot be read, is damaged or of another format, which it names;
-/// ValueError with a table of name, file shape, variable shape and near-miss names for mismatches,
-/// and if no variable is in the file; TypeError for a tensor that is not a variable.
+/// ValueError for a variable without a name and a name that occurs twice, also if `match` is
+/// ByOrder, and, with a table of name, file shape, variable shape and near-miss names, for
+/// mismatches and if no variable is in the file; TypeError for a tensor that is not a variable.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w});
 ///     K::set_value(w, {0, 0});
