@@ -102,14 +102,10 @@ std::int64_t Group::session() const { return membership_->session; }
 
 std::int64_t Group::number() const { return part_ == nullptr ? 0 : part_->number; }
 
-std::unique_lock<ForkMutex> Group::lock_unless_in_call() const {
-  if (membership_->caller.load() == std::this_thread::get_id()) return {};
-  return std::unique_lock(membership_->mutex);
-}
-
 std::shared_ptr<Group> Group::numbered(std::int64_t number) const {
   if (!membership_) return nullptr;
-  const std::unique_lock lock = lock_unless_in_call();
+  std::unique_lock lock(membership_->mutex, std::defer_lock);
+  if (membership_->caller.load() != std::this_thread::get_id()) lock.lock();  // else it holds it
   auto& parts = membership_->parts;
   const auto part = std::find_if(parts.begin(), parts.end(),
                                  [&](const Part& one) { return one.number == number; });
@@ -149,9 +145,10 @@ bool Group::is_on_communication_thread() const {
   return membership_ && !membership_->is_of_parent() && membership_->thread->is_current();
 }
 
-std::uint64_t Group::last_difference() const {
+std::uint64_t Group::last_difference(const Operation& next) const {
   if (!membership_) return 0;
-  const std::unique_lock lock = lock_unless_in_call();
+  require_usable(next);
+  const std::lock_guard lock(membership_->mutex);
   return part_->last_difference;
 }
 

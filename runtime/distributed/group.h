@@ -14,7 +14,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -73,8 +72,9 @@ class Group {
   /// Whether the caller runs on the communication thread, where no operation can be waited for.
   bool is_on_communication_thread() const;
   /// The number of the last operation in which the ranks called different ones, so that each of
-  /// them has thrown; 0 for none.
-  std::uint64_t last_difference() const;
+  /// them has thrown; 0 for none. `next`: what the caller will run; BackendError and ValueError, as
+  /// run(), where it must not.
+  std::uint64_t last_difference(const Operation& next) const;
   /// Ends the processes of all ranks if the group is broken.
   void abort_if_broken() noexcept;
 
@@ -88,9 +88,6 @@ class Group {
   /// group or updates variables: calls of groups wait for such calls, so these must not wait for
   /// them.
   void require_usable(const Operation& operation) const;
-  /// The lock of the process's groups; none in a call of this thread, which holds it. REQUIRES:
-  /// several ranks.
-  std::unique_lock<ForkMutex> lock_unless_in_call() const;
   /// DistributedError for a group that is broken or left. REQUIRES: the lock.
   void require_whole(const Operation& operation) const;
   /// Waits for a job of the communication thread; DistributedError if it breaks the group.

@@ -149,7 +149,7 @@ void run_together(const std::function<void()>& work, Where where) {
     const Group group = world(where);
     Operation operation(HeadKind::Barrier, Call::function().c_str(), where);
     operation.consequence = "what other ranks did stays";
-    const std::uint64_t last_difference = group.impl().last_difference();
+    const std::uint64_t last_difference = group.impl().last_difference(operation);
     try {
       if (!work) Call::value_error("work", "work is an empty function");
       work();
@@ -157,7 +157,7 @@ void run_together(const std::function<void()>& work, Where where) {
       operation.failure = std::current_exception();
       // In `work`, this rank called an operation while the others called this one, which has thrown
       // on them: they do not call it again.
-      if (group.impl().last_difference() != last_difference) throw;
+      if (group.impl().last_difference(operation) != last_difference) throw;
     }
     group.impl().run(operation, [](Channel&) {});
   });

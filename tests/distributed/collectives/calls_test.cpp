@@ -82,6 +82,8 @@ TEST_CASE("calls: a print sink within a call must not take part in another") {
         texts += thrown_by([&] { world.barrier(); }) + "\n" + thrown_by([&] { other(); }) + "\n" +
                  thrown_by([&] { f(); }) + "\n" + thrown_by([&] { D::require_equal({w}); }) + "\n";
         texts += thrown_by([&] { K::eval(D::all_reduce(w, {.group = part})); }) + "\n";
+        texts += thrown_by([&] { D::run_together([] { throw std::runtime_error("runs"); }); });
+        texts += "\n";
         texts += printed(K::eval(w * 2.));  // has no collectives
       });
       const auto found = f();
@@ -91,7 +93,8 @@ TEST_CASE("calls: a print sink within a call must not take part in another") {
       faults.expect_equal("sink", texts,
                           "ValueError: barrier" + within + "\nValueError: other" + within +
                               "\nValueError: train" + within + "\nValueError: require_equal" +
-                              within + "\nValueError: eval" + within + "\n[2.]");
+                              within + "\nValueError: eval" + within +
+                              "\nValueError: run_together" + within + "\n[2.]");
       faults.expect_equal("gathered", found[0], K::Array{2.f, 2.f});
       faults.expect_equal("w", K::get_value(w), K::Array{3.f});
     }
