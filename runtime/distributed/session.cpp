@@ -114,10 +114,13 @@ Session init(const InitOptions& options, Where where) {
       } catch (const CommunicatorError& error) {
         throw ConfigError("init", "communicator", error.what());
       }
+      std::string line = text("init at ", where.file, ":", where.line);
+      std::shared_ptr<InternalGroup> previous = world;  // freed after the lock, as that may wait
       const std::lock_guard lock(current_mutex);
       if (!std::exchange(current->ends_at_exit, true)) std::atexit(end_at_exit);
-      current->world = current->last = world;
-      current->init = text("init at ", where.file, ":", where.line);
+      current->world = world;
+      current->last.swap(previous);
+      current->init.swap(line);
       return Session(world);
     });
   });
