@@ -17,6 +17,10 @@
 
 namespace kiln::runtime::distributed {
 
+/// Larger tensors and files are transferred in chunks of that many bytes, which bounds the memory
+/// of transfers.
+inline constexpr std::size_t kTransferChunk = std::size_t{32} << 20;
+
 /// How long a rank waits for others.
 struct WaitLimits {
   std::chrono::milliseconds warning{60'000};  // until the first log line; the next follow at 2, 4..

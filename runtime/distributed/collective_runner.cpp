@@ -1,6 +1,6 @@
-// A transfer carries at most kChunk bytes, so that the memory of transfers is bounded. Along an
-// axis other than the first, the blocks of ranks alternate in a tensor and follow each other in a
-// transfer.
+// A transfer carries at most kTransferChunk bytes, so that the memory of transfers is bounded.
+// Along an axis other than the first, the blocks of ranks alternate in a tensor and follow each
+// other in a transfer.
 #include "runtime/distributed/collective_runner.h"
 
 #include "runtime/distributed/levels.h"
@@ -14,8 +14,6 @@ namespace {
 
 using ir::CollectiveKind;
 
-constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes
-
 void grow(std::vector<std::byte>& memory, std::size_t bytes) {
   if (memory.size() < bytes) memory.resize(bytes);
 }
@@ -23,7 +21,7 @@ void grow(std::vector<std::byte>& memory, std::size_t bytes) {
 }  // namespace
 
 std::size_t CollectiveRunner::part_bytes() const {
-  return std::max(kChunk / ranks(), std::size_t{1});
+  return std::max(kTransferChunk / ranks(), std::size_t{1});
 }
 
 bool CollectiveRunner::is_in_place() const {
@@ -52,7 +50,7 @@ void CollectiveRunner::prepare(const Collective& collective) {
       return;
     case CollectiveKind::AllGather:
       return part.channel->reserve(std::min(c.bytes, part_bytes()) * ranks());
-    case CollectiveKind::Broadcast: return part.channel->reserve(std::min(c.bytes, kChunk));
+    case CollectiveKind::Broadcast: return part.channel->reserve(std::min(c.bytes, kTransferChunk));
   }
 }
 
@@ -127,8 +125,9 @@ void CollectiveRunner::reduce_scatter() {
 
 void CollectiveRunner::broadcast() {
   const Collective& c = collective_;
-  for (std::size_t at = 0; at < c.bytes; at += kChunk) {
-    const std::span<std::byte> chunk = operand().subspan(at, std::min(kChunk, c.bytes - at));
+  for (std::size_t at = 0; at < c.bytes; at += kTransferChunk) {
+    const std::span<std::byte> chunk =
+        operand().subspan(at, std::min(kTransferChunk, c.bytes - at));
     const auto received = group_->part().channel->broadcast(c.root, chunk);
     std::ranges::copy(received, chunk.begin());
   }

@@ -24,9 +24,8 @@ namespace {
 
 using runtime::distributed::Channel;
 using runtime::distributed::HeadKind;
+using runtime::distributed::kTransferChunk;
 using runtime::distributed::Operation;
-
-constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes
 
 }  // namespace
 
@@ -57,7 +56,7 @@ struct RootFile::Impl {
       return fail(text("cannot read ", path), errno);
     }
     size = status.st_size;
-    chunk.resize(std::min(static_cast<std::size_t>(size), kChunk));
+    chunk.resize(std::min(static_cast<std::size_t>(size), kTransferChunk));
   }
   /// Makes the file that receives the copy; sets `error` if it cannot.
   void open_copy() {
@@ -93,8 +92,8 @@ struct RootFile::Impl {
     std::memcpy(&size, given.data(), sizeof size);
     if (size < 0) return;
     const auto total = static_cast<std::size_t>(size);
-    for (std::size_t at = 0; at < total; at += kChunk) {
-      const std::size_t bytes = std::min(kChunk, total - at);
+    for (std::size_t at = 0; at < total; at += kTransferChunk) {
+      const std::size_t bytes = std::min(kTransferChunk, total - at);
       if (channel.place().rank == 0) {
         const std::span<std::byte> own = std::span(chunk).first(bytes);
         read(at, own, file->descriptor);
@@ -125,7 +124,7 @@ RootFile::RootFile(const StringArgument& path, Where where) {
       if (!impl->error.empty()) throw IoError(function, "path", impl->error, where);
     };
     Operation operation(HeadKind::BroadcastVariables, function.c_str(), where);
-    operation.bytes = kChunk;
+    operation.bytes = kTransferChunk;
     operation.consequence = "no rank has the file";
     operation.attempt([&] {
       group.is_root() ? impl->open() : impl->open_copy();

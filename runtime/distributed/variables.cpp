@@ -21,9 +21,8 @@ namespace {
 using runtime::distributed::Channel;
 using runtime::distributed::Finding;
 using runtime::distributed::HeadKind;
+using runtime::distributed::kTransferChunk;
 using runtime::distributed::Operation;
-
-constexpr std::size_t kChunk = std::size_t{32} << 20;  // bytes of one transfer
 
 std::span<const std::byte> bytes_of(const Array& array) {
   return {static_cast<const std::byte*>(array.data()), array.bytes()};
@@ -56,7 +55,7 @@ struct VariablesOperation {
       for (Array& value : batch_get_value(variables, where)) own.push_back(std::move(value));
     });
     for (const Array& value : own) {
-      operation.bytes = std::max(operation.bytes, std::min(value.bytes(), kChunk));
+      operation.bytes = std::max(operation.bytes, std::min(value.bytes(), kTransferChunk));
     }
   }
 
@@ -77,8 +76,9 @@ struct VariablesOperation {
 template <class Take>
 void receive(Channel& channel, std::size_t root, const Array& own, const Take& take) {
   const auto bytes = bytes_of(own);
-  for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
-    take(at, channel.broadcast(root, bytes.subspan(at, std::min(kChunk, bytes.size() - at))));
+  for (std::size_t at = 0; at < bytes.size(); at += kTransferChunk) {
+    take(at,
+         channel.broadcast(root, bytes.subspan(at, std::min(kTransferChunk, bytes.size() - at))));
   }
 }
 
