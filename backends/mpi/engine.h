@@ -40,9 +40,9 @@ struct Engine {
 };
 
 /// Resolves the functions of an open library and initialises MPI, if the program has not done so.
-/// Throws sdk::Failure: FAILED_PRECONDITION for too little
-/// threading, for an MPI that the program has finalised, and where the library sees another number
-/// of ranks than the launcher announces. MPI itself ends the process where it cannot initialise.
+/// Throws sdk::Failure: FAILED_PRECONDITION for a thread level that is too low, for an MPI that the
+/// program has finalised, and where the library sees another number of ranks than the launcher
+/// announces. MPI itself ends the process where it cannot initialise.
 template <class Handle>
 Engine<Handle> start_engine(const Library& library, const Launcher& launcher);
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// Rows (member, MPI's name, parameter types) of functions that return an error code. Parameters of
-/// type void* that are statuses take Constants::status_ignore.
+/// type void* that are statuses take Numbers::status_ignore.
 #define KILN_MPI_FUNCTIONS(X)                                                                  \
   X(initialized, MPI_Initialized, int*)                                                        \
   X(finalized, MPI_Finalized, int*)                                                            \

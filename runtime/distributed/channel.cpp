@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 /// take a slice of another's time. Libraries move bytes in shared memory only while they are
 /// polled, so that each sleep delays a transfer: the time of a gigabyte a second is added.
 constexpr microseconds quick_time(std::size_t bytes) { return microseconds(200 + bytes / 1000); }
+/// The number of polls with sleeps of 50 us between them, a second at least; then of 1 ms.
 constexpr int kBriefPolls = 20'000;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000; }

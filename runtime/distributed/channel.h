@@ -31,11 +31,11 @@ struct WaitLimits {
 using Clock = std::function<std::chrono::milliseconds()>;
 std::chrono::milliseconds steady_time();
 
-/// The waits of a process: their limits, and what is said about them.
+/// The limits of a process's waits, and the operation and threads that they belong to.
 struct Waits {
   WaitLimits limits = {};
   Clock clock = steady_time;
-  std::string title = {};  // of the operation that is waited for: "train"
+  std::string title = {};  // of the operation in log lines: "train (train.cpp:12)"
   /// Threads of the process that compute nothing until the communication thread has run a job.
   std::atomic<std::uint32_t> waiting_threads = 0;
 };

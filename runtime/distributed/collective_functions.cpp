@@ -1,5 +1,5 @@
-// The public collectives: a node each. Nodes of a single rank are there for the checks that several
-// ranks need; build_graph.h replaces them by their operands.
+// The public collectives, each of which makes a node, also for one rank, so that its arguments are
+// checked as those of several. build_graph.h replaces nodes of one rank by their operands.
 #include <kiln/collectives.h>
 
 #include <kiln/gradients.h>
@@ -27,7 +27,8 @@ Group group_or_world(const std::optional<Group>& group) {
   return group ? *group : world(Call::where());
 }
 
-/// The attributes for a group, of a sum, but what the kind adds.
+/// The attributes of a collective of the kind over the group, or all ranks: without axis and root,
+/// and with Sum as the reduction.
 CollectiveAttrs attrs_of(const std::optional<Group>& given, CollectiveKind kind) {
   const Group group = group_or_world(given);
   return {.kind = kind, .group = group.impl().number(), .ranks = group.size()};

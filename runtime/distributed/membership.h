@@ -68,13 +68,14 @@ struct Membership {
       part.end = text("the group is broken since ", operation.call, ": ", reason);
     }
   }
-  /// Adds the part of that channel; called by a job of all its ranks, here and below.
+  /// Adds the part of that channel. REQUIRES, here and below: called on the communication thread,
+  /// by all ranks of the channel.
   Part& add(Channel& channel, std::int64_t number) {
     return parts.emplace_back(
         Part{.channel = &channel, .sums = RankSums(*thread, channel), .number = number});
   }
-  /// The number of the parts that `parent` is divided into: the same on all its ranks, though some
-  /// may be in more parts than others, and greater than that of any other part of theirs.
+  /// The number of the parts that `parent` is divided into: equal on all its ranks, though some may
+  /// be in more parts than others, and greater than the numbers of all other parts of these ranks.
   std::int64_t next_number(Channel& parent) {
     const auto all = parent.all_gather(std::as_bytes(std::span(&last_number, 1)));
     for (std::size_t at = 0; at < all.size(); at += sizeof(last_number)) {

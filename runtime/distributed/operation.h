@@ -17,7 +17,7 @@
 
 namespace kiln::runtime::distributed {
 
-/// The same on every machine.
+/// A hash of the text that is the same on every machine.
 std::uint64_t hash_of(std::string_view text);
 
 /// The text of what was thrown.
@@ -73,7 +73,8 @@ struct Operation {
   std::string_view consequence = "no variable changed on any rank";
 };
 
-/// Thrown by steps for what they found out about the ranks, which is the error of all of them.
+/// Thrown by steps that have found an error of the operation, which is then that of all ranks, as
+/// variables that differ.
 class Finding : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -92,7 +93,7 @@ class Agreement {
   bool open();
   /// Agrees that no rank has failed. `failure`: of this rank in its steps; null for none.
   void close(const std::exception_ptr& failure);
-  /// All of it.
+  /// Runs open(), then, if it returns true, the steps and close().
   void run(const std::function<void(Channel&)>& steps);
 
   /// Throws what run() found: the failure of this rank, else DistributedError.

@@ -22,8 +22,8 @@ class Communicators {
 
   /// The communicator of the group. All its ranks call this at the same point of a call. The first
   /// one creates it: on all ranks, or a failure on all. Ends those of earlier sessions of the
-  /// process. Throws sdk::Failure. REQUIRES: library()
-  /// has returned; a ScopedContext of the thread; the call is open.
+  /// process. Throws sdk::Failure. REQUIRES: library() has returned; a ScopedContext of the thread;
+  /// the call is open.
   std::shared_ptr<Communicator> of(std::int64_t group, const HostGroups& groups);
   /// Aborts and forgets all communicators: a rank that is in one cannot go on with the others.
   void abort_all() noexcept;
