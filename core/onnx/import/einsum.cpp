@@ -21,7 +21,7 @@ using Values = std::vector<Value>;
 constexpr std::int64_t kEllipsis = 0;
 
 /// A tensor with a label per axis.
-struct Term {
+struct EinsumTerm {
   Value value;
   Ints labels;
 };
@@ -31,7 +31,7 @@ bool contains_label(const Ints& labels, std::int64_t label) {
 }
 
 /// Letters and kEllipsis of one term of an equation.
-Ints letters_of(NodeContext& node, std::string_view term) {
+Ints einsum_letters(NodeContext& node, std::string_view term) {
   Ints letters;
   for (std::size_t i = 0; i < term.size(); ++i) {
     const char c = term[i];
@@ -50,7 +50,7 @@ Ints letters_of(NodeContext& node, std::string_view term) {
 }
 
 /// The letters with kEllipsis replaced by `count` labels.
-Ints labels_of(const Ints& letters, std::int64_t count) {
+Ints einsum_labels(const Ints& letters, std::int64_t count) {
   Ints labels;
   for (const std::int64_t letter : letters) {
     if (letter != kEllipsis) labels.push_back(letter);
@@ -63,7 +63,7 @@ Ints labels_of(const Ints& letters, std::int64_t count) {
 
 /// x with two equal labels, at axes a < b, as one: the elements n + 1 apart of the flattened pair
 /// of axes, which is padded to n (n + 1).
-Term diagonal(const Term& x, int a, int b) {
+EinsumTerm diagonal_term(const EinsumTerm& x, int a, int b) {
   Ints order, labels;
   for (int i = 0; i < x.value.rank(); ++i) {
     if (i == a || i == b) continue;
@@ -88,14 +88,14 @@ Term diagonal(const Term& x, int a, int b) {
   return {ir::reshape(ir::slice_axis(ir::reshape(padded, square), last, 0, 1), rest), labels};
 }
 
-Term without_repeated_labels(Term x) {
+EinsumTerm without_repeated_labels(EinsumTerm x) {
   for (int b = 0; b < static_cast<int>(x.labels.size());) {
     const auto first = std::find(x.labels.begin(), x.labels.begin() + b, x.labels[at(b)]);
     const int a = static_cast<int>(first - x.labels.begin());
     if (a == b) {
       ++b;
     } else {
-      x = diagonal(x, a, b);
+      x = diagonal_term(x, a, b);
       b = 0;
     }
   }
@@ -103,7 +103,7 @@ Term without_repeated_labels(Term x) {
 }
 
 /// The sum over the labels that are not in `kept`.
-Term summed_to(const Term& x, const Ints& kept) {
+EinsumTerm summed_to(const EinsumTerm& x, const Ints& kept) {
   Ints axes, labels;
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     const bool is_kept = contains_label(kept, x.labels[i]);
@@ -114,7 +114,7 @@ Term summed_to(const Term& x, const Ints& kept) {
 }
 
 /// x without its axes of size 1 whose label has another size elsewhere: they broadcast.
-Term without_stretched_axes(const Term& x, const std::map<std::int64_t, Dim>& sizes) {
+EinsumTerm without_stretched_axes(const EinsumTerm& x, const std::map<std::int64_t, Dim>& sizes) {
   Dims dims;
   Ints labels;
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
@@ -127,7 +127,7 @@ Term without_stretched_axes(const Term& x, const std::map<std::int64_t, Dim>& si
 }
 
 /// x as a tensor with these labels, some of which it lacks: it broadcasts along them.
-Value aligned_to(const Term& x, const Ints& labels, const Dims& dims) {
+Value aligned_to(const EinsumTerm& x, const Ints& labels, const Dims& dims) {
   Ints order, axes;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto found = std::find(x.labels.begin(), x.labels.end(), labels[i]);
@@ -139,13 +139,14 @@ Value aligned_to(const Term& x, const Ints& labels, const Dims& dims) {
 }
 
 /// The product of two terms, summed over the labels that are not in `needed`.
-Term contracted(const Term& a, const Term& b, const Ints& needed,
-                const std::map<std::int64_t, Dim>& sizes) {
+EinsumTerm contracted_terms(const EinsumTerm& a, const EinsumTerm& b, const Ints& needed,
+                            const std::map<std::int64_t, Dim>& sizes) {
   const auto joined = [](Ints labels, const Ints& more) {
     labels.insert(labels.end(), more.begin(), more.end());
     return labels;
   };
-  const Term x = summed_to(a, joined(needed, b.labels)), y = summed_to(b, joined(needed, a.labels));
+  const EinsumTerm x = summed_to(a, joined(needed, b.labels)),
+                   y = summed_to(b, joined(needed, a.labels));
   Ints result;
   bool has_sum = false;
   for (const std::int64_t label : joined(x.labels, y.labels)) {
@@ -177,19 +178,19 @@ struct Equation {
   Ints result;
 };
 
-Equation equation_of(NodeContext& node) {
+Equation einsum_equation(NodeContext& node) {
   const std::string equation = node.string("equation", "");
   const std::size_t arrow = equation.find("->");
   const std::string left = equation.substr(0, arrow);
   Equation parsed;
   for (std::size_t start = 0; start <= left.size();) {
     const std::size_t end = std::min(left.find(',', start), left.size());
-    parsed.terms.push_back(letters_of(node, std::string_view(left).substr(start, end - start)));
+    parsed.terms.push_back(einsum_letters(node, std::string_view(left).substr(start, end - start)));
     start = end + 1;
   }
   parsed.result = arrow == std::string::npos
                       ? implicit_result(parsed.terms)
-                      : letters_of(node, std::string_view(equation).substr(arrow + 2));
+                      : einsum_letters(node, std::string_view(equation).substr(arrow + 2));
   if (parsed.terms.size() != node.input_count()) {
     node.fail(text("equation '", equation, "' has ", parsed.terms.size(), " terms for ",
                    node.input_count(), " operands"));
@@ -198,8 +199,9 @@ Equation equation_of(NodeContext& node) {
 }
 
 /// The operands with their labels; repeated ones are diagonals.
-std::vector<Term> terms_of(NodeContext& node, const Equation& equation, std::int64_t& ellipsis) {
-  std::vector<Term> terms;
+std::vector<EinsumTerm> einsum_terms(NodeContext& node, const Equation& equation,
+                                     std::int64_t& ellipsis) {
+  std::vector<EinsumTerm> terms;
   for (std::size_t i = 0; i < equation.terms.size(); ++i) {
     const Value x = node.input(i);
     const Ints& letters = equation.terms[i];
@@ -210,36 +212,36 @@ std::vector<Term> terms_of(NodeContext& node, const Equation& equation, std::int
                      "' does not fit its operand (x ", x.type(), ")"));
     }
     if (has_ellipsis) ellipsis = std::max(ellipsis, rest);
-    terms.push_back(without_repeated_labels({x, labels_of(letters, rest)}));
+    terms.push_back(without_repeated_labels({x, einsum_labels(letters, rest)}));
   }
   return terms;
 }
 
 Values import_einsum(NodeContext& node) {
-  const Equation equation = equation_of(node);
+  const Equation equation = einsum_equation(node);
   std::int64_t ellipsis = 0;
-  std::vector<Term> terms = terms_of(node, equation, ellipsis);
+  std::vector<EinsumTerm> terms = einsum_terms(node, equation, ellipsis);
   std::map<std::int64_t, Dim> sizes;
-  for (const Term& term : terms) {
+  for (const EinsumTerm& term : terms) {
     for (std::size_t i = 0; i < term.labels.size(); ++i) {
       Dim& size = sizes.emplace(term.labels[i], term.value.dims()[i]).first->second;
       if (size.is_one()) size = term.value.dims()[i];
     }
   }
-  const Ints result = labels_of(equation.result, ellipsis);
+  const Ints result = einsum_labels(equation.result, ellipsis);
   for (const std::int64_t label : result) {
     if (sizes.count(label) != 0 && std::count(result.begin(), result.end(), label) == 1) continue;
     node.fail(text("equation '", node.string("equation", ""),
                    "' has a label of the result that no operand has, or twice"));
   }
-  for (Term& term : terms) term = without_stretched_axes(term, sizes);
-  Term total = terms[0];
+  for (EinsumTerm& term : terms) term = without_stretched_axes(term, sizes);
+  EinsumTerm total = terms[0];
   for (std::size_t i = 1; i < terms.size(); ++i) {
     Ints needed = result;
     for (std::size_t k = i + 1; k < terms.size(); ++k) {
       needed.insert(needed.end(), terms[k].labels.begin(), terms[k].labels.end());
     }
-    total = contracted(total, terms[i], needed, sizes);
+    total = contracted_terms(total, terms[i], needed, sizes);
   }
   Dims dims;
   for (const std::int64_t label : result) dims.push_back(sizes.at(label));

@@ -22,7 +22,7 @@ Values import_matmul(NodeContext& node) {
 }
 
 /// x times a number that integers round toward zero only after the product.
-Value scaled_by(const Value& x, double factor) {
+Value gemm_scaled(const Value& x, double factor) {
   if (factor == 1) return x;
   if (is_float(x.dtype())) return x * factor;
   return ir::cast(ir::cast(x, DType::Float64) * factor, x.dtype());
@@ -41,7 +41,7 @@ Values import_gemm(NodeContext& node) {
   const Value product =
       ir::dot(a, is_a_transposed ? Ints{kInner, kRow} : Ints{kRow, kInner}, b,
               is_b_transposed ? Ints{kColumn, kInner} : Ints{kInner, kColumn}, {kRow, kColumn});
-  const Value y = scaled_by(product, node.number("alpha", 1));
+  const Value y = gemm_scaled(product, node.number("alpha", 1));
   const double beta = node.number("beta", 1);
   if (!node.has(2) || beta == 0) return {y};
   const Value c = node.input(2);
@@ -49,7 +49,7 @@ Values import_gemm(NodeContext& node) {
   if (equal(dims, y.dims()) == ir::Ternary::No) {
     node.fail(text("C does not broadcast to A B (C ", c.type(), ", A B ", y.type(), ")"));
   }
-  return {y + scaled_by(ir::broadcast_to(c, y.dims()), beta)};
+  return {y + gemm_scaled(ir::broadcast_to(c, y.dims()), beta)};
 }
 
 /// One step of Gaussian elimination with partial pivoting on matrices (count, n, n): row t is

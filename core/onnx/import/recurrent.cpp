@@ -19,7 +19,7 @@ using ir::Value;
 using Values = std::vector<Value>;
 
 /// The parameters of one direction. Gates are side by side, in ONNX's order.
-struct Cell {
+struct RecurrentCell {
   Value recurrence;  // R (gates * hidden, hidden)
   Value hidden_bias;  // GRU with linear_before_reset: Rbh (hidden); else empty
   Value peepholes;  // LSTM: P (3 * hidden), of i, o, f; empty: none
@@ -30,8 +30,8 @@ struct Cell {
 };
 
 /// Computes the next states of a cell, of which the first is the output. `x` (batch, gates *
-/// hidden): the inputs times W, with all biases but Cell::hidden_bias.
-using CellStep = Values (*)(const Cell& cell, const Value& x, const Values& states);
+/// hidden): the inputs times W, with all biases but RecurrentCell::hidden_bias.
+using CellStep = Values (*)(const RecurrentCell& cell, const Value& x, const Values& states);
 
 /// Gate i of (.., gates * hidden).
 Value gate_of(const Value& gates, std::int64_t i, const Dim& hidden) {
@@ -47,11 +47,11 @@ Value along_batch(const Value& vector, const Value& like) {
   return ir::broadcast(vector, like.dims(), {1});
 }
 
-Values rnn_step(const Cell& cell, const Value& x, const Values& states) {
+Values rnn_step(const RecurrentCell& cell, const Value& x, const Values& states) {
   return {cell.activations[0](x + recurrent_matmul(states[0], cell.recurrence))};
 }
 
-Values lstm_step(const Cell& cell, const Value& x, const Values& states) {
+Values lstm_step(const RecurrentCell& cell, const Value& x, const Values& states) {
   const Value &h = states[0], &c = states[1];
   const auto &f = cell.activations[0], &g = cell.activations[1];
   // onnxruntime clips the operands of gates only, not the cell state.
@@ -70,7 +70,7 @@ Values lstm_step(const Cell& cell, const Value& x, const Values& states) {
   return {out * output(next), next};
 }
 
-Values gru_step(const Cell& cell, const Value& x, const Values& states) {
+Values gru_step(const RecurrentCell& cell, const Value& x, const Values& states) {
   const Value& h = states[0];
   const auto &f = cell.activations[0], &g = cell.activations[1];
   const Dim n = cell.hidden;
@@ -181,7 +181,7 @@ class RecurrentNode {
     return ir::with_dims(part(node_.input(input), d, is_batch_first_ ? 1 : 0), dims);
   }
 
-  Cell cell_of(int d) const {
+  RecurrentCell cell_of(int d) const {
     const std::size_t count = kind_.activations.size();
     return {.recurrence = ir::with_dims(part(node_.input(2), d), {hidden_ * kind_.gates, hidden_}),
             .hidden_bias = {},
@@ -192,8 +192,8 @@ class RecurrentNode {
             .activations = std::span(activations_).subspan(at(d) * count, count)};
   }
 
-  /// X W^T + Wb + Rb of all steps (time, batch, gates * hidden); sets Cell::hidden_bias.
-  Value projected(int d, Cell& cell) const {
+  /// X W^T + Wb + Rb of all steps (time, batch, gates * hidden); sets RecurrentCell::hidden_bias.
+  Value projected(int d, RecurrentCell& cell) const {
     const Dim width = hidden_ * kind_.gates;
     const Value w = ir::with_dims(part(node_.input(1), d), {width, x_.dims()[2]});
     const Value y = ir::dot(x_, {0, 1, 2}, w, {3, 2}, {0, 1, 3});
@@ -213,7 +213,7 @@ class RecurrentNode {
   /// The outputs of all steps, then the last states, of one direction. Beyond the length of a
   /// sequence, states stay and outputs are 0.
   Values direction(int d) const {
-    Cell cell = cell_of(d);
+    RecurrentCell cell = cell_of(d);
     Values xs{projected(d, cell)}, carry;
     for (std::size_t i = 0; i < kind_.states; ++i) carry.push_back(initial_state(5 + i, d));
     std::vector<ir::Type> types{{DType::Int64, {}}};
@@ -239,7 +239,7 @@ class RecurrentNode {
   }
 
   /// The next states and the output. `parameters`: the step number, the states, the slices.
-  Values step_results(const Cell& cell, const Values& parameters) const {
+  Values step_results(const RecurrentCell& cell, const Values& parameters) const {
     const auto first = parameters.begin() + 1;
     const Values old(first, first + static_cast<std::ptrdiff_t>(kind_.states));
     Values next = kind_.step(cell, parameters[1 + kind_.states], old);
