@@ -6,6 +6,7 @@
 namespace kiln::onnx {
 
 std::span<const OperatorRow> activation_operators();
+std::span<const OperatorRow> attention_operators();
 std::span<const OperatorRow> control_operators();
 std::span<const OperatorRow> convolution_operators();
 std::span<const OperatorRow> einsum_operators();
@@ -24,6 +25,7 @@ std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> sampling_operators();
 std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> selection_operators();
+std::span<const OperatorRow> sequence_state_operators();
 std::span<const OperatorRow> shape_operators();
 std::span<const OperatorRow> slice_operators();
 
