@@ -1,0 +1,236 @@
+// Imports quantisation: quantize, dequantize, and matmuls and convolutions of 8-bit integers, which
+// add in int32.
+#include <kiln/linalg.h>
+
+#include "core/k/math/formulas_impl.h"
+#include "core/onnx/import/groups.h"
+#include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
+#include "core/types/at.h"
+
+namespace kiln::onnx {
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Ints;
+using ir::Op;
+using ir::Value;
+using Values = std::vector<Value>;
+
+/// A tensor of one element as a scalar, broadcast.
+Value spread_parameter_scalar(const Value& x, const Dims& dims) {
+  return ir::broadcast_to(ir::reshape(x, {}), dims);
+}
+
+bool is_single_parameter(const Value& x) { return product(x.dims()).is_one(); }
+
+/// A scale or zero point in the dims of x: one for the whole tensor, for each entry of the node's
+/// axis, or for each block of entries.
+Value spread_parameter(NodeContext& node, const Value& parameter, const Value& x) {
+  if (is_single_parameter(parameter)) return spread_parameter_scalar(parameter, x.dims());
+  const int axis = x.rank() == 1 ? 0 : node.axis(node.integer("axis", 1), x.rank());
+  if (parameter.rank() == 1 && x.rank() != 1) {
+    return ir::broadcast(ir::with_dims(parameter, {x.dims()[at(axis)]}), x.dims(), {axis});
+  }
+  if (parameter.rank() != x.rank()) {
+    node.fail(text("the scale or zero point ", parameter.type(), " does not fit x ", x.type()));
+  }
+  const std::int64_t given = node.integer("block_size", 0);
+  const Dim size = x.dims()[at(axis)];
+  const Dim block = given > 0 ? Dim(given) : ceil_div(size, parameter.dims()[at(axis)]);
+  const Value repeated = repeated_along(parameter, axis, block);
+  return ir::with_dims(ir::slice_axis(repeated, axis, 0, size), x.dims());
+}
+
+/// round(x) + zero point, cast to the dtype of the latter: casts saturate.
+Value rounded_to(const Value& x, const Value& zero_point) {
+  const DType wide = x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
+  const Value sum = ir::unary(Op::Round, ir::cast(x, wide)) + ir::cast(zero_point, wide);
+  return ir::cast(sum, zero_point.dtype());
+}
+
+/// The quotient is rounded to the dtype of the scale, or to that of `precision`.
+Values import_quantize_linear(NodeContext& node) {
+  const Value x = node.input(0), scale = spread_parameter(node, node.untrained_input(1), x);
+  const auto output = static_cast<std::int32_t>(node.integer("output_dtype", 0));
+  const auto precision = static_cast<std::int32_t>(node.integer("precision", 0));
+  const auto computed = [&](const Value& v) {
+    return precision == 0 ? ir::cast(v, scale.dtype()) : cast_to(v, precision);
+  };
+  const Value zero = ir::full(DType::UInt8, x.dims(), 0);
+  const Value point = node.has(2)   ? spread_parameter(node, node.input(2), x)
+                      : output != 0 ? cast_to(zero, output)
+                                    : zero;
+  return {rounded_to(computed(x) / computed(scale), point)};
+}
+
+/// (x - zero point) scale, multiplied in the dtype of the result.
+Values import_dequantize_linear(NodeContext& node) {
+  const Value x = node.input(0), scale = spread_parameter(node, node.untrained_input(1), x);
+  Value difference = ir::cast(x, DType::Int32);
+  if (node.has(2)) {
+    difference = difference - ir::cast(spread_parameter(node, node.input(2), x), DType::Int32);
+  }
+  const DType wide = scale.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
+  const Value y = ir::cast(difference, wide) * ir::cast(scale, wide);
+  const auto output = static_cast<std::int32_t>(node.integer("output_dtype", 0));
+  return {output == 0 ? ir::cast(y, scale.dtype()) : cast_to(y, output)};
+}
+
+/// To uint8, with the smallest range that contains all elements and 0.
+Values import_dynamic_quantize_linear(NodeContext& node) {
+  const Value x = node.input(0), zero = ir::scalar_constant(x.dtype(), 0);
+  const Ints axes = ir::all_axes(x);
+  const Value high = ir::binary(Op::Maximum, ir::reduce_max(x, axes), zero);
+  const Value low = ir::binary(Op::Minimum, ir::reduce(Op::Min, x, axes), zero);
+  const Value scale = (high - low) / 255.0;
+  const Value point = ir::cast(ir::unary(Op::Round, -(low / scale)), DType::UInt8);
+  const Value y =
+      rounded_to(x / ir::broadcast_to(scale, x.dims()), ir::broadcast_to(point, x.dims()));
+  return {y, scale, point};
+}
+
+/// A parameter of a matmul's operand: a scalar, or one for each entry of an axis, which is the last
+/// but one of A and the last of B; as a tensor that broadcasts to `dims`.
+Value matmul_parameter(const Value& parameter, const Dims& dims, bool is_left) {
+  if (is_single_parameter(parameter)) return spread_parameter_scalar(parameter, dims);
+  const bool is_column = is_left && parameter.rank() == 1 && dims.size() > 1;
+  Dims column = parameter.dims();
+  if (is_column) column.push_back(1);
+  return ir::broadcast_to(ir::reshape(parameter, column), dims);
+}
+
+/// Operand i minus its zero point, input k, in int32.
+Value matmul_centred(NodeContext& node, std::size_t i, std::size_t k, bool is_left) {
+  const Value x = ir::cast(node.input(i), DType::Int32);
+  if (!node.has(k)) return x;
+  return x - matmul_parameter(ir::cast(node.input(k), DType::Int32), x.dims(), is_left);
+}
+
+Value integer_matmul(const Value& a, const Value& b) {
+  return value_of(kiln::matmul(wrap(a), wrap(b)), "x");
+}
+
+Values import_matmul_integer(NodeContext& node) {
+  return {integer_matmul(matmul_centred(node, 0, 2, true), matmul_centred(node, 1, 3, false))};
+}
+
+/// The sum times the quotient of scales, in float64: float32 would round ties up or down.
+Value requantized(const Value& sum, const Value& factor, const Value& y_scale, const Value& point) {
+  const Value scale =
+      factor / spread_parameter_scalar(ir::cast(y_scale, factor.dtype()), factor.dims());
+  const Value y = ir::cast(sum, DType::Float64) * ir::cast(scale, DType::Float64);
+  return rounded_to(y, spread_parameter_scalar(point, y.dims()));
+}
+
+Values import_qlinear_matmul(NodeContext& node) {
+  const Value sum =
+      integer_matmul(matmul_centred(node, 0, 2, true), matmul_centred(node, 3, 5, false));
+  const auto scale = [&](std::size_t i, bool is_left) {
+    return matmul_parameter(ir::cast(node.untrained_input(i), DType::Float32), sum.dims(), is_left);
+  };
+  return {
+      requantized(sum, scale(1, true) * scale(4, false), node.untrained_input(6), node.input(7))};
+}
+
+/// Window positions, strides and padding of one spatial axis of an integer convolution.
+struct IntegerWindow {
+  std::int64_t stride, dilation;
+  Dim low, high, count;
+};
+
+IntegerWindow integer_window(NodeContext& node, std::size_t i, std::size_t spatial, const Dim& size,
+                             const Dim& filter) {
+  const auto entry = [&](const char* name, std::size_t k, std::int64_t otherwise) {
+    const auto all = node.integers(name);
+    if (!all) return otherwise;
+    if (k >= all->size()) node.fail(text(name, " has ", all->size(), " entries"));
+    return (*all)[k];
+  };
+  IntegerWindow window{entry("strides", i, 1), entry("dilations", i, 1), 0, 0, 0};
+  if (window.stride < 1 || window.dilation < 1) node.fail("strides or dilations are not positive");
+  const Dim reach = (filter - 1) * window.dilation + 1;
+  const std::string mode = node.string("auto_pad", "NOTSET");
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    window.count = ceil_div(size, window.stride);
+    const Dim pad = max((window.count - 1) * window.stride + reach - size, 0);
+    const Dim half = floor_div(pad, 2);
+    window.low = mode == "SAME_UPPER" ? half : pad - half;
+    window.high = pad - window.low;
+    return window;
+  }
+  if (mode != "VALID") {
+    window.low = entry("pads", i, 0);
+    window.high = entry("pads", i + spatial, 0);
+  }
+  window.count = floor_div(window.low + size + window.high - reach, window.stride) + 1;
+  return window;
+}
+
+/// The convolution of x (batch, channels, spatial ..) with w (filters, channels / groups, ..).
+Value integer_conv(NodeContext& node, const Value& x, const Value& w) {
+  if (x.rank() < 3 || w.rank() != x.rank()) {
+    node.fail(text("the ranks do not fit (x ", x.type(), ", w ", w.type(), ")"));
+  }
+  const auto spatial = at(x.rank() - 2);
+  ir::ConvAttrs attrs;
+  attrs.groups = node.integer("group", 1);
+  Ints to_last{0}, filter_axes, to_first{0, x.rank() - 1};
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const IntegerWindow window = integer_window(node, i, spatial, x.dims()[i + 2], w.dims()[i + 2]);
+    attrs.strides.push_back(window.stride);
+    attrs.dilations.push_back(window.dilation);
+    attrs.low.push_back(window.low);
+    attrs.high.push_back(window.high);
+    attrs.sizes.push_back(window.count);
+    to_last.push_back(static_cast<std::int64_t>(i) + 2);
+    filter_axes.push_back(static_cast<std::int64_t>(i) + 2);
+    to_first.push_back(static_cast<std::int64_t>(i) + 1);
+  }
+  to_last.push_back(1);
+  filter_axes.insert(filter_axes.end(), {1, 0});
+  const Value y = ir::make(Op::Conv, attrs, {ir::permute(x, to_last), ir::permute(w, filter_axes)});
+  return ir::permute(y, to_first);
+}
+
+/// A scalar, or a vector along axis `axis`, of an operand of a convolution.
+Value conv_parameter(const Value& parameter, const Dims& dims, int axis) {
+  if (is_single_parameter(parameter)) return spread_parameter_scalar(parameter, dims);
+  return ir::broadcast(parameter, dims, {axis});
+}
+
+/// Operand i minus its zero point, input k, whose entries count axis 0: the filters of w.
+Value conv_centred(NodeContext& node, std::size_t i, std::size_t k) {
+  const Value x = ir::cast(node.input(i), DType::Int32);
+  if (!node.has(k)) return x;
+  return x - conv_parameter(ir::cast(node.input(k), DType::Int32), x.dims(), 0);
+}
+
+Values import_conv_integer(NodeContext& node) {
+  return {integer_conv(node, conv_centred(node, 0, 2), conv_centred(node, 1, 3))};
+}
+
+Values import_qlinear_conv(NodeContext& node) {
+  Value sum = integer_conv(node, conv_centred(node, 0, 2), conv_centred(node, 3, 5));
+  if (node.has(8)) sum = sum + ir::broadcast(node.input(8), sum.dims(), {1});
+  const Value factor = spread_parameter_scalar(node.untrained_input(1), sum.dims()) *
+                       conv_parameter(node.untrained_input(4), sum.dims(), 1);
+  return {requantized(sum, factor, node.untrained_input(6), node.input(7))};
+}
+
+constexpr OperatorRow kQuantizeRows[] = {
+    {"ConvInteger", {10}, import_conv_integer},
+    {"DequantizeLinear", {10, 13, 19, 21, 23, 24, 25, 28}, import_dequantize_linear},
+    {"DynamicQuantizeLinear", {11}, import_dynamic_quantize_linear},
+    {"MatMulInteger", {10}, import_matmul_integer},
+    {"QLinearConv", {10}, import_qlinear_conv},
+    {"QLinearMatMul", {10, 21}, import_qlinear_matmul},
+    {"QuantizeLinear", {10, 13, 19, 21, 23, 24, 25, 28}, import_quantize_linear},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> quantize_operators() { return kQuantizeRows; }
+
+}  // namespace kiln::onnx
