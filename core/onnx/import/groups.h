@@ -13,6 +13,7 @@ std::span<const OperatorRow> einsum_operators();
 std::span<const OperatorRow> elementwise_operators();
 std::span<const OperatorRow> gather_operators();
 std::span<const OperatorRow> loop_operators();
+std::span<const OperatorRow> loss_operators();
 std::span<const OperatorRow> matmul_operators();
 std::span<const OperatorRow> movement_operators();
 std::span<const OperatorRow> normalization_operators();
