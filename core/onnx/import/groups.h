@@ -29,6 +29,7 @@ std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> selection_operators();
 std::span<const OperatorRow> sequence_state_operators();
 std::span<const OperatorRow> shape_operators();
+std::span<const OperatorRow> signal_operators();
 std::span<const OperatorRow> slice_operators();
 
 }  // namespace kiln::onnx

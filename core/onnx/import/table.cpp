@@ -14,7 +14,7 @@ std::vector<std::span<const OperatorRow>> operator_groups() {
       recurrent_operators(),   reduce_operators(),         rejected_operators(),
       resize_operators(),      sampling_operators(),       scatter_operators(),
       selection_operators(),   sequence_state_operators(), shape_operators(),
-      slice_operators(),
+      signal_operators(),      slice_operators(),
   };
 }
 
