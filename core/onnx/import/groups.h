@@ -21,6 +21,7 @@ std::span<const OperatorRow> pad_operators();
 std::span<const OperatorRow> pool_operators();
 std::span<const OperatorRow> quantize_operators();
 std::span<const OperatorRow> random_operators();
+std::span<const OperatorRow> range_operators();
 std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> rejected_operators();
