@@ -90,9 +90,76 @@ Value known_slice(Value x, int axis, const Dim& start, const Dim& end, std::int6
   return ir::slice(x, starts, limits, steps);
 }
 
+/// A scalar as another one plus a dim, through reshapes, casts, and parts of concatenations.
+struct OffsetScalar {
+  Value base;
+  Dim offset = 0;
+};
+
+/// The operand that an op of one element only copies; empty for other ops.
+Value copied_operand(const Value& x) {
+  const ir::Node& node = *x.node;
+  switch (node.op) {
+    case Op::Reshape:
+    case Op::Require: return node.operands[0];
+    case Op::Cast: return is_integer(node.operands[0].dtype()) ? node.operands[0] : Value();
+    case Op::Slice: break;
+    default: return {};
+  }
+  const Dim& start = node.as<ir::SliceAttrs>().start.front();
+  const ir::Node& source = *node.operands[0].node;
+  if (source.op != Op::Concat || x.rank() != 1 || !start.is_static()) return {};
+  std::int64_t place = start.value();
+  for (const Value& part : source.operands) {
+    const Dim& size = part.dims()[0];
+    if (!size.is_static()) return {};
+    if (place < size.value()) return size.is_one() ? part : Value();
+    place -= size.value();
+  }
+  return {};
+}
+
+OffsetScalar offset_scalar(const Value& scalar) {
+  OffsetScalar result{scalar};
+  while (true) {
+    if (const Value copied = copied_operand(result.base)) {
+      result.base = copied;
+      continue;
+    }
+    const ir::Node& node = *result.base.node;
+    if (node.op != Op::Add && node.op != Op::Sub) return result;
+    const auto right = dim_of(node.operands[1]);
+    const auto left = node.op == Op::Add ? dim_of(node.operands[0]) : std::nullopt;
+    if (!left && !right) return result;
+    const Dim change = right ? *right : *left;
+    result.offset = node.op == Op::Add ? result.offset + change : result.offset - change;
+    result.base = node.operands[right ? 0 : 1];
+  }
+}
+
+/// In the body of a loop, where no size may depend on data: the slice of a bound that is a step
+/// number and one that is it plus a size. Both must be positions of the axis.
+std::optional<Value> moving_slice(const Value& x, int axis, const SliceBound& start,
+                                  const SliceBound& end) {
+  if (!start.scalar.node->is_open && !end.scalar.node->is_open) return std::nullopt;
+  const OffsetScalar first = offset_scalar(start.scalar), last = offset_scalar(end.scalar);
+  const Dim width = last.offset - first.offset;
+  const bool has_width = first.base == last.base && less_equal(0, width) == ir::Ternary::Yes;
+  if (!has_width) return std::nullopt;
+  const Value zero = ir::zeros_like(start.scalar), size = ir::dim_size(x.dims()[at(axis)]);
+  const Value counted =
+      ir::select(ir::less(end.scalar, zero), start.scalar + size, ir::like(zero, -1));
+  const Value from = ir::select(ir::less(start.scalar, zero), counted, start.scalar);
+  const Value steps = ir::iota({DType::Int64, {width}}, 0);
+  return ir::gather(x, steps + ir::broadcast_to(from, {width}), axis);
+}
+
 /// The same for bounds that depend on data, in which the number of elements is data-dependent.
 Value computed_slice(const Value& x, int axis, const SliceBound& start, const SliceBound& end,
                      std::int64_t step) {
+  if (step == 1) {
+    if (const auto moving = moving_slice(x, axis, start, end)) return *moving;
+  }
   const Dim& extent = x.dims()[at(axis)];
   const Value size = ir::dim_size(extent), zero = ir::zeros_like(size);
   const auto position = [&](const Value& given, const Value& low, const Value& high) {
