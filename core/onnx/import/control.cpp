@@ -24,19 +24,24 @@ struct ImportedBranch {
 };
 
 /// "the input 'mask', the size n": which inputs and sizes a condition depends on.
-std::string dependencies_text(const Value& condition) {
+std::string dependencies_text(NodeContext& node, const Value& condition) {
   constexpr std::size_t kMaxNames = 8;
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  for (const ir::Node* node : ir::topological_order({&condition, 1})) {
-    if (node->op == ir::Op::Placeholder) {
-      add(text("the input '", escaped_text(node->as<ir::PlaceholderAttrs>().name), "'"));
-    } else if (node->op == ir::Op::DimSize) {
-      ir::for_each_symbol(node->as<ir::DimAttrs>().dim,
+  const auto is_size = [&](const Value& value) {
+    const auto dims = node.shape_values().dims(value);
+    if (!dims) return false;
+    for (const ir::Dim& dim : *dims) {
+      ir::for_each_symbol(dim,
                           [&](const ir::Symbol& symbol) { add(text("the size ", symbol.name)); });
     }
+    return true;
+  };
+  for (const ir::Node* one : ir::topological_order({&condition, 1}, is_size)) {
+    if (one->op != ir::Op::Placeholder) continue;
+    add(text("the input '", escaped_text(one->as<ir::PlaceholderAttrs>().name), "'"));
   }
   if (names.size() > kMaxNames) {
     names.resize(kMaxNames);
@@ -50,7 +55,7 @@ Value branch_fitted(NodeContext& node, const Value& x, const Value& y, std::size
   const bool may_be_same = x.dtype() == y.dtype() && equal(x.dims(), y.dims()) != ir::Ternary::No;
   if (may_be_same) return ir::with_dims(y, x.dims());
   node.fail(text("the branches give output ", i, " as ", x.type(), " and ", y.type(),
-                 ", and which of them is taken depends on ", dependencies_text(node.input(0)),
+                 ", and which of them is taken depends on ", dependencies_text(node, node.input(0)),
                  "; the options dims and constants fix sizes and inputs"));
 }
 

@@ -29,6 +29,7 @@ std::span<const OperatorRow> region_operators();
 std::span<const OperatorRow> rejected_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> sampling_operators();
+std::span<const OperatorRow> scan_operators();
 std::span<const OperatorRow> scatter_operators();
 std::span<const OperatorRow> selection_operators();
 std::span<const OperatorRow> sequence_state_operators();

@@ -16,7 +16,7 @@ bool is_known_not_negative(NodeContext& node, const Value& indices) {
                              [](const Dim& dim) { return less_equal(0, dim) == ir::Ternary::Yes; });
 }
 
-Value size_like(const Dim& size, const Value& x) {
+Value broadcast_size(const Dim& size, const Value& x) {
   return ir::broadcast_to(ir::cast(ir::dim_size(size), x.dtype()), x.dims());
 }
 
@@ -28,14 +28,14 @@ Value wrapped_indices(NodeContext& node, const Value& indices, const Dim& size) 
   const bool is_signed = info(indices.dtype()).kind == DTypeKind::Signed;
   if (!is_signed || is_known_not_negative(node, indices)) return indices;
   const Value is_negative = ir::less(indices, ir::zeros_like(indices));
-  return ir::select(is_negative, indices + size_like(size, indices), indices);
+  return ir::select(is_negative, indices + broadcast_size(size, indices), indices);
 }
 
 Value linear_index(const std::vector<Value>& coordinates, const Dims& dims) {
   Value index, is_inside;
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const Value& one = coordinates[i];
-    const Value size = size_like(dims[i], one);
+    const Value size = broadcast_size(dims[i], one);
     index = index ? index * size + one : one;
     if (one.node->op == Op::Iota) continue;
     const Value fits =

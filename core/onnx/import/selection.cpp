@@ -75,7 +75,7 @@ Values import_top_k(NodeContext& node) {
     k = dims_of(Shape(wrap(ir::reshape(ir::cast(node.input(1), DType::Int64), {1}))), "K").front();
   }
   if (less_equal(0, k) == ir::Ternary::No || less_equal(k, x.dims()[at(axis)]) == ir::Ternary::No) {
-    node.fail(text("K is ", k, " (X ", x.type(), ")"));
+    node.fail(text("K is ", k, " of ", x.dims()[at(axis)], " elements (X ", x.type(), ")"));
   }
   x = ir::require(x, {.kind = ir::Guard::Kind::LessEqual,
                       .left = k,
