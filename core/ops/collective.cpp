@@ -81,7 +81,7 @@ std::vector<Type> infer_collective(Inference& in) {
 Grads grad_collective(const Grad& g) {
   const auto& a = g.node.as<CollectiveAttrs>();
   const Value& dy = g.dy[0];
-  if (a.ranks == 1) return {dy};
+  if (is_of_one_process(a)) return {dy};
   switch (a.kind) {
     case CollectiveKind::AllGather: return {with_kind(a, CollectiveKind::ReduceScatter, dy)};
     case CollectiveKind::ReduceScatter: return {with_kind(a, CollectiveKind::AllGather, dy)};

@@ -10,7 +10,7 @@ namespace kiln::ir {
 
 Value new_collective(CollectiveAttrs attrs, const Value& x) {
   static std::atomic<std::int64_t> next{1};
-  attrs.id = attrs.ranks == 1 ? 0 : next.fetch_add(1, std::memory_order_relaxed);
+  attrs.id = is_of_one_process(attrs) ? 0 : next.fetch_add(1, std::memory_order_relaxed);
   return make(Op::Collective, attrs, {x});
 }
 

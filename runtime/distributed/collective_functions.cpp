@@ -1,5 +1,6 @@
-// The public collectives, each of which makes a node, also for one rank, so that its arguments are
-// checked as those of several. build_graph.h replaces nodes of one rank by their operands.
+// The public collectives, each of which makes a node, also in a single process, so that its
+// arguments are checked as those of several ranks. build_graph.h replaces nodes of a single process
+// by their operands.
 #include <kiln/collectives.h>
 
 #include <kiln/gradients.h>
@@ -8,6 +9,7 @@
 #include "core/ops/halves.h"
 #include "core/ops/new_collective.h"
 #include "runtime/distributed/group.h"
+#include "runtime/distributed/session.h"
 #include "runtime/distributed/shards.h"
 
 #include <functional>
@@ -28,10 +30,12 @@ Group group_or_world(const std::optional<Group>& group) {
 }
 
 /// The attributes of a collective of the kind over the group, or all ranks: without axis and root,
-/// and with Sum as the reduction.
+/// and with Sum as the reduction. All groups of a single process are the world.
 CollectiveAttrs attrs_of(const std::optional<Group>& given, CollectiveKind kind) {
   const Group group = group_or_world(given);
-  return {.kind = kind, .group = group.impl().number(), .ranks = group.size()};
+  const auto all = runtime::distributed::current_world();
+  const bool is_alone = group.size() == 1 && (!all || all->place().size == 1);
+  return {.kind = kind, .group = is_alone ? 0 : group.impl().number(), .ranks = group.size()};
 }
 
 Value collective(const CollectiveAttrs& attrs, const Value& x) {
@@ -40,7 +44,7 @@ Value collective(const CollectiveAttrs& attrs, const Value& x) {
 
 /// Divides in float32 or wider: the sum of halves may be out of their range.
 Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
-  if (attrs.ranks == 1) return collective(attrs, x);
+  if (ir::is_of_one_process(attrs)) return collective(attrs, x);
   const Value sum = collective(attrs, ir::widened(x));
   return ir::cast(sum / static_cast<double>(attrs.ranks), x.dtype());
 }
@@ -134,7 +138,8 @@ Value weighted_mean(const CollectiveAttrs& attrs, const Value& x, const Value& w
 
 /// `weight`: of a mean; may be empty.
 Value mean_over(const CollectiveAttrs& attrs, const Value& x, const Value& weight) {
-  return weight && attrs.ranks > 1 ? weighted_mean(attrs, x, weight) : mean_over(attrs, x);
+  return weight && !ir::is_of_one_process(attrs) ? weighted_mean(attrs, x, weight)
+                                                 : mean_over(attrs, x);
 }
 
 Value reduced(CollectiveAttrs attrs, const AllReduceOptions& options, const Value& x,
@@ -265,7 +270,9 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
     if (const auto shards = shards_of(options.shards, options.group, options.weight)) {
       return gradients_of_shards(attrs, *shards, loss, variables);
     }
-    if (weight && attrs.ranks > 1) return weighted_gradients(attrs, loss, variables, weight);
+    if (weight && !ir::is_of_one_process(attrs)) {
+      return weighted_gradients(attrs, loss, variables, weight);
+    }
     std::vector<Tensor> means = kiln::gradients(loss, variables);
     for (Tensor& gradient : in_order_of_backward(means)) {
       if (const Value* dx = dense_value_of(gradient)) gradient = wrap(mean_over(attrs, *dx));

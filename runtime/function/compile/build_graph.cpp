@@ -6,6 +6,7 @@
 #include "core/k/base/learning_phase_impl.h"
 #include "core/k/base/sparse_impl.h"
 #include "core/ops/lambda_builder.h"
+#include "core/ops/new_collective.h"
 #include "core/ops/rewrite_graph.h"
 #include "runtime/function/compile/after_updates.h"
 #include "runtime/function/compile/graph_partition.h"
@@ -106,13 +107,13 @@ void require_fed(const Graph& graph) {
   }
 }
 
-/// Replaces collectives of one rank by their operands.
+/// Replaces collectives of one process by their operands.
 std::vector<Value> without_collectives_of_one(const std::vector<Value>& values) {
   if (!ir::reaches(values, ir::Op::Collective)) return values;
   return ir::rewrite_nodes(values, [](const ir::NodeRef& node) {
     const ir::NodeRef inner = ir::change_lambdas(node, without_collectives_of_one);
     const bool is_of_one =
-        inner->op == ir::Op::Collective && inner->as<ir::CollectiveAttrs>().ranks == 1;
+        inner->op == ir::Op::Collective && ir::is_of_one_process(inner->as<ir::CollectiveAttrs>());
     return is_of_one ? std::vector{inner->operands[0]} : ir::results_of(inner);
   });
 }

@@ -7,6 +7,7 @@
 #include "core/ops/build.h"
 #include "core/ops/collective_payload.h"
 #include "core/ops/lambda_builder.h"
+#include "core/ops/new_collective.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
 #include "runtime/distributed/session.h"
@@ -101,7 +102,7 @@ std::unordered_set<const Node*> nodes_of(std::span<const Value> values) {
 }
 
 bool is_of_ranks(const Node& node) {
-  return node.op == Op::Collective && node.as<CollectiveAttrs>().ranks != 1;
+  return node.op == Op::Collective && !ir::is_of_one_process(node.as<CollectiveAttrs>());
 }
 
 std::int64_t id_of(const Node& collective) { return collective.as<CollectiveAttrs>().id; }
@@ -254,7 +255,7 @@ std::optional<std::size_t> static_bytes(const ir::Type& type) {
 
 std::string ProgramCollective::kind_text() const {
   std::string name = name_of(attrs);
-  if (attrs.group != 0) name += text(" in group ", attrs.group, " of ", attrs.ranks, " ranks");
+  if (attrs.group != 0) name += text(" in group ", attrs.group);  // its parts may differ in size
   switch (attrs.kind) {
     case CollectiveKind::AllReduce: return name;
     case CollectiveKind::AllGather:
