@@ -5,6 +5,7 @@
 
 #include <kiln/gradients.h>
 
+#include "core/ir/traverse.h"
 #include "core/k/base/tensor_impl.h"
 #include "core/ops/halves.h"
 #include "core/ops/new_collective.h"
@@ -12,6 +13,7 @@
 #include "runtime/distributed/session.h"
 #include "runtime/distributed/shards.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <ranges>
@@ -166,11 +168,27 @@ Value reduced(CollectiveAttrs attrs, const AllReduceOptions& options, const Valu
                                       ", which is not one of Sum, Mean, Max and Min"));
 }
 
+/// ValueError for a variable that depends on rows which are cut.
+void require_whole(const runtime::distributed::Shards& shards,
+                   const std::vector<Tensor>& variables) {
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Value variable = value_of(variables, i, "variables");
+    const auto nodes = ir::topological_order({&variable, 1});
+    for (std::size_t k = 0; k < shards.split.size(); ++k) {
+      if (std::ranges::find(nodes, shards.split[k].node.get()) == nodes.end()) continue;
+      Call::value_error("variables", text("variables[", i, "] is ", variables[i],
+                                          ", which depends on shards.split[", k,
+                                          "]: each part has rows of its own"));
+    }
+  }
+}
+
 /// The gradients averaged over parts. A variable without a path to the loss keeps its empty Tensor.
 std::vector<Tensor> gradients_of_shards(const CollectiveAttrs& attrs,
                                         const runtime::distributed::Shards& shards,
                                         const Operand& loss, const std::vector<Tensor>& variables) {
   const Value whole = input_of(loss, "loss");
+  require_whole(shards, variables);
   std::vector<Tensor> gradients;  // of a part
   std::vector<Value> means =
       means_of_shards(attrs, shards, [&](const runtime::distributed::OfPart& of_part) {

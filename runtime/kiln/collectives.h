@@ -103,9 +103,10 @@ struct GradientsOptions {
 /// Errors: those of K::gradients; ValueError before init(), and for a weight that is not a scalar;
 /// TypeError for a weight that is not floating point. For shards, ValueError for a number that is
 /// not the ranks times a power of two, for no split placeholders, one of another kind or of a
-/// static axis 0, for a weight beside them and, at the call, for rows that are not a multiple of
-/// the parts; NotImplementedError for a collective within a part, of the function for different
-/// counts and for a size that is known only at run time, and of K::gradients through the result.
+/// static axis 0, for a variable that depends on one of them, for a weight beside them and, at the
+/// call, for rows that are not a multiple of the parts; NotImplementedError for a collective within
+/// a part, of the function for different counts and for a size that is known only at run time, and
+/// of K::gradients through the result.
 ///     const auto session = K::distributed::init();
 ///     const auto w = K::variable({1., 3.});
 ///     K::eval(K::distributed::gradients(K::sum(K::square(w)), {w})[0]);  // [2. 6.]

@@ -51,6 +51,16 @@ const Rejection kRejections[] = {
     {"weight",
      [](const Parts& g) { return g.average({.weight = constant(1.), .shards = {2, {g.x}}}); },
      "weight is given, but shards count alike"},
+    {"a gradient of rows",
+     [](const Parts& g) { return D::gradients(g.loss, {g.w, g.x}, {.shards = {2, {g.x}}})[1]; },
+     "variables[1] is x float32[None,2], which depends on shards.split[0]: each part has rows of "
+     "its own"},
+    {"a gradient of what rows give",
+     [](const Parts& g) {
+       const Tensor hidden = dot(g.x, g.w);
+       return D::gradients(sum(square(hidden)), {hidden}, {.shards = {2, {g.x}}})[0];
+     },
+     "variables[0] is "},
     {"a sum", [](const Parts& g) { return D::all_reduce(g.loss, {.shards = {2, {g.x}}}); },
      "shards are given, but the reduction is not Mean"},
     {"a value for each row", [](const Parts& g) { return g.part_mean(g.x * 2); },
