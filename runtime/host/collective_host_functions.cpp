@@ -20,7 +20,8 @@ CollectiveService& service_of(const HostCallArguments& arguments) {
   if (arguments.collectives != nullptr) return *arguments.collectives;
   throw NotImplementedError(std::string(arguments.caller), "",
                             text("a collective ('", escaped_text(arguments.payload_text()),
-                                 "') outside of a call of a group"));
+                                 "') outside of a call of a group; of a dump, 00-user.kir is the "
+                                 "module that a group can run"));
 }
 
 /// The number of the collective in the payload.

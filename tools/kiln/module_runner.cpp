@@ -94,7 +94,8 @@ LoadedModule load(const module::Module& module, const std::vector<Array>& argume
   const std::vector<std::string> names = runtime::variable_names(module);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Array& value = first_variable[static_cast<std::ptrdiff_t>(i)];
-    loaded.variables.push_back(variable(value, {.dtype = value.dtype(), .name = names[i]}));
+    loaded.variables.push_back(
+        variable(value, {.dtype = value.dtype(), .name = names[i], .per_rank = true}));
   }
   loaded.function = api_call("kiln", {}, [&] {
     return runtime::compile_module(module, loaded.variables,

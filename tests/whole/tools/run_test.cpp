@@ -1,5 +1,6 @@
 // Tests kiln run and kiln compare on programs of absurd sizes, on any backend, and their options.
 // tests/k/errors tests damaged files.
+#include "tests/distributed/mpi/launchers.h"
 #include "tests/support/catch.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -233,4 +234,33 @@ TEST_CASE("kiln compare: --as-written compares a graph as written with the one a
   const Outcome missing = compare("--backends no_such_backend");
   CHECK(missing.status == 1);
   CHECK(missing.text.rfind("kiln: no backend 'no_such_backend'; found: ", 0) == 0);
+}
+
+TEST_CASE("kiln run: on two ranks, with a variable that may differ between them") {
+  const Scratch scratch;
+  const std::string own = "%1 = variable id=0 name=\"own\" : float32[1]\n";
+  const std::string sum = scratch.write(
+      "sum.kir", "kir 0.1\nmodule \"m\"\n%0 = placeholder id=0 name=\"x\" : float32[1]\n" + own +
+                     "%2 = collective %0 kind=0 reduction=0 axis=0 root=0 group=0 ranks=2 id=1 : "
+                     "float32[1]\ninputs %0\noutputs %2\nupdate %1 %0\nstate %1\n");
+  const std::string lowered = scratch.write(
+      "lowered.kir", program("int64[]",
+                             "%1 = host_call %0 %0 function=\"collective_start\" "
+                             "payload=\"0 0 0 0 0 0 2\" id=0 results=[int64[]] : int64[]\n"));
+  for (const auto& implementation : {mpi_test::kOpenMpi, mpi_test::kMpich}) {
+    const std::string start = mpi_test::launcher(implementation);
+    if (start.empty()) continue;
+    const auto run = [&](const std::string& file) {
+      return kiln::testing::run_shell(start + " -n 2 '" KILN_BINARY_DIR "/bin/kiln' run '" + file +
+                                      "'");
+    };
+    const Outcome outcome = run(sum);
+    INFO(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.text.find("update 0 float32[1]") != std::string::npos);
+    const std::string rejected = run(lowered).text;
+    INFO(rejected);
+    CHECK(rejected.find("outside of a call of a group; of a dump, 00-user.kir is the module that a "
+                        "group can run") != std::string::npos);
+  }
 }
