@@ -25,9 +25,10 @@ struct Launcher {
   }
 };
 
-/// Reads the variables of Open MPI's mpirun, of the mpiexec of MPICH and its kin, and of Slurm's
-/// srun, in this order, as mpirun and mpiexec may run within Slurm, whose --mpi=pmi2 sets those of
-/// mpiexec. Throws sdk::Failure INVALID_ARGUMENT for a number of ranks that is not one.
+/// Reads the variables of Open MPI's mpirun, of the mpiexec of MPICH and compatible libraries, and
+/// of Slurm's srun, in this order, as mpirun and mpiexec may run within Slurm, whose --mpi=pmi2
+/// sets those of mpiexec. Throws sdk::Failure INVALID_ARGUMENT for a number of ranks that is not
+/// one.
 Launcher find_launcher();
 
 /// The launcher at a path, which prints this version, as a process that it starts would find it.

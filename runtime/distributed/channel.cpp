@@ -18,9 +18,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// Polls follow each other for so long: on a machine with more ranks than processors, each may
-/// take a slice of another's time. Libraries move bytes in shared memory only while they are
-/// polled, so that each sleep delays a transfer: the time of a gigabyte a second is added.
+/// The time for which polls follow each other without sleeps: short, as on a machine with more
+/// ranks than processors each poll takes time of another rank. Libraries move bytes in shared
+/// memory only while they are polled, so that each sleep delays a transfer: the time of a gigabyte
+/// a second is added.
 constexpr microseconds quick_time(std::size_t bytes) { return microseconds(200 + bytes / 1000); }
 /// The number of polls with sleeps of 50 us between them, a second at least; then of 1 ms.
 constexpr int kBriefPolls = 20'000;
