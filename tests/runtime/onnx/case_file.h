@@ -34,6 +34,8 @@ class Case {
   }
   std::size_t calls() const { return has("/in1/") || has("/out1/") ? 2 : 1; }
   bool has_gradient() const { return arrays_->count(name_ + "/gradient") != 0; }
+  /// Whether outputs are random: ONNX defines their dtypes and shapes alone.
+  bool is_random() const { return arrays_->count(name_ + "/random") != 0; }
   Array input(std::size_t call, const std::string& input) const {
     return arrays_->at(name_ + "/in" + std::to_string(call) + "/" + input);
   }

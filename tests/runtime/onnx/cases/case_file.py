@@ -3,7 +3,8 @@ Runtime computes for them, or ONNX's reference evaluator where the former lacks 
 
 A case is several arrays of one .npz: NAME/model (the bytes of the model), NAME/in0/INPUT and
 NAME/out0/OUTPUT; in1 and out1 are a second call with other sizes; NAME/gradient is there if
-gradients of the sum of the first output exist everywhere near the inputs.
+gradients of the sum of the first output exist everywhere near the inputs, NAME/random if only
+dtypes and shapes of the outputs are those of ONNX.
 """
 
 import warnings
@@ -42,7 +43,7 @@ class CaseFile:
         self.arrays = {}
 
     def node(self, name, op, inputs, opset=17, outputs=1, weights=(), second=None, gradient=False,
-             dims=None, omitted=(), expected=None, **attributes):
+             dims=None, omitted=(), expected=None, random=False, **attributes):
         """One node. `inputs`: arrays, in order, or None for one that is left out; those whose
         positions are in `weights` are initializers. `second`: arrays of a second call for the
         inputs that are not. Dims of inputs are symbolic unless `dims` is "static"."""
@@ -57,6 +58,8 @@ class CaseFile:
             calls.append(dict(zip(fed, second)))
         self.graph(name, [node], calls, [r for r in results if r], initializers, opset, gradient,
                    dims, expected)
+        if random:
+            self.arrays[f"{name}/random"] = np.array(1, np.int8)
 
     def graph(self, name, nodes, calls, outputs, initializers=None, opset=17, gradient=False,
               dims=None, expected=None, functions=(), opsets=()):

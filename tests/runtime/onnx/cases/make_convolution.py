@@ -100,6 +100,12 @@ cases.node("AffineGrid", "AffineGrid", [floats(2, 2, 3), vector(2, 3, 4, 5)], we
 cases.node("RoiAlign", "RoiAlign", [image, vector(0, 0, 4, 5, 1, 1, 3, 3, dtype=np.float32)
                                     .reshape(2, 4), vector(0, 0)], opset=16, output_height=2,
            output_width=3, sampling_ratio=2)
+cases.node("MaxRoiPool", "MaxRoiPool",
+           [image, vector(0, 0, 0, 4, 5, 0, 1, 1, 3, 3, dtype=np.float32).reshape(2, 5)], opset=11,
+           pooled_shape=[2, 2], spatial_scale=1.0, dims={"a": [1, 4, 6, 7], "b": ["r", 5]})
+cases.node("DeformConv", "DeformConv",
+           [image, floats(2, 4, 2, 2), floats(1, 8, 5, 6, low=-1, high=1), floats(2)],
+           weights=[1, 3], opset=19, kernel_shape=[2, 2], dims="static", gradient=True)
 cases.node("Col2Im", "Col2Im", [floats(1, 5, 5), vector(5, 5), vector(1, 5)], weights=[1, 2],
            opset=18, dims={"a": ["n", 5, 5]})
 

@@ -69,6 +69,14 @@ cases.node("Attention_masked", "Attention", [q, k, v, floats(3, 5)], opset=23, s
 cases.node("RotaryEmbedding", "RotaryEmbedding", [floats(2, 3, 4, 8), floats(2, 4, 4),
                                                   floats(2, 4, 4)], opset=23, dims="static")
 
+cases.node("LinearAttention", "LinearAttention", [floats(2, 3, 8), floats(2, 3, 8), floats(2, 3, 8)],
+           opset=27, q_num_heads=2, kv_num_heads=2, outputs=2, dims="static",
+           update_rule="linear")
+cases.node("CausalConvWithState", "CausalConvWithState", [floats(2, 3, 6), floats(3, 1, 4)],
+           weights=[1], opset=27, outputs=2, dims="static")
+cases.node("TensorScatter", "TensorScatter", [floats(2, 1, 5, 3), floats(2, 1, 2, 3), vector(1, 3)],
+           opset=24, dims="static")
+
 x, scale, zero = floats(3, 4, high=6), np.float32(0.1), np.uint8(20)
 cases.node("QuantizeLinear", "QuantizeLinear", [x, scale, zero], weights=[1, 2], opset=13,
            second=[floats(1, 6)])
