@@ -1,3 +1,4 @@
+// Wraps negative indices, and turns coordinates into linear indices.
 #include "core/onnx/import/positions.h"
 
 #include "core/types/at.h"
@@ -20,6 +21,12 @@ Value broadcast_size(const Dim& size, const Value& x) {
   return ir::broadcast_to(ir::cast(ir::dim_size(size), x.dtype()), x.dims());
 }
 
+bool is_known_inside(const Value& coordinate, const Dim& size) {
+  if (coordinate.node->op != Op::Iota) return false;
+  const std::int64_t axis = coordinate.node->as<ir::IotaAttrs>().axis;
+  return less_equal(coordinate.dims()[at(axis)], size) == ir::Ternary::Yes;
+}
+
 Value coordinate(const Dims& dims, int axis) { return ir::iota({DType::Int64, dims}, axis); }
 
 }  // namespace
@@ -37,7 +44,7 @@ Value linear_index(const std::vector<Value>& coordinates, const Dims& dims) {
     const Value& one = coordinates[i];
     const Value size = broadcast_size(dims[i], one);
     index = index ? index * size + one : one;
-    if (one.node->op == Op::Iota) continue;
+    if (is_known_inside(one, dims[i])) continue;
     const Value fits =
         ir::binary(Op::And, ir::less_equal_to(ir::zeros_like(one), one), ir::less(one, size));
     is_inside = is_inside ? ir::binary(Op::And, is_inside, fits) : fits;

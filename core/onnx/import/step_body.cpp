@@ -1,3 +1,4 @@
+// Closes bodies over their carries: one Scan each.
 #include "core/onnx/import/step_body.h"
 
 namespace kiln::onnx {
