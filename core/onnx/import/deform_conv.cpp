@@ -27,7 +27,7 @@ struct DeformedWindows {
   std::int64_t offset_groups;
 };
 
-/// x with the axes first .. first + count - 1 as they are, the others as one `dim` list before.
+/// x with the dims `leading` instead of those before axis `kept_from`.
 Value with_leading(const Value& x, const Dims& leading, std::size_t kept_from) {
   Dims dims = leading;
   dims.insert(dims.end(), x.dims().begin() + static_cast<std::ptrdiff_t>(kept_from),

@@ -1,3 +1,4 @@
+// Interpolates along one axis: coordinates, then gathers, and weights made from the coordinates.
 #include "core/onnx/import/resample.h"
 
 #include "core/k/math/formulas_impl.h"

@@ -1,3 +1,4 @@
+// Interpolates at points from gathered neighbours and weights made from the fractions.
 #include "core/onnx/import/sample_points.h"
 
 #include "core/k/image/sliding_impl.h"

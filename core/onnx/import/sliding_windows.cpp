@@ -1,3 +1,4 @@
+// Computes window positions and padding by the formulas of Conv and the pools in the ONNX docs.
 #include "core/onnx/import/sliding_windows.h"
 
 #include "core/k/image/sliding_impl.h"
