@@ -1,3 +1,4 @@
+// Opens folders one by one, so that neither links nor ".." lead out of the first.
 #include "runtime/model/external_data.h"
 
 #include "core/types/text.h"

@@ -1,3 +1,4 @@
+// Files and variables for core/onnx, which has none.
 #include <kiln/onnx.h>
 
 #include "core/k/base/tensor_impl.h"

@@ -1,3 +1,4 @@
+// Formats by the first bytes of a file.
 #include <kiln/model.h>
 
 #include "core/ir/argument_text.h"

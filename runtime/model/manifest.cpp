@@ -1,3 +1,4 @@
+// JSON by RapidJSON; every member is checked for its kind.
 #include "runtime/model/manifest.h"
 
 #include "core/k/base/call.h"

@@ -1,3 +1,4 @@
+// Tensors and variables of a model by their names.
 #include <kiln/model.h>
 
 #include "core/k/base/call.h"

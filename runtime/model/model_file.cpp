@@ -1,3 +1,4 @@
+// Members in the order manifest, graph, weights: the first one tells the format.
 #include "runtime/model/model_file.h"
 
 #include "core/module/read.h"

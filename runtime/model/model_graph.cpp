@@ -1,3 +1,4 @@
+// Variables of a module become new ones.
 #include "runtime/model/model_graph.h"
 
 #include "core/k/base/tensor_impl.h"

@@ -1,3 +1,4 @@
+// The graph as `function` would build it, without passes.
 #include <kiln/model.h>
 
 #include "core/ir/argument_text.h"

@@ -1,3 +1,4 @@
+// Counts and types from the file alone.
 #include "tools/kiln/onnx_file.h"
 
 #include "core/onnx/file/read.h"

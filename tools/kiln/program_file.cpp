@@ -1,3 +1,4 @@
+// Models become modules with constants, which the commands for modules run.
 #include "tools/kiln/program_file.h"
 
 #include "core/k/base/tensor_impl.h"

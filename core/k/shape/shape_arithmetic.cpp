@@ -1,3 +1,4 @@
+// Known numbers by the scalar meaning of the op, sizes by the arithmetic of dims.
 #include "core/k/shape/shape_arithmetic.h"
 
 #include "core/ops/convert.h"

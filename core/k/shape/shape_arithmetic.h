@@ -1,7 +1,7 @@
 // Scalar arithmetic on evaluated elements.
 #pragma once
 
-#include "core/k/shape/shape_values.h"
+#include "core/k/shape/shape_element.h"
 #include "core/ops/op.h"
 
 namespace kiln {

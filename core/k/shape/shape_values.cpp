@@ -1,3 +1,4 @@
+// Index arithmetic on small tensors, one function a kind of op.
 #include "core/k/shape/shape_values.h"
 
 #include "core/ir/traverse.h"

@@ -1,3 +1,4 @@
+// One function a message of onnx.proto; unknown fields are skipped.
 #include "core/onnx/file/read.h"
 
 #include "core/onnx/file/read_tensor.h"

@@ -1,18 +1,11 @@
 // Reads ONNX models: protobuf to the structs of model.h.
 #pragma once
 
+#include "core/onnx/file/malformed_model.h"
 #include "core/onnx/file/model.h"
-
-#include <kiln/dtype.h>
-
-#include <stdexcept>
+#include "core/onnx/file/value_type.h"
 
 namespace kiln::onnx {
-
-/// A file that is no ONNX model, or a damaged one; the text says where in the model.
-struct MalformedModel : std::runtime_error {
-  using runtime_error::runtime_error;
-};
 
 /// Reads a model: views into `bytes`, which must outlive it. Checks the form: wire types, dims,
 /// sizes against dims and dtypes, names for UTF-8, at most kMaxNesting graphs inside each other.
@@ -23,20 +16,5 @@ ModelProto read_model(std::span<const std::byte> bytes);
 TensorProto read_tensor(std::span<const std::byte> bytes);
 
 inline constexpr int kMaxNesting = 32;
-
-/// Whether the size of a dim is a number.
-inline bool is_known(const Dimension& dimension) {
-  return dimension.value && *dimension.value >= 0;
-}
-/// The name of an unknown dim of an input: the file's, or "x.0" for axis 0 of x. "?" is no name:
-/// exporters give it to sizes that differ.
-std::string name_of_dim(const ValueInfo& input, std::size_t axis);
-
-/// "float32", "float8e4m3fn", "element type 99".
-std::string data_type_text(std::int32_t data_type);
-/// The dtype of an element type; nullopt for one that Kiln lacks.
-std::optional<DType> dtype_of(std::int32_t data_type);
-/// Bits of an element; nullopt for strings and unknown types.
-std::optional<int> data_type_bits(std::int32_t data_type);
 
 }  // namespace kiln::onnx

@@ -1,5 +1,8 @@
+// Elements of a tensor lie in raw_data, or in the field of numbers that their type has.
 #include "core/onnx/file/read_tensor.h"
 
+#include "core/onnx/file/malformed_model.h"
+#include "core/onnx/file/value_type.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
 

@@ -1,7 +1,7 @@
 // The part of the reader that reads tensors.
 #pragma once
 
-#include "core/onnx/file/read.h"
+#include "core/onnx/file/model.h"
 #include "core/onnx/file/wire.h"
 
 namespace kiln::onnx {

@@ -1,3 +1,4 @@
+// The activations that recurrent cells name, by the table of ONNX.
 #include "core/onnx/import/cell_activation.h"
 
 #include <kiln/activation.h>

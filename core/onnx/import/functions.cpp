@@ -1,3 +1,4 @@
+// References to attributes of a call are replaced in copies of the nodes.
 #include "core/onnx/import/functions.h"
 
 #include <algorithm>

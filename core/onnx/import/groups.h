@@ -1,7 +1,7 @@
 // The groups of the table of operators, each in the file of its import functions.
 #pragma once
 
-#include "core/onnx/import/table.h"
+#include "core/onnx/import/operator_row.h"
 
 namespace kiln::onnx {
 

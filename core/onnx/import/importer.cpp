@@ -1,10 +1,13 @@
+// Binds the names of a model and calls the import function of each node.
 #include "core/onnx/import/importer.h"
 
 #include "core/ir/scope.h"
 #include "core/onnx/file/read.h"
 #include "core/onnx/import/functions.h"
 #include "core/onnx/import/needed_nodes.h"
+#include "core/onnx/import/node_context.h"
 #include "core/onnx/import/node_scope.h"
+#include "core/onnx/import/table.h"
 #include "core/types/escaped_text.h"
 
 #include <algorithm>
@@ -216,14 +219,16 @@ void Importer::run_function(const FunctionProto& function, const NodeProto& node
   Environment inner(nullptr);
   for (std::size_t i = 0; i < function.input.size() && i < node.input.size(); ++i) {
     if (node.input[i].empty()) continue;
-    inner.bind(function.input[i], {.value = value_of(environment, node.input[i])});
+    inner.bind(function.input[i],
+               {.value = value_of(environment, node.input[i], /*is_trained=*/true)});
   }
   const std::int64_t opset = opset_of(function.opset_import, "");
   const std::vector<NodeProto> nodes = function_nodes(function, node);
   run_nodes(nodes, inner, opset == 0 ? opset_of(model_.opset_import, "") : opset);
   for (std::size_t i = 0; i < function.output.size() && i < node.output.size(); ++i) {
     if (node.output[i].empty()) continue;
-    environment.bind(node.output[i], {.value = value_of(inner, function.output[i])});
+    environment.bind(node.output[i],
+                     {.value = value_of(inner, function.output[i], /*is_trained=*/true)});
   }
   --function_depth_;
 }
@@ -276,7 +281,8 @@ std::vector<ir::Value> Importer::run_graph(const GraphProto& graph,
   const std::vector<NodeProto> nodes = needed_nodes(graph, outputs);
   run_nodes(nodes, inner, opset);
   std::vector<ir::Value> results;
-  for (const std::string_view name : outputs) results.push_back(value_of(inner, name));
+  for (const std::string_view name : outputs)
+    results.push_back(value_of(inner, name, /*is_trained=*/true));
   return results;
 }
 
@@ -302,7 +308,7 @@ ImportedModel Importer::run() {
       Call::value_error(
           "outputs", text("nothing in ", options_.model, " is named '", escaped_text(name), "'"));
     }
-    result.outputs.push_back({std::string(name), value_of(environment, name)});
+    result.outputs.push_back({std::string(name), value_of(environment, name, /*is_trained=*/true)});
   }
   std::stable_sort(variables_.begin(), variables_.end(),
                    [](const auto& a, const auto& b) { return a.order < b.order; });

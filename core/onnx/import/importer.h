@@ -4,26 +4,25 @@
 
 #include "core/k/shape/shape_values.h"
 #include "core/onnx/import/environment.h"
+#include "core/onnx/import/graph_importer.h"
 #include "core/onnx/import/import.h"
-#include "core/onnx/import/node_context.h"
 
 namespace kiln::onnx {
 
-class Importer {
+class Importer final : public GraphImporter {
  public:
   Importer(const ModelProto& model, const ImportOptions& options, const ImportServices& services)
       : model_(model), options_(options), services_(services) {}
 
   ImportedModel run();
 
-  // For NodeContext.
-  /// The value of a name. Throws ValueError if no node before has made it.
-  ir::Value value_of(Environment& environment, std::string_view name, bool is_trained = true);
-  std::optional<ShapeElements> elements_of(Environment& environment, std::string_view name);
+  ir::Value value_of(Environment& environment, std::string_view name, bool is_trained) override;
+  std::optional<ShapeElements> elements_of(Environment& environment,
+                                           std::string_view name) override;
   std::vector<ir::Value> run_graph(const GraphProto& graph, const std::vector<ir::Value>& inputs,
-                                   Environment& outer, std::int64_t opset);
-  ir::Value constant(const TensorProto& tensor);
-  ShapeValues& shape_values() { return shape_values_; }
+                                   Environment& outer, std::int64_t opset) override;
+  ir::Value constant(const TensorProto& tensor) override;
+  ShapeValues& shape_values() override { return shape_values_; }
 
  private:
   struct Variable {

@@ -1,3 +1,4 @@
+// Nodes are found from the outputs backwards, through graphs inside nodes.
 #include "core/onnx/import/needed_nodes.h"
 
 #include "core/k/base/call.h"

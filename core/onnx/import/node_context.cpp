@@ -1,7 +1,6 @@
+// Attributes and operands of a node, with the errors of those that it lacks.
 #include "core/onnx/import/node_context.h"
 
-#include "core/onnx/file/read.h"
-#include "core/onnx/import/importer.h"
 #include "core/types/escaped_text.h"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ void NodeContext::fail(const std::string& message) const { Call::value_error("pa
 
 ir::Value NodeContext::input(std::size_t i) {
   if (!has(i)) fail(text("input ", i, " is left out"));
-  return importer_.value_of(environment_, node_.input[i]);
+  return importer_.value_of(environment_, node_.input[i], /*is_trained=*/true);
 }
 
 ir::Value NodeContext::untrained_input(std::size_t i) {

@@ -6,7 +6,7 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/k/shape/shape_values.h"
 #include "core/onnx/file/model.h"
-#include "core/onnx/import/table.h"
+#include "core/onnx/import/graph_importer.h"
 
 #include <optional>
 #include <string>
@@ -14,12 +14,9 @@
 
 namespace kiln::onnx {
 
-class Importer;
-class Environment;
-
 class NodeContext {
  public:
-  NodeContext(Importer& importer, Environment& environment, const NodeProto& node,
+  NodeContext(GraphImporter& importer, Environment& environment, const NodeProto& node,
               std::int64_t opset)
       : importer_(importer), environment_(environment), node_(node), opset_(opset) {}
 
@@ -89,7 +86,7 @@ class NodeContext {
   const AttributeProto* find(std::string_view name) const;
   const AttributeProto* find(std::string_view name, AttributeType type) const;
 
-  Importer& importer_;
+  GraphImporter& importer_;
   Environment& environment_;
   const NodeProto& node_;
   std::int64_t opset_;

@@ -1,3 +1,4 @@
+// Names of files become names that scopes can have.
 #include "core/onnx/import/node_scope.h"
 
 #include "core/ir/scope.h"

@@ -1,3 +1,4 @@
+// Before opset 7, the second operand is aligned by an attribute.
 #include "core/onnx/import/operands.h"
 
 #include "core/onnx/file/read.h"

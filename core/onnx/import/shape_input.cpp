@@ -1,3 +1,4 @@
+// Exporters write "to the end" as the largest integer, which arithmetic of dims must not meet.
 #include "core/onnx/import/shape_input.h"
 
 namespace kiln::onnx {

@@ -1,3 +1,4 @@
+// One line a group.
 #include "core/onnx/import/table.h"
 
 #include "core/onnx/import/groups.h"

@@ -1,38 +1,9 @@
-// The operators of ONNX, as data: since which opsets each is imported, by which function, or the
-// reason why it is not.
+// The operators of ONNX's default domain, as data: the rows of all groups.
 #pragma once
 
-#include "core/ir/node.h"
-
-#include <array>
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
+#include "core/onnx/import/operator_row.h"
 
 namespace kiln::onnx {
-
-class NodeContext;
-
-/// Builds a node: returns its outputs, at least as many as the node names.
-using ImportFunction = std::vector<ir::Value> (*)(NodeContext& node);
-
-/// The opsets that define or change an op, ascending; zeros follow.
-struct Opsets {
-  std::array<std::uint8_t, 12> versions{};
-
-  template <class... Versions>
-  constexpr Opsets(Versions... all)  // NOLINT: {1, 13} in rows
-      : versions{static_cast<std::uint8_t>(all)...} {}
-  constexpr int first() const { return versions[0]; }
-};
-
-struct OperatorRow {
-  std::string_view name;  // a literal
-  Opsets since;
-  ImportFunction import = nullptr;  // null: not imported
-  std::string_view reason = {};  // of an op that is not imported
-};
 
 /// The operators of the default domain by group (groups.h), and the row of one; null for an unknown
 /// name.

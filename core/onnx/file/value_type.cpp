@@ -1,4 +1,6 @@
-#include "core/onnx/file/read.h"
+// The element types of onnx.proto, by their numbers.
+#include "core/onnx/file/value_type.h"
+
 #include "core/types/text.h"
 
 #include <array>
