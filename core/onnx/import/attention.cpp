@@ -95,6 +95,9 @@ class AttentionNode {
   Value given_mask() const {
     if (!node_.has(3)) return {};
     const Value mask = node_.input(3);
+    if (mask.rank() < 1 || mask.rank() > 4) {
+      node_.fail(text("attn_mask has rank ", mask.rank(), " (", mask.type(), ")"));
+    }
     const Dim total = score_dims_[3], own = mask.dims().back();
     const bool is_one = own.is_one() && node_.opset() < 24;
     if (is_one || equal(own, total) == ir::Ternary::Yes) return mask;

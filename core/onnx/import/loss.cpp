@@ -2,6 +2,7 @@
 #include "core/k/math/formulas_impl.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
 
 namespace kiln::onnx {
 namespace {
@@ -20,7 +21,7 @@ Value class_loss(NodeContext& node, const Value& x) {
   axes.push_back(1);
   const Value scores = ir::permute(x, axes);
   const Dims dims(scores.dims().begin(), scores.dims().end() - 1);
-  Value target = ir::with_dims(ir::cast(node.input(1), DType::Int64), dims);
+  Value target = fitted_operand(node, ir::cast(node.input(1), DType::Int64), dims, "the target");
   Value weight;
   if (node.has_attribute("ignore_index")) {
     const Value ignored =
@@ -30,7 +31,9 @@ Value class_loss(NodeContext& node, const Value& x) {
     weight = ir::cast(ir::logical_not(is_ignored), x.dtype());
   }
   if (node.has(2)) {
-    const Value own = ir::gather(node.untrained_input(2), target, 0);
+    const Value given = node.untrained_input(2);
+    const Value weights = fitted_operand(node, given, {scores.dims().back()}, "the weight");
+    const Value own = ir::gather(weights, target, 0);
     weight = weight ? weight * own : own;
   }
   const Value picked = -pick_last(scores, target);

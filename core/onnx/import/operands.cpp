@@ -38,4 +38,16 @@ ir::Value along_axis(const ir::Value& vector, int axis, int rank) {
   return ir::reshape(vector, dims);
 }
 
+ir::Value fitted_operand(const NodeContext& node, const ir::Value& x, const ir::Dims& dims,
+                         const char* name) {
+  if (equal(x.dims(), dims) != ir::Ternary::No) return ir::with_dims(x, dims);
+  node.fail(text(name, " is not ", to_string(dims), " (", name, " ", x.type(), ")"));
+}
+
+std::int64_t known_integer(NodeContext& node, std::size_t i, const char* name) {
+  const ir::Ints integers = node.known_integers(i, name);
+  if (integers.size() == 1) return integers[0];
+  node.fail(text(name, " has ", integers.size(), " elements, not 1"));
+}
+
 }  // namespace kiln::onnx

@@ -30,4 +30,12 @@ ir::Value cast_to(const ir::Value& x, std::int32_t data_type);
 /// A vector as a tensor of this rank that broadcasts along `axis`: dims 1 but for the axis.
 ir::Value along_axis(const ir::Value& vector, int axis, int rank);
 
+/// x with `dims`, which guards require its own to equal. Throws ValueError, which calls x `name`,
+/// for another rank or a size that is known to differ.
+ir::Value fitted_operand(const NodeContext& node, const ir::Value& x, const ir::Dims& dims,
+                         const char* name);
+
+/// The only element of input i. Throws ValueError, which calls it `name`, unless it is known.
+std::int64_t known_integer(NodeContext& node, std::size_t i, const char* name);
+
 }  // namespace kiln::onnx

@@ -31,7 +31,9 @@ Value spread_parameter(NodeContext& node, const Value& parameter, const Value& x
   if (is_single_parameter(parameter)) return spread_parameter_scalar(parameter, x.dims());
   const int axis = x.rank() == 1 ? 0 : node.axis(node.integer("axis", 1), x.rank());
   if (parameter.rank() == 1 && x.rank() != 1) {
-    return ir::broadcast(ir::with_dims(parameter, {x.dims()[at(axis)]}), x.dims(), {axis});
+    return ir::broadcast(
+        fitted_operand(node, parameter, {x.dims()[at(axis)]}, "the scale or zero point"), x.dims(),
+        {axis});
   }
   if (parameter.rank() != x.rank()) {
     node.fail(text("the scale or zero point ", parameter.type(), " does not fit x ", x.type()));
@@ -40,7 +42,8 @@ Value spread_parameter(NodeContext& node, const Value& parameter, const Value& x
   const Dim size = x.dims()[at(axis)];
   const Dim block = given > 0 ? Dim(given) : ceil_div(size, parameter.dims()[at(axis)]);
   const Value repeated = repeated_along(parameter, axis, block);
-  return ir::with_dims(ir::slice_axis(repeated, axis, 0, size), x.dims());
+  return fitted_operand(node, ir::slice_axis(repeated, axis, 0, size), x.dims(),
+                        "the scale or zero point");
 }
 
 /// round(x) + zero point, cast to the dtype of the latter: casts saturate.

@@ -4,6 +4,7 @@
 #include "core/onnx/import/cell_activation.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/at.h"
 
@@ -158,14 +159,15 @@ class RecurrentNode {
     const auto known = node_.dims(4);
     const auto is_whole = [&](const Dim& n) { return equal(n, steps[0]) == ir::Ternary::Yes; };
     if (known && std::all_of(known->begin(), known->end(), is_whole)) return;
-    const Value lengths = ir::cast(ir::with_dims(node_.input(4), {steps[1]}), DType::Int64);
+    const Value lengths =
+        ir::cast(fitted_operand(node_, node_.input(4), {steps[1]}, "sequence_lens"), DType::Int64);
     mask_ = ir::less(ir::iota({DType::Int64, steps}, 0), ir::broadcast(lengths, steps, {1}));
     x_ = ir::select(ir::broadcast(mask_, x_.dims(), {0, 1}), x_, ir::zeros_like(x_));
   }
 
   /// Entry d of an axis of directions.
   Value part(const Value& x, int d, int axis = 0) const {
-    const Dim size = x.dims()[at(axis)];
+    const Dim size = axis < x.rank() ? x.dims()[at(axis)] : Dim(0);
     if (equal(size, directions_) == ir::Ternary::No) {
       node_.fail(text("axis ", axis, " has size ", size, ", not ", directions_,
                       ", the number of directions (x ", x.type(), ")"));
@@ -178,14 +180,18 @@ class RecurrentNode {
   Value initial_state(std::size_t input, int d) const {
     const Dims dims{x_.dims()[1], hidden_};
     if (!node_.has(input)) return ir::full(x_.dtype(), dims, 0);
-    return ir::with_dims(part(node_.input(input), d, is_batch_first_ ? 1 : 0), dims);
+    return fitted_operand(node_, part(node_.input(input), d, is_batch_first_ ? 1 : 0), dims,
+                          "the initial state");
   }
 
   RecurrentCell cell_of(int d) const {
     const std::size_t count = kind_.activations.size();
-    return {.recurrence = ir::with_dims(part(node_.input(2), d), {hidden_ * kind_.gates, hidden_}),
+    return {.recurrence = fitted_operand(node_, part(node_.input(2), d),
+                                         {hidden_ * kind_.gates, hidden_}, "R"),
             .hidden_bias = {},
-            .peepholes = node_.has(7) ? part(node_.input(7), d) : Value(),
+            .peepholes = node_.has(7)
+                             ? fitted_operand(node_, part(node_.input(7), d), {hidden_ * 3}, "P")
+                             : Value(),
             .hidden = hidden_,
             .couples_forget = node_.integer("input_forget", 0) != 0,
             .resets_after_matmul = node_.integer("linear_before_reset", 0) != 0,
@@ -195,10 +201,10 @@ class RecurrentNode {
   /// X W^T + Wb + Rb of all steps (time, batch, gates * hidden); sets RecurrentCell::hidden_bias.
   Value projected(int d, RecurrentCell& cell) const {
     const Dim width = hidden_ * kind_.gates;
-    const Value w = ir::with_dims(part(node_.input(1), d), {width, x_.dims()[2]});
+    const Value w = fitted_operand(node_, part(node_.input(1), d), {width, x_.dims()[2]}, "W");
     const Value y = ir::dot(x_, {0, 1, 2}, w, {3, 2}, {0, 1, 3});
     if (!node_.has(3)) return y;
-    const Value both = ir::with_dims(part(node_.input(3), d), {width * 2});
+    const Value both = fitted_operand(node_, part(node_.input(3), d), {width * 2}, "B");
     const Value input_bias = ir::slice_axis(both, 0, 0, width);
     Value bias = input_bias + ir::slice_axis(both, 0, width, width * 2);
     if (cell.resets_after_matmul) {

@@ -3,6 +3,7 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/at.h"
 
@@ -50,8 +51,9 @@ Values import_rotary_embedding(NodeContext& node) {
     Value cache = node.input(i);
     if (node.has(3)) cache = ir::gather(cache, node.input(3), 0);
     const int time = is_flat ? 1 : 2;
-    return ir::broadcast(ir::with_dims(cache, {half_dims[0], half_dims[at(time)], half}), half_dims,
-                         {0, time, 3});
+    return ir::broadcast(
+        fitted_operand(node, cache, {half_dims[0], half_dims[at(time)], half}, "the cache"),
+        half_dims, {0, time, 3});
   };
   const Value x1 = part(0), x2 = part(1), cos = angle(1), sin = angle(2);
   Dims one = pairs;
@@ -103,6 +105,10 @@ Values import_linear_attention(NodeContext& node) {
   if (heads < 1 || all < 1 || all % heads != 0 || query.rank() != 3) {
     node.fail(text("q_num_heads ", all, ", kv_num_heads ", heads, " (query ", query.type(), ")"));
   }
+  for (std::size_t i = 0; i < node.input_count(); ++i) {
+    if (i == 3 || !node.has(i) || node.input(i).rank() == 3) continue;
+    node.fail(text("input ", i, " is not of rank 3 (", node.input(i).type(), ")"));
+  }
   const DType dtype = state_dtype_of(query.dtype());
   const Dim batch = query.dims()[0], time = query.dims()[1];
   const Dim d_k = floor_div(query.dims()[2], all), d_v = floor_div(node.input(2).dims()[2], heads);
@@ -125,8 +131,9 @@ Values import_linear_attention(NodeContext& node) {
   if (is_gated) xs.push_back(gate(4, d_k));
   if (is_delta) xs.push_back(gate(5, d_v));
   const Dims state_dims{batch, heads, d_k, d_v};
-  const Value first = node.has(3) ? ir::with_dims(ir::cast(node.input(3), dtype), state_dims)
-                                  : ir::full(dtype, state_dims, 0);
+  const Value first =
+      node.has(3) ? fitted_operand(node, ir::cast(node.input(3), dtype), state_dims, "past_state")
+                  : ir::full(dtype, state_dims, 0);
   std::vector<ir::Type> types{{DType::Int64, {}}, first.type()};
   for (const Value& x : xs) types.push_back({dtype, Dims(x.dims().begin() + 1, x.dims().end())});
   const ir::LambdaBuilder builder(types);
@@ -163,8 +170,8 @@ Values import_causal_conv_with_state(NodeContext& node) {
   const std::int64_t k = w.dims()[2].value();
   const Dim batch = x.dims()[0], channels = x.dims()[1], length = x.dims()[2];
   const Dims state_dims{batch, channels, k - 1};
-  const Value state =
-      node.has(3) ? ir::with_dims(node.input(3), state_dims) : ir::full(x.dtype(), state_dims, 0);
+  const Value state = node.has(3) ? fitted_operand(node, node.input(3), state_dims, "past_state")
+                                  : ir::full(x.dtype(), state_dims, 0);
   const Value all = ir::concat({state, x}, 2);
   const DType dtype = state_dtype_of(x.dtype());
   const Value wide = ir::cast(all, dtype);
@@ -220,7 +227,7 @@ Values import_tensor_scatter(NodeContext& node) {
   const Value taken =
       ir::permute(ir::gather(ir::reshape(moved, rows), index, 0), ir::inverse_permutation(order));
   return {ir::select(ir::broadcast(inside, cache.dims(), {0, axis}),
-                     ir::with_dims(taken, cache.dims()), cache)};
+                     fitted_operand(node, taken, cache.dims(), "update"), cache)};
 }
 
 constexpr OperatorRow kSequenceStateRows[] = {

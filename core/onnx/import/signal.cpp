@@ -106,7 +106,7 @@ Values import_dft(NodeContext& node) {
                      .is_onesided = node.integer("onesided", 0) != 0,
                      .dtype = x.dtype()};
   const std::int64_t given = node.opset() < 20 ? node.integer("axis", 1)
-                             : node.has(2)     ? node.known_integers(2, "axis").at(0)
+                             : node.has(2)     ? known_integer(node, 2, "axis")
                                                : -2;
   const int axis = node.axis(given, x.rank());
   if (axis == x.rank() - 1) node.fail(text("axis ", axis, " holds real and imaginary parts"));
@@ -128,10 +128,10 @@ Values import_dft(NodeContext& node) {
 Values import_stft(NodeContext& node) {
   const Value x = node.input(0);
   if (x.rank() != 3) node.fail(text("the signal is not of rank 3 (", x.type(), ")"));
-  const std::int64_t step = node.known_integers(1, "frame_step").at(0);
+  const std::int64_t step = known_integer(node, 1, "frame_step");
   if (step < 1) node.fail(text("frame_step is ", step));
   const Dim length = node.has(3)   ? signal_size(node, 3, "frame_length")
-                     : node.has(2) ? node.input(2).dims().at(0)
+                     : node.has(2) ? product(node.input(2).dims())
                                    : x.dims()[1];
   const FourierTransform t{.length = length,
                            .is_complex = has_imaginary_parts(node, x),
@@ -141,7 +141,7 @@ Values import_stft(NodeContext& node) {
   Value frames = ir::window(
       x, {.axes = {1}, .counts = {count}, .sizes = {length}, .strides = {step}, .dilations = {1}});
   if (node.has(2)) {
-    const Value window = ir::with_dims(node.untrained_input(2), {length});
+    const Value window = fitted_operand(node, node.untrained_input(2), {length}, "window");
     frames = frames * ir::broadcast(window, frames.dims(), {3});
   }
   enum Label : std::int64_t { kBatch, kFrame, kPart, kTime, kFrequency, kResultPart };
@@ -172,23 +172,30 @@ Values import_blackman_window(NodeContext& node) { return cosine_window(node, 0.
 /// in mel(f) = 2595 log10(1 + f / 700).
 Values import_mel_weight_matrix(NodeContext& node) {
   const auto integer = [&](std::size_t i, const char* name) {
-    return node.known_integers(i, name).at(0);
+    return known_integer(node, i, name);
   };
   const std::int64_t bands = integer(0, "num_mel_bins"), length = integer(1, "dft_length"),
                      rate = integer(2, "sample_rate");
-  const double low_hertz = node.known_numbers(3, "lower_edge_hertz").at(0);
-  const double high_hertz = node.known_numbers(4, "upper_edge_hertz").at(0);
-  constexpr std::int64_t kMaxSize = 1 << 20;
-  if (bands < 0 || length < 0 || bands > kMaxSize || length > kMaxSize || rate < 1) {
+  const auto hertz = [&](std::size_t i, const char* name) {
+    const auto numbers = node.known_numbers(i, name);
+    if (numbers.size() != 1) node.fail(text(name, " has ", numbers.size(), " elements"));
+    return numbers[0];
+  };
+  const double low_hertz = hertz(3, "lower_edge_hertz");
+  const double high_hertz = hertz(4, "upper_edge_hertz");
+  constexpr std::int64_t kMaxElements = 1 << 26;
+  const bool is_small = bands >= 0 && length >= 0 && bands <= kMaxElements &&
+                        length <= kMaxElements && (length / 2 + 1) * bands <= kMaxElements;
+  if (!is_small || rate < 1) {
     node.fail(text("num_mel_bins ", bands, ", dft_length ", length, ", sample_rate ", rate));
   }
-  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const auto mel = [](double f) { return 2595 * std::log10(1 + f / 700); };
   const double low = mel(low_hertz);
   const double step = (mel(high_hertz) - low) / static_cast<double>(bands + 2);
   const std::int64_t bins = length / 2 + 1;
   const auto corner = [&](std::int64_t i) {
-    const double hertz = 700 * (std::pow(10, (low + static_cast<double>(i) * step) / 2595) - 1);
-    return std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+    const double f = 700 * (std::pow(10, (low + static_cast<double>(i) * step) / 2595) - 1);
+    return std::floor(static_cast<double>(length + 1) * f / static_cast<double>(rate));
   };
   std::vector<float> weights(at(bins * bands), 0);
   for (std::int64_t band = 0; band < bands; ++band) {
