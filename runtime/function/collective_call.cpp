@@ -62,6 +62,11 @@ CollectiveCall::CollectiveCall(const ProgramCollectives& collectives, const std:
   call_.operation().item = "collective";
   call_.operation().detail_text = " on " + collectives.target;
   call_.operation().detail = distributed::hash_of(collectives.target);
+  if (!collectives.made_at.empty()) {
+    // Functions without names are told apart by their lines: their collectives may be alike.
+    call_.operation().detail_text += text(", made at ", collectives.made_at);
+    call_.operation().detail ^= distributed::hash_of(collectives.made_at) * 0x9e3779b97f4a7c15u;
+  }
   call_.operation().updates = &collectives.updates;
   call_.operation().phase = collectives.phase;
   if (collectives.group->number() != 0) {

@@ -159,6 +159,15 @@ Array evaluated(const ir::Graph& graph, Where where) {
 }  // namespace
 
 namespace runtime {
+namespace {
+
+/// "train.cpp:12", without the folder, in which machines may differ; "" for an unknown line.
+std::string line_of(Where where) {
+  const std::string_view file = where.file;
+  return where.known() ? text(file.substr(file.rfind('/') + 1), ":", where.line) : "";
+}
+
+}  // namespace
 
 Function compile_function(FunctionParts parts, const FunctionOptions& options, Where where) {
   const std::string name = options.name.empty() ? "function" : utf8_text(options.name);
@@ -186,7 +195,8 @@ Function compile_function(FunctionParts parts, const FunctionOptions& options, W
          .seed = rank * kSeedOfRank,
          .guards = std::move(parts.guards),
          .updates = std::move(updates),
-         .phase = static_cast<std::uint64_t>(fixed_learning_phase().value_or(0))});
+         .phase = static_cast<std::uint64_t>(fixed_learning_phase().value_or(0)),
+         .made_at = options.name.empty() ? line_of(where) : ""});
     impl->prints = calls_host(impl->programs);
     impl->profile_record = record_profile(impl->programs, impl->backend);
     return Function(std::move(impl));

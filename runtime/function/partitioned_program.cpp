@@ -179,6 +179,7 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   ProgramCollectives& collectives = last->program.collectives;
   collectives.updates = options.updates;
   collectives.phase = options.phase;
+  collectives.made_at = options.made_at;
   if (!collectives.empty()) programs.phase_input = phase_input_of(graph);
   programs.last = last;
   if (!programs.partitions.empty()) programs.variables = variables_of(programs);

@@ -56,6 +56,7 @@ struct PartitionOptions {
   std::vector<ir::Guard> guards = {};  // of the first partition, as CompiledProgram::given_guards
   distributed::UpdateExpressions updates = {};  // as ProgramCollectives, here and below
   std::uint64_t phase = 0;
+  std::string made_at = {};  // as ProgramCollectives::made_at
 };
 
 /// Partitions the graph and compiles each partition (compile_callable). Partitions but the last are

@@ -26,7 +26,6 @@ std::span<const OperatorRow> random_operators();
 std::span<const OperatorRow> range_operators();
 std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> reduce_operators();
-std::span<const OperatorRow> region_operators();
 std::span<const OperatorRow> rejected_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> roi_align_operators();

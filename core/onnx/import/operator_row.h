@@ -1,5 +1,5 @@
-// A row of the table of operators: since which opsets an operator is imported, by which function, or
-// the reason why it is not.
+// A row of the table of operators: since which opsets one is imported, by which function, or the
+// reason why it is not.
 #pragma once
 
 #include "core/ir/node.h"

@@ -44,6 +44,7 @@ struct ProgramCollectives {
   bool run_by_backend = false;  // else by the host's functions
   distributed::UpdateExpressions updates = {};  // of the function, equal on all ranks
   std::uint64_t phase = 0;  // the one set when K::function was called, unless it is fed
+  std::string made_at = {};  // the line that made a function without a name, "train.cpp:12"
   bool empty() const { return list.empty(); }
 };
 

@@ -44,13 +44,13 @@ class Call {
   std::vector<MutableArrayView> outputs_;
 };
 
-struct Model {
+struct SizedModel {
   Function f;
   std::function<std::vector<Array>(std::int64_t)> feeds;  // for one size
 };
 
 /// Two layers whose weights are packed, or concatenated first.
-Model layers() {
+SizedModel layers() {
   const Tensor x = placeholder({.shape = {None, 48}});
   const Variable w = variable(filled({48, 64}, 0.1f)), u = variable(filled({64, 40}, 0.2f));
   const Variable v = variable(filled({64, 24}, 0.3f));
@@ -61,7 +61,7 @@ Model layers() {
 }
 
 /// A loop over as many steps, on as many rows.
-Model loop() {
+SizedModel loop() {
   const Tensor x = placeholder({.shape = {None, None, 16}});
   const Variable w = variable(filled({16, 32}, 0.1f)), u = variable(filled({32, 32}, 0.2f));
   const Tensor start = zeros_like(dot(gather(permute_dimensions(x, {1, 0, 2}), 0), w));
@@ -76,7 +76,7 @@ Model loop() {
 }
 
 /// Attention over a cache, whose keys and values grow by a row.
-Model cache() {
+SizedModel cache() {
   const Tensor q = placeholder({.shape = {4, 1, 8}}), k = placeholder({.shape = {4, None, 8}});
   const Tensor v = placeholder({.shape = {4, None, 8}}), last = placeholder({.shape = {4, 1, 8}});
   const Tensor keys = concatenate({k, last}, {.axis = 1});
@@ -91,7 +91,7 @@ Model cache() {
 
 const struct {
   const char* name;
-  Model (*make)();
+  SizedModel (*make)();
 } kModels[] = {{"layers", layers}, {"a loop", loop}, {"a growing cache", cache}};
 
 /// 50 layers of a matmul and a kernel each, on tiny tensors.
@@ -115,7 +115,7 @@ TEST_CASE("sizes in rotation: no allocations") {
     for (const auto& [name, make] : kModels) {
       for (const std::int64_t sizes : {2, 8, 64}) {
         INFO(name << ", sizes: " << sizes << ", threads: " << threads);
-        const Model model = make();
+        const SizedModel model = make();
         std::vector<Call> calls;
         for (std::int64_t n = 1; n <= sizes; ++n) calls.emplace_back(model.f, model.feeds(n));
         for (int round = 0; round < 2; ++round) {
@@ -138,7 +138,7 @@ TEST_CASE("sizes in rotation: no allocations") {
 
 TEST_CASE("sizes in rotation: operator() allocates only its results") {
   set_threads(1);
-  const Model model = layers();
+  const SizedModel model = layers();
   std::vector<std::vector<Array>> feeds;
   for (const std::int64_t n : {1, 2}) feeds.push_back(model.feeds(n));
   for (int i = 0; i < 6; ++i) model.f(feeds[static_cast<std::size_t>(i % 2)]);
