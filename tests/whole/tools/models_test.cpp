@@ -38,7 +38,7 @@ TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
   CHECK_THAT(output_of("run " + kNet + " --inputs " + inputs + " --outputs " + outputs),
              ContainsSubstring("classes are in " + outputs));
   const Array classes = load_arrays(outputs).at("classes");
-  CHECK(classes.dims() == DimVector{16, 10});
+  CHECK(classes.dims() == std::vector<std::int64_t>{16, 10});
   // As ONNX Runtime computes it.
   CHECK(classes.as<float>()[0] == Approx(0.10860183));
   CHECK_THAT(output_of("run " + kNet + " --dim batch=2 --backend reference"),
@@ -74,8 +74,8 @@ TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function
   const std::string calls = " --call " + scratch.path("a.npz") + " " + scratch.path("x.npz") +
                             " --call " + scratch.path("b.npz") + " " + scratch.path("y.npz");
   CHECK_THAT(output_of("onnx " + kNet + calls + " --repeat 2"), ContainsSubstring("call 1 first"));
-  CHECK(load_arrays(scratch.path("x.npz")).at("classes").dims() == DimVector{3, 10});
-  CHECK(load_arrays(scratch.path("y.npz")).at("classes").dims() == DimVector{1, 10});
+  CHECK(load_arrays(scratch.path("x.npz")).at("classes").dims() == std::vector<std::int64_t>{3, 10});
+  CHECK(load_arrays(scratch.path("y.npz")).at("classes").dims() == std::vector<std::int64_t>{1, 10});
   CHECK_THAT(
       output_of(
           "onnx " + kNet + " --call " + kFolder + "torch.safetensors " + scratch.path("z.npz"), 1),
