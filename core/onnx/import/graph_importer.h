@@ -23,8 +23,8 @@ class GraphImporter {
                                                    std::string_view name) = 0;
   /// Imports a graph inside a node, which sees the names of `outer`. Returns its outputs.
   virtual std::vector<ir::Value> run_graph(const GraphProto& graph,
-                                           const std::vector<ir::Value>& inputs,
-                                           Environment& outer, std::int64_t opset) = 0;
+                                           const std::vector<ir::Value>& inputs, Environment& outer,
+                                           std::int64_t opset) = 0;
   /// A constant of a tensor of the file.
   virtual ir::Value constant(const TensorProto& tensor) = 0;
   virtual ShapeValues& shape_values() = 0;

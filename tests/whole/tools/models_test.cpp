@@ -74,8 +74,10 @@ TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function
   const std::string calls = " --call " + scratch.path("a.npz") + " " + scratch.path("x.npz") +
                             " --call " + scratch.path("b.npz") + " " + scratch.path("y.npz");
   CHECK_THAT(output_of("onnx " + kNet + calls + " --repeat 2"), ContainsSubstring("call 1 first"));
-  CHECK(load_arrays(scratch.path("x.npz")).at("classes").dims() == std::vector<std::int64_t>{3, 10});
-  CHECK(load_arrays(scratch.path("y.npz")).at("classes").dims() == std::vector<std::int64_t>{1, 10});
+  CHECK(load_arrays(scratch.path("x.npz")).at("classes").dims() ==
+        std::vector<std::int64_t>{3, 10});
+  CHECK(load_arrays(scratch.path("y.npz")).at("classes").dims() ==
+        std::vector<std::int64_t>{1, 10});
   CHECK_THAT(
       output_of(
           "onnx " + kNet + " --call " + kFolder + "torch.safetensors " + scratch.path("z.npz"), 1),
