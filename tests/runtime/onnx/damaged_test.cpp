@@ -142,8 +142,8 @@ TEST_CASE("ONNX: operators that are not imported are one table, before anything 
                             field(1, node("Relu", "d", "y"));
   CHECK(error_of<ValueError>(model(graph(nodes))) ==
         "import_onnx: net.onnx needs operators that are not imported:\n"
-        "  SequenceConstruct: 1 node, first 'a': it makes a sequence, and values of Kiln are "
-        "tensors\n"
+        "  SequenceConstruct: 1 node, first 'a': it takes or makes a sequence of tensors, "
+        "which is no tensor\n"
         "  Frobnicate: 2 nodes, first 'b': ONNX has no such operator\n"
         "  com.microsoft.Gelu: 1 node, first 'd': the domain 'com.microsoft' is not known");
 }

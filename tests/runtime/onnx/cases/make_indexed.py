@@ -23,7 +23,7 @@ cases.node("Gather_scalar", "Gather", [floats(5, 3), np.int64(-2)], weights=[1],
 cases.node("GatherElements", "GatherElements", [floats(3, 4), integers(3, 2, low=-4, high=4)],
            opset=13, axis=1, gradient=True)
 cases.node("GatherND", "GatherND", [floats(2, 3, 4), vector(0, 1, 1, -1).reshape(2, 2)], opset=13,
-           gradient=True)
+           gradient=True, dims="static")
 cases.node("GatherND_batch", "GatherND", [floats(2, 3, 4), vector(1, 2).reshape(2, 1)], opset=12,
            batch_dims=1, dims="static")
 cases.node("OneHot", "OneHot", [vector(1, -1, 9, 0), np.int64(4), vector(2, 5, dtype=np.float32)],
@@ -39,12 +39,13 @@ for reduction in ["none", "add", "mul", "max", "min"]:
     cases.node(f"ScatterElements_{reduction}", "ScatterElements", [base, rows, floats(2, 3)],
                opset=18, reduction=reduction, gradient=reduction in ["none", "add"])
     cases.node(f"ScatterND_{reduction}", "ScatterND",
-               [base, vector(1, 3).reshape(2, 1), floats(2, 3)], opset=18, reduction=reduction)
+               [base, vector(1, 3).reshape(2, 1), floats(2, 3)], opset=18, reduction=reduction,
+               dims="static")
 cases.node("ScatterElements_axis", "ScatterElements", [base, vector(-1, 0).reshape(2, 1),
                                                        floats(2, 1)], opset=11, axis=1)
 cases.node("Scatter", "Scatter", [base, rows, floats(2, 3)], opset=9)
 cases.node("ScatterND_elements", "ScatterND", [base, vector(0, 1, 3, -1).reshape(2, 2), floats(2)],
-           opset=11)
+           opset=11, dims="static")
 for largest in [0, 1]:
     cases.node(f"TopK_{largest}", "TopK", [floats(3, 6), vector(3)], weights=[1], opset=11,
                outputs=2, largest=largest, second=[floats(2, 4)])

@@ -6,7 +6,7 @@ cases = CaseFile("random.npz")
 
 for op in ["RandomNormal", "RandomUniform"]:
     cases.node(op, op, [], opset=22, shape=[3, 4], seed=1.0, random=True)
-    cases.node(f"{op}_double", op, [], opset=1, shape=[5], dtype=TensorProto.DOUBLE, random=True)
+    cases.node(f"{op}_double", op, [], opset=13, shape=[5], dtype=TensorProto.DOUBLE, random=True)
     cases.node(f"{op}Like", f"{op}Like", [floats(2, 3)], opset=22, second=[floats(5, 1)],
                random=True)
 cases.node("Bernoulli", "Bernoulli", [floats(4, 3, low=0, high=1)], opset=15, random=True,
