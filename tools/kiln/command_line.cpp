@@ -94,7 +94,7 @@ void ModuleOptions::add_import_to(CLI::App* command) {
       ->add_option("--constant", constants,
                    "value of an input of an ONNX model, as the model is imported; may be repeated")
       ->allow_extra_args(false)
-      ->type_name("NAME=NUMBER");
+      ->type_name("NAME=X");
 }
 
 void ModuleOptions::require_other_file(const std::string& output, const char* option) const {
