@@ -59,7 +59,7 @@ const Update kUpdates[] = {
      "the rank's own part of reduce_scatter (replicas_test.cpp:N)"},
     {"a sum over a part of the ranks",
      [](const Tensors& g) { return g.w + D::all_reduce(g.unnamed, {.group = g.half}); },
-     "an unnamed placeholder (replicas_test.cpp:N)"},
+     "the rank's own part of all_reduce (replicas_test.cpp:N)"},
     {"a draw", [](const Tensors& g) { return g.w + random_uniform({2}); },
      "a draw of random_uniform (replicas_test.cpp:N)"},
     {"dropout", [](const Tensors& g) { return dropout(g.w, 0.5); },
