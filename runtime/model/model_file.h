@@ -10,7 +10,7 @@
 
 namespace kiln::runtime {
 
-/// What a .kiln file holds.
+/// The contents of a .kiln file.
 struct ModelFile {
   Manifest manifest;
   module::Module module;

@@ -146,7 +146,7 @@ class AttentionNode {
     return result;
   }
 
-  /// What is added to the scores, -inf for masked keys; empty if nothing is.
+  /// Added to the scores, -inf for masked keys; empty if nothing is added.
   Value bias_of() const {
     Value mask = given_mask(), seen = visible();
     const auto infinite = [&](const Value& allowed, const Value& otherwise) {

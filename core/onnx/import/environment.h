@@ -10,7 +10,7 @@
 
 namespace kiln::onnx {
 
-/// What a name stands for: a value, or a tensor of the file that no node has used yet.
+/// The binding of a name: a value, or a tensor of the file that no node has used yet.
 struct Binding {
   ir::Value value;
   const TensorProto* tensor = nullptr;  // of an initializer or a Constant node

@@ -95,6 +95,20 @@ TEST_CASE("disagreement: functions that differ between ranks") {
   CHECK(ends == "");
 }
 
+TEST_CASE("disagreement: functions without names, made at different lines") {
+  const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    const auto w = K::variable({1.}, {.name = "w"});
+    const auto f = K::function({}, {D::all_reduce(w)});
+    const auto g = K::function({}, {D::all_reduce(2 * w)});
+    const std::string error = thrown_by([&] { world.is_root() ? f() : g(); });
+    faults.expect_equal("differ", error.find("made at disagreement_test.cpp:") != error.npos, true);
+    faults.expect_equal("both", g()[0], K::Array{4.f});
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
 TEST_CASE("disagreement: a call and another operation") {
   const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
     Faults faults;
