@@ -4,18 +4,19 @@
 #include "tests/runtime/onnx/protobuf.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
+#include "tests/support/mutants.h"
 
 #include <kiln/k.h>
 
 #include <unistd.h>
 
-#include <random>
 #include <string>
 
 using namespace kiln;
 using kiln::testing::contents_of;
 using kiln::testing::error_text;
 using kiln::testing::field;
+using kiln::testing::for_each_mutant;
 using kiln::testing::Scratch;
 using kiln::testing::without_path;
 
@@ -108,6 +109,24 @@ const struct {
      "is no ONNX model, or damaged: two initializers are named 'w'"},
 };
 
+void import_or_reject(const Scratch& scratch, const std::string& bytes) {
+  const std::string path = scratch.write("net.onnx", bytes);
+  try {
+    static_cast<void>(import_onnx(path));
+  } catch (const Error&) {
+  }
+}
+
+/// Imports `count` mutants of each of four models.
+void import_mutants(int count) {
+  const kiln::testing::CaseFile file("elementwise");
+  const Scratch scratch;
+  for (const char* name : {"PRelu", "Clip_inputs", "Softmax_1_11", "Cast_int32"}) {
+    for_each_mutant(file.find(name).bytes(), count, 3,
+                    [&](const std::string& mutant) { import_or_reject(scratch, mutant); });
+  }
+}
+
 }  // namespace
 
 TEST_CASE("ONNX: damaged files are rejected with the reason") {
@@ -164,31 +183,18 @@ TEST_CASE("ONNX: options that name nothing, and what a node does not accept") {
         "import_onnx: '/head/Concat' of net.onnx: Concat: axis 5 is out of range for rank 2");
 }
 
-TEST_CASE("ONNX: truncated and mutated files are read or rejected") {
-  const kiln::testing::CaseFile file("elementwise");
-  const Scratch scratch;
-  std::mt19937_64 generator(3);
-  const auto import = [&](const std::string& bytes) {
-    const std::string path = scratch.write("net.onnx", bytes);
-    try {
-      static_cast<void>(import_onnx(path));
-    } catch (const Error&) {
-    }
-  };
+TEST_CASE("ONNX: every truncation is read or rejected") {
   const std::string good =
       model(graph(kRelu, field(5, tensor(field(1, 2) + field(2, 1) + field(9, "abcdefgh")))));
-  for (std::size_t size = 0; size < good.size(); ++size) import(good.substr(0, size));
-  for (const char* name : {"PRelu", "Clip_inputs", "Softmax_1_11", "Cast_int32"}) {
-    const std::string bytes = file.find(name).bytes();
-    for (int i = 0; i < 125; ++i) {
-      std::string mutant = bytes;
-      for (std::uint64_t n = generator() % 3 + 1; n > 0; --n) {
-        mutant[generator() % mutant.size()] = static_cast<char>(generator());
-      }
-      import(mutant);
-    }
+  const Scratch scratch;
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    import_or_reject(scratch, good.substr(0, size));
   }
 }
+
+TEST_CASE("ONNX: 500 mutants are read or rejected") { import_mutants(125); }
+
+TEST_CASE("ONNX: 10,000 mutants are read or rejected", "[matrix]") { import_mutants(2500); }
 
 TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
   const auto external = [](const std::string& location, const std::string& rest = "") {

@@ -2,18 +2,19 @@
 // read or rejected.
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
+#include "tests/support/mutants.h"
 #include "tests/support/scratch.h"
 #include "test_folders.h"
 
 #include <kiln/k.h>
 
 #include <cstring>
-#include <random>
 #include <string>
 
 using namespace kiln;
 using kiln::testing::contents_of;
 using kiln::testing::error_text;
+using kiln::testing::for_each_mutant;
 using kiln::testing::Scratch;
 using kiln::testing::without_path;
 
@@ -87,20 +88,15 @@ const struct {
 void read_mutants(const std::string& name, int count) {
   const std::string good = contents_of(KILN_SOURCE_DIR "/tests/runtime/weights/numpy/" + name);
   const Scratch scratch;
-  std::mt19937 random(1);
   int rejected = 0;
-  for (int i = 0; i < count; ++i) {
-    std::string bytes = good;
-    for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
-      bytes[random() % bytes.size()] = static_cast<char>(random() % 256);
-    }
+  for_each_mutant(good, count, 1, [&](const std::string& bytes) {
     const std::string path = scratch.write("mutant", bytes);
     try {
       static_cast<void>(load_arrays(path));
     } catch (const Error&) {
       ++rejected;
     }
-  }
+  });
   CHECK(rejected > count / 2);
 }
 
