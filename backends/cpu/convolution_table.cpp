@@ -194,4 +194,17 @@ const ConvolutionRow& convolution_row(const Convolution& convolution, bool packe
   });
 }
 
+codegen::Convolution without_unit_axes(codegen::Convolution convolution) {
+  Convolution& c = convolution;
+  const auto is_unit = [&](std::size_t i) {
+    return c.sizes[i] == 1 && c.windows[i] == 1 && c.output_sizes[i] == 1 && c.low[i] == 0;
+  };
+  for (std::size_t i = c.sizes.size(); i-- > 0 && c.sizes.size() > 1;) {
+    if (!is_unit(i)) continue;
+    for (ir::Ints* list : {&c.sizes, &c.windows, &c.output_sizes, &c.strides, &c.dilations, &c.low})
+      list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return convolution;
+}
+
 }  // namespace kiln::cpu

@@ -45,4 +45,9 @@ std::span<const ConvolutionRow> convolution_table();
 const ConvolutionRow& convolution_row(const codegen::Convolution& convolution, bool packed,
                                       GemmIsa isa);
 
+/// Returns the convolution without the spatial axes that have one element, one tap and one output,
+/// but for one axis: the tensors have the same layout, and implementations make their tiles along
+/// the last axis. An image of 512x1 by a filter of 5x1 is a sequence of 512.
+codegen::Convolution without_unit_axes(codegen::Convolution convolution);
+
 }  // namespace kiln::cpu

@@ -117,7 +117,8 @@ std::optional<std::string> CpuLibrary::rejection_of_convolution(const ir::Node& 
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolution(
-    const codegen::Convolution& convolution, codegen::RhsUse use) {
+    const codegen::Convolution& given, codegen::RhsUse use) {
+  const codegen::Convolution convolution = without_unit_axes(given);
   const bool packed = use != codegen::RhsUse::Once && convolution.role != codegen::ConvRole::Filter;
   const std::lock_guard lock(mutex_);
   return convolutions_.of({convolution, packed},

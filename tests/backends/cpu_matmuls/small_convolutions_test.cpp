@@ -90,6 +90,32 @@ TEST_CASE("CpuLibrary: gradients of pointwise convolutions agree with plain sums
   }
 }
 
+TEST_CASE("CpuLibrary: spatial axes of one element are left out") {
+  CpuLibrary library(isas().back());
+  const Convolution sequence{
+      ConvRole::Output, 2, 1, 24, 32, {40}, {5}, {18}, {2}, {1}, {1}, true, true};
+  const auto expected = library.prepare_convolution(sequence, RhsUse::Kept);
+  const auto with = [&](std::size_t at, std::int64_t size, std::int64_t low) {
+    Convolution c = sequence;
+    const std::pair<ir::Ints*, std::int64_t> axis[] = {{&c.sizes, size},     {&c.windows, 1},
+                                                       {&c.output_sizes, 1}, {&c.strides, 3},
+                                                       {&c.dilations, 1},    {&c.low, low}};
+    for (const auto& [list, value] : axis) {
+      list->insert(list->begin() + static_cast<std::ptrdiff_t>(at), value);
+    }
+    return library.prepare_convolution(c, RhsUse::Kept);
+  };
+  CHECK(with(0, 1, 0) == expected);
+  CHECK(with(1, 1, 0) == expected);
+  CHECK(with(1, 1, 1) != expected);  // the only tap is in the padding
+  CHECK(with(1, 2, 0) != expected);
+  const ir::Ints ones{1, 1, 1}, zeros{0, 0, 0};
+  const Convolution unit{ConvRole::Output, 2, 1, 24, 32, ones, ones, ones, ones, ones, zeros};
+  const Convolution one_axis{ConvRole::Output, 2, 1, 24, 32, {1}, {1}, {1}, {1}, {1}, {0}};
+  CHECK(library.prepare_convolution(unit, RhsUse::Kept) ==
+        library.prepare_convolution(one_axis, RhsUse::Kept));
+}
+
 TEST_CASE("CpuLibrary: pointwise gradients of 1 and 3 spatial axes are those of 2") {
   if (!has_avx2()) {
     WARN("left out: the processor has no AVX2");
