@@ -12,8 +12,12 @@ namespace {
 using ir::Node;
 using ir::Op;
 
-/// A longer chain of operations is computed once and stored.
-constexpr int kMaxSteps = 16;
+/// A longer chain of operations is computed once and stored: reading a position and a weight costs
+/// less than the 15 steps to those of a resized image. Scalars stay, as a kernel computes them
+/// once.
+constexpr int kMaxSteps = 8, kMaxScalarSteps = 16;
+/// A division takes as long as several other steps.
+constexpr int kDivisionSteps = 4;
 
 using Steps = ir::NodeMap<int>;
 
@@ -30,7 +34,9 @@ int steps_of(const Node& node, const SizeNames& names, const Steps& steps) {
     if (!found) return 0;
     most = std::max(most, *found);
   }
-  return most < kMaxSteps ? most + 1 : 0;
+  const bool divides = node.op == Op::Div || node.op == Op::Mod;
+  most += divides ? kDivisionSteps : 1;
+  return most <= (node.types[0].dims.empty() ? kMaxScalarSteps : kMaxSteps) ? most : 0;
 }
 
 }  // namespace

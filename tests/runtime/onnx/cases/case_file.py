@@ -7,6 +7,7 @@ gradients of the sum of the first output exist everywhere near the inputs, NAME/
 dtypes and shapes of the outputs are those of ONNX.
 """
 
+import pathlib
 import warnings
 
 import numpy as np
@@ -39,7 +40,7 @@ def vector(*numbers, dtype=np.int64):
 
 class CaseFile:
     def __init__(self, path):
-        self.path = path
+        self.path = pathlib.Path(__file__).parent / path
         self.arrays = {}
 
     def node(self, name, op, inputs, opset=17, outputs=1, weights=(), second=None, gradient=False,
@@ -64,6 +65,8 @@ class CaseFile:
     def graph(self, name, nodes, calls, outputs, initializers=None, opset=17, gradient=False,
               dims=None, expected=None, functions=(), opsets=()):
         """A graph of several nodes; `calls`: inputs by name, one dict per call."""
+        if opset < 6:
+            raise ValueError(f"{name}: opset {opset} is not imported, 6 is the oldest")
         infos = []
         for key, array in calls[0].items():
             sizes = [f"{key}{i}" for i in range(array.ndim)]
