@@ -199,7 +199,7 @@ void OutputFile::open_temporary() {
     const std::string name =
         text(temporary_prefix(target), ::getpid(), "-", next.fetch_add(1), ".tmp");
     temporary_ = (target.parent_path() / name).string();
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
     if (descriptor_ >= 0 && !lock_own(descriptor_)) {
       ::close(std::exchange(descriptor_, -1));
       continue;
@@ -230,6 +230,29 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(descriptor_, bytes.data(), std::min(bytes.size(), kChunk),
+                                  static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail(errno);
+    offset += static_cast<std::uint64_t>(done);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+void OutputFile::read_at(std::uint64_t offset, std::span<std::byte> to) {
+  while (!to.empty()) {
+    const ssize_t got =
+        ::pread(descriptor_, to.data(), std::min(to.size(), kChunk), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(errno);
+    if (got == 0) return std::fill(to.begin(), to.end(), std::byte{0});
+    offset += static_cast<std::uint64_t>(got);
+    to = to.subspan(static_cast<std::size_t>(got));
   }
 }
 

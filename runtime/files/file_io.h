@@ -48,6 +48,10 @@ class OutputFile {
 
   /// Appends bytes. IoError.
   void write(std::span<const std::byte> bytes);
+  /// Writes and reads at any offset, for formats that are not written from begin to end; bytes that
+  /// were not written are zeros. IoError.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  void read_at(std::uint64_t offset, std::span<std::byte> to);
   /// Syncs the bytes to the disk, then renames the file to the path. IoError.
   void commit();
 

@@ -28,6 +28,8 @@ class ArrayFile {
   virtual std::string_view format() const = 0;
   /// Whether the order of the tensors is that in which they were written.
   virtual bool keeps_order() const = 0;
+  /// Whether tensors are named "layer/0", by their order in a layer, as Keras 3 does.
+  virtual bool is_numbered() const { return false; }
   /// The tensors in file order, with distinct names.
   virtual const std::vector<TensorEntry>& tensors() const = 0;
   /// Reads the elements of one of tensors(). IoError, OutOfMemory. REQUIRES: Kiln has its dtype.

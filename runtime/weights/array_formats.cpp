@@ -7,6 +7,7 @@
 #include "runtime/array/array_memory.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/weights/file_format.h"
+#include "runtime/weights/hdf5_file.h"
 #include "runtime/weights/npy.h"
 #include "runtime/weights/safetensors.h"
 #include "runtime/weights/user_file.h"
@@ -28,6 +29,13 @@ std::string start_of(const std::string& path) {
   return start;
 }
 
+/// The format of a file. HDF5's signature may follow bytes of another format.
+std::string_view format_of(const std::string& path) {
+  const std::string_view format = known_format(start_of(path));
+  const bool may_be_hdf5 = format.empty() || format == kText;
+  return may_be_hdf5 && is_hdf5(InputFile(path)) ? kHdf5 : format;
+}
+
 bool is_numpy_format(std::string_view format) {
   return format == kNumpyArray || format == kNumpyArchive || format == kEmptyArchive ||
          format == kOtherArchive || format == kModel;
@@ -44,20 +52,41 @@ std::string extension_of(const std::string& path) {
   return std::filesystem::path(path).extension().string();
 }
 
+bool is_hdf5_extension(std::string_view extension) {
+  return extension == ".h5" || extension == ".hdf5";
+}
+
+/// Why a name that Keras 3 gives to its own layouts cannot be written; empty for others. They have
+/// the classes of layers, which no variable knows.
+std::string keras3_text(const std::string& path) {
+  for (const char* extension : {".weights.h5", ".keras"}) {
+    if (!path.ends_with(extension)) continue;
+    return text(path, " ends in '", extension, "', where Keras 3 expects a layout of its own; .h5 ",
+                "is written in that of Keras 2, which Keras 3 reads, too");
+  }
+  return "";
+}
+
 }  // namespace
+
+bool is_hdf5_file(const std::string& path) {
+  const std::string_view format = format_of(path);
+  return format == kHdf5 || format == kKerasArchive;
+}
 
 bool is_array_file(const std::string& path) {
   constexpr std::size_t kLengthBytes = 8;  // of a safetensors header, which follows
   const std::string start = start_of(path);
   return is_numpy_format(known_format(start)) ||
-         (start.size() > kLengthBytes && start[kLengthBytes] == '{');
+         (start.size() > kLengthBytes && start[kLengthBytes] == '{') || is_hdf5_file(path);
 }
 
 std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
                                            std::map<std::string, std::string>* metadata) {
   try {
-    const std::string start = start_of(path);
-    const std::string_view format = known_format(start);
+    const std::string_view format = format_of(path);
+    if (format == kHdf5) return open_hdf5(path);
+    if (format == kKerasArchive) return open_keras_archive(path);
     if (format == kNumpyArray) return std::make_unique<NpyFile>(path);
     if (format == kModel) return std::make_unique<NpzFile>(path, kModelWeights);
     if (is_numpy_format(format)) return std::make_unique<NpzFile>(path);
@@ -73,16 +102,22 @@ std::string other_dtype_text(const TensorEntry& tensor, const std::string& path)
 }
 
 std::string unknown_extension_text(const std::string& path) {
+  if (const std::string reason = keras3_text(path); !reason.empty()) return reason;
   const std::string extension = extension_of(path);
-  if (extension == ".npy" || extension == ".npz" || extension == ".safetensors") return "";
-  return text(path, " ends in '", extension, "'; .npz, .npy and .safetensors are written");
+  for (const char* known : {".npy", ".npz", ".safetensors", ".h5", ".hdf5"}) {
+    if (extension == known) return "";
+  }
+  return text(path, " ends in '", extension, "'; .npz, .npy, .h5 and .safetensors are written");
 }
 
 void write_array_file(const std::string& path, std::span<const NamedArray> arrays,
                       const std::map<std::string, std::string>& metadata,
                       std::optional<unsigned> mode) {
+  if (const std::string reason = keras3_text(path); !reason.empty()) {
+    Call::value_error("path", reason);
+  }
   const std::string extension = extension_of(path);
-  if (extension != ".npy" && extension != ".npz") {
+  if (extension != ".npy" && extension != ".npz" && !is_hdf5_extension(extension)) {
     return write_safetensors(path, arrays, metadata, mode);
   }
   if (!metadata.empty()) {
@@ -90,6 +125,7 @@ void write_array_file(const std::string& path, std::span<const NamedArray> array
                       text("a ", extension, " file has no metadata; .safetensors does"));
   }
   if (extension == ".npz") return write_npz(path, arrays, mode);
+  if (is_hdf5_extension(extension)) return write_hdf5(path, arrays, mode);
   if (arrays.size() != 1) {
     Call::value_error("path", text(path, ": a .npy file holds one array, not ", arrays.size(),
                                    "; .npz holds several"));

@@ -13,7 +13,7 @@ using namespace std::string_view_literals;
 
 constexpr std::pair<std::string_view, std::string_view> kSignatures[] = {
     {"\x93NUMPY"sv, kNumpyArray},
-    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file (.h5)"sv},
+    {"\x89HDF\r\n\x1a\n"sv, kHdf5},
     {"PK\x05\x06"sv, kEmptyArchive},
     {"\x1f\x8b"sv, "a gzip file"sv},
     {"GGUF"sv, "a GGUF file"sv},
@@ -35,7 +35,7 @@ std::string_view zip_format(std::string_view start) {
   if (name.ends_with("data.pkl")) return "a PyTorch archive (.pt)";
   if (name == "manifest.json") return kModel;
   if (name == "metadata.json" || name == "config.json" || name == "model.weights.h5") {
-    return "a Keras model (.keras)";
+    return kKerasArchive;
   }
   return kOtherArchive;
 }

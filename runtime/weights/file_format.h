@@ -15,6 +15,8 @@ inline constexpr std::size_t kFormatBytes = 256;
 // The formats that are read.
 inline constexpr std::string_view kNumpyArray = "a NumPy array (.npy)";
 inline constexpr std::string_view kNumpyArchive = "a NumPy archive (.npz)";
+inline constexpr std::string_view kHdf5 = "an HDF5 file (.h5)";
+inline constexpr std::string_view kKerasArchive = "a Keras model (.keras)";
 inline constexpr std::string_view kProtobuf = "a protobuf message, such as ONNX's";
 inline constexpr std::string_view kModel = "a Kiln model (.kiln)";
 inline constexpr std::string_view kModelWeights = "weights/";  // the folder of its arrays

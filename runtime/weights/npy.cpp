@@ -10,6 +10,7 @@
 #include "runtime/array/transposed.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/files/zip_stream.h"
+#include "runtime/weights/numpy_dtype.h"
 
 #include <kiln/error.h>
 
@@ -60,13 +61,6 @@ void require_bytes(const NpyHeader& header, std::uint64_t bytes, const NpySource
   if (held == header.data_bytes) return;
   source.reject(text(held < header.data_bytes ? "is truncated" : "is damaged", ": it has ", held,
                      " bytes of elements but its header declares ", header.data_bytes));
-}
-
-void swap_bytes(std::span<std::byte> bytes, std::size_t width) {
-  for (std::size_t at = 0; at < bytes.size(); at += width) {
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                 bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
-  }
 }
 
 /// Reads the elements that follow the header.

@@ -4,6 +4,7 @@
 
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
+#include "runtime/weights/numpy_dtype.h"
 
 #include <kiln/array.h>
 
@@ -21,24 +22,15 @@ constexpr std::size_t kMaxNpyHeader = std::size_t{64} << 10;
 constexpr std::size_t kAlignment = 64;
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-/// Indexed by DType: kind and bytes as NumPy writes them. `V2` is what it writes for the bfloat16
-/// of ml_dtypes.
-constexpr std::string_view kDescriptions[kDTypeCount] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2",
-                                                         "u4", "u8", "f2", "V2", "f4", "f8"};
-
 /// Sets the dtype of a description such as "<f4".
 void set_dtype(std::string_view description, NpyHeader& header) {
-  const bool has_order = !description.empty() &&
-                         std::string_view("<>=|").find(description[0]) != std::string_view::npos;
-  const std::string_view kind = description.substr(has_order ? 1 : 0);
-  const auto* const found = std::find(std::begin(kDescriptions), std::end(kDescriptions), kind);
-  const bool is_raw = kind == "V2" && (!has_order || description[0] == '|');
-  if (found == std::end(kDescriptions) || is_raw) {
+  const std::optional<NumpyDType> found = numpy_dtype(description);
+  if (!found) {
     header.entry.other_dtype = description;
     return;
   }
-  header.entry.dtype = static_cast<DType>(found - std::begin(kDescriptions));
-  header.is_swapped = description[0] == '>' && dtype_bytes(header.entry.dtype) > 1;
+  header.entry.dtype = found->dtype;
+  header.is_swapped = found->is_swapped;
 }
 
 class HeaderParser {
@@ -221,10 +213,9 @@ NpyHeader read_npy_header(NpySource& source) {
 }
 
 std::string npy_header(DType dtype, std::span<const std::int64_t> dims) {
-  const char order = dtype_bytes(dtype) == 1 ? '|' : '<';
   std::string shape = join_text(dims, ", ");
   if (dims.size() == 1) shape += ",";
-  std::string dict = text("{'descr': '", order, kDescriptions[static_cast<int>(dtype)],
+  std::string dict = text("{'descr': '", numpy_description(dtype),
                           "', 'fortran_order': False, 'shape': (", shape, "), }");
   const std::size_t before = kMagic.size() + 4;
   const std::size_t used = before + dict.size() + 1;

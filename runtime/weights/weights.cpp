@@ -6,6 +6,7 @@
 #include "runtime/array/host_values.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/weights/array_formats.h"
+#include "runtime/weights/keras_layout.h"
 #include "runtime/weights/user_file.h"
 #include "runtime/weights/weights_match.h"
 
@@ -74,6 +75,7 @@ class NamedTensors {
                                          runtime::quoted_name(tensor.name)));
       }
       slots_.push_back({name, tensor.dtype, tensor.dims, tensor.other_dtype});
+      if (!options.rename) slots_.back().other_names = tensor.other_names;
     }
   }
 
@@ -101,6 +103,42 @@ class NamedTensors {
   std::vector<WeightSlot> slots_;
   std::vector<std::optional<Array>> values_;  // of those that are transformed
 };
+
+/// Gives variables the names that Keras 3 numbers the tensors of their layers by: "lstm/0" for the
+/// first variable made of those named "lstm/...". Only where the file has as many of the layer, as
+/// the variables are else not all of it.
+void add_numbered_names(const ArrayFile& file, const std::vector<Tensor>& variables,
+                        std::vector<WeightSlot>& slots) {
+  std::map<std::string, std::size_t, std::less<>> counts;
+  const auto count = [&](const std::string& name) {
+    ++counts[std::string(runtime::layer_of(name))];
+  };
+  for (const TensorEntry& tensor : file.tensors()) {
+    count(tensor.name);
+    for (const std::string& name : tensor.other_names) count(name);
+  }
+  std::map<std::string, std::map<std::int64_t, std::size_t>> layers;  // slots by ids of variables
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const ir::Node& node = *value_of(variables[i], "variables").node;
+    const std::string layer(runtime::layer_of(slots[i].name));
+    if (!layer.empty()) layers[layer][node.as<ir::VariableAttrs>().id] = i;
+  }
+  for (const auto& [layer, members] : layers) {
+    const auto found = counts.find(layer);
+    if (found == counts.end() || found->second != members.size()) continue;
+    std::size_t number = 0;
+    for (const auto& [id, slot] : members) {
+      slots[slot].other_names.push_back(runtime::numbered_name(layer, number++));
+    }
+  }
+}
+
+/// Whether a set of names has one of the slot's.
+bool has_name(const std::set<std::string>& names, const WeightSlot& slot) {
+  return names.contains(slot.name) ||
+         std::any_of(slot.other_names.begin(), slot.other_names.end(),
+                     [&](const std::string& name) { return names.contains(name); });
+}
 
 void require_order(const ArrayFile& file, const std::string& path) {
   if (file.keeps_order()) return;
@@ -146,18 +184,22 @@ void save_weights(const StringArgument& path, const std::vector<Tensor>& variabl
 LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            const LoadWeightsOptions& options, Where where) {
   return api_call("load_weights", where, [&] {
-    const std::vector<WeightSlot> slots = slots_of(variables, where);
+    std::vector<WeightSlot> slots = slots_of(variables, where);
     return with_file(where, [&] {
       WeightsMetadata metadata;
       const auto file = runtime::open_array_file(path, options.check ? &metadata : nullptr);
       if (options.check) options.check(metadata);
       const bool by_order = options.match == Match::ByOrder;
       if (by_order) require_order(*file, path);
+      if (file->is_numbered()) add_numbered_names(*file, variables, slots);
       NamedTensors tensors(*file, options);
       std::set<std::string> wanted;
-      for (const WeightSlot& slot : slots) wanted.insert(slot.name);
+      for (const WeightSlot& slot : slots) {
+        wanted.insert(slot.name);
+        wanted.insert(slot.other_names.begin(), slot.other_names.end());
+      }
       tensors.transform([&](std::size_t i) {
-        return by_order ? i < slots.size() : wanted.count(tensors.slots()[i].name) != 0;
+        return by_order ? i < slots.size() : has_name(wanted, tensors.slots()[i]);
       });
       const WeightMatch match = runtime::match_weights(
           tensors.slots(), slots,

@@ -90,6 +90,9 @@ class Matcher {
           WeightMatchRules rules)
       : tensors_(tensors), variables_(variables), rules_(rules) {
     for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.emplace(tensors[i].name, i);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      for (const std::string& name : tensors[i].other_names) by_name_.emplace(name, i);
+    }
   }
 
   /// Finds the pairs.
@@ -109,13 +112,13 @@ class Matcher {
     }
     std::vector<bool> matched(tensors_.size());
     for (std::size_t i = 0; i < variables_.size(); ++i) {
-      const auto found = by_name_.find(variables_[i].name);
-      if (found == by_name_.end()) {
+      const std::size_t found = tensor_of(variables_[i]);
+      if (found == kNone || matched[found]) {
         result.missing_variables.push_back(i);
         continue;
       }
-      matched[found->second] = true;
-      result.pairs.push_back({found->second, i});
+      matched[found] = true;
+      result.pairs.push_back({found, i});
     }
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       if (!matched[i]) result.unused_tensors.push_back(i);
@@ -163,6 +166,18 @@ class Matcher {
   }
 
  private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  std::size_t tensor_of(const WeightSlot& variable) const {
+    const auto found = by_name_.find(variable.name);
+    if (found != by_name_.end()) return found->second;
+    for (const std::string& name : variable.other_names) {
+      const auto other = by_name_.find(name);
+      if (other != by_name_.end()) return other->second;
+    }
+    return kNone;
+  }
+
   bool is_skipped(const WeightPair& pair) const {
     return rules_.skip_mismatch && tensors_[pair.tensor].dims != variables_[pair.variable].dims;
   }
@@ -178,8 +193,9 @@ class Matcher {
     const WeightSlot& tensor = tensors_[pair.tensor];
     const WeightSlot& variable = variables_[pair.variable];
     const std::string name =
-        rules_.by_order ? text(quoted_name(tensor.name), " for ", quoted_name(variable.name))
-                        : quoted_name(tensor.name);
+        tensor.name == variable.name && !rules_.by_order
+            ? quoted_name(tensor.name)
+            : text(quoted_name(tensor.name), " for ", quoted_name(variable.name));
     const auto mismatch = [&](const std::string& problem) {
       table.add({name, shape_text(tensor), shape_text(variable), problem});
     };

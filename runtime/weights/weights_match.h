@@ -17,6 +17,7 @@ struct WeightSlot {
   DType dtype = DType::Float32;
   std::vector<std::int64_t> dims;
   std::string other_dtype = {};  // of a tensor with a dtype that Kiln lacks
+  std::vector<std::string> other_names = {};  // under which it is found, too
 };
 
 struct WeightPair {
@@ -35,12 +36,12 @@ struct WeightMatch {
   std::vector<std::size_t> missing_variables, unused_tensors;  // indices, ascending
 };
 
-/// Pairs tensors and variables of equal names. Dims must be equal; if `strict`, dtypes as well, and
-/// every tensor and variable must have a partner. Otherwise one variable must have, if there are
-/// any, and the caller casts. `skip_mismatch` leaves pairs with other dims out. ValueError of the
-/// running call, else of load_weights, with a table of name, file shape, variable shape and
-/// problem, with near-miss names and the permutation of axes that would fit. REQUIRES: names are
-/// distinct among the tensors, and among the variables.
+/// Pairs tensors and variables of equal names, or else of an equal other name. Dims must be equal;
+/// if `strict`, dtypes as well, and every tensor and variable must have a partner. Otherwise one
+/// variable must have, if there are any, and the caller casts. `skip_mismatch` leaves pairs with
+/// other dims out. ValueError of the running call, else of load_weights, with a table of name, file
+/// shape, variable shape and problem, with near-miss names and the permutation of axes that would
+/// fit. REQUIRES: names are distinct among the tensors, and among the variables.
 WeightMatch match_weights(std::span<const WeightSlot> tensors,
                           std::span<const WeightSlot> variables, WeightMatchRules rules,
                           const std::string& path, Where where = {});

@@ -1,0 +1,34 @@
+// A file, opened for reading: its groups and datasets, checked when it is opened.
+#pragma once
+
+#include "runtime/hdf5/handle.h"
+#include "runtime/hdf5/hdf5_interface.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kiln::hdf5 {
+
+struct Object {
+  std::string path, dtype, other_dtype;
+  bool is_dataset = false;
+  haddr_t address = 0;
+  std::vector<std::int64_t> dims;
+  std::uint64_t bytes = 0;  // of the elements of a dataset with a dtype
+};
+
+/// Returns the objects of a file of `bytes` bytes, sorted by their paths' components; the root is
+/// the first. Rejection for links other than hard ones, groups nested more than 16 deep, an object
+/// with two paths, and for datasets that are stored elsewhere, or declare more than they can hold.
+std::vector<Object> read_objects(hid_t file, std::uint64_t bytes);
+
+/// The texts of an attribute.
+std::vector<std::string> read_texts(hid_t file, const Object& object, const char* attribute,
+                                    std::uint64_t file_bytes);
+
+/// REQUIRES: the object is a dataset with a dtype; `to` has object.bytes bytes.
+void read_elements(hid_t file, const Object& object, void* to);
+
+}  // namespace kiln::hdf5
