@@ -1,15 +1,14 @@
 // Writes the arrays or the model of a file in another format.
 #include "core/types/counted.h"
 #include "core/types/text.h"
-#include "runtime/files/quoted_name.h"
 #include "runtime/weights/array_formats.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
+#include "tools/kiln/isolated_file.h"
 
 #include <kiln/error.h>
 #include <kiln/model.h>
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -17,11 +16,8 @@ namespace kiln::tool {
 namespace {
 
 void require_known_extension(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension == ".npz" || extension == ".npy" || extension == ".safetensors") return;
-  throw ValueError(
-      "kiln", "OUT",
-      text(path, " ends in '", extension, "'; .npz, .npy and .safetensors are written"));
+  const std::string unknown = runtime::unknown_extension_text(path);
+  if (!unknown.empty()) throw ValueError("kiln", "OUT", unknown);
 }
 
 /// ONNX models, modules and models to a model of Kiln.
@@ -36,15 +32,13 @@ void convert(const std::string& from, const std::string& weights, const std::str
     throw ValueError("kiln", "--weights", "--weights is for a module that becomes a .kiln file");
   }
   require_known_extension(to);
+  isolate_hdf5(from);
   std::map<std::string, std::string> metadata;
   const auto file = runtime::open_array_file(from, &metadata);
   std::vector<runtime::NamedArray> arrays;
   for (const runtime::TensorEntry& tensor : file->tensors()) {
     if (!tensor.other_dtype.empty()) {
-      throw ValueError(
-          "kiln", "IN",
-          text("array ", runtime::quoted_name(tensor.name), " of ", from, " is of ", "dtype ",
-               runtime::quoted_name(tensor.other_dtype), ", which Kiln does not have"));
+      throw ValueError("kiln", "IN", runtime::other_dtype_text(tensor, from));
     }
     arrays.push_back({tensor.name, file->read(tensor)});
   }
@@ -63,16 +57,17 @@ void add_convert(CLI::App& app) {
   const auto from = std::make_shared<std::string>(), to = std::make_shared<std::string>();
   const auto weights = std::make_shared<std::string>();
   CLI::App* command = add_command(app, "convert", "Write arrays or a model in another format",
-                                  "kiln convert weights.npz weights.safetensors\n"
+                                  "kiln convert weights.h5 weights.safetensors\n"
                                   "  kiln convert net.onnx net.kiln");
   command
       ->add_option("IN", *from,
-                   "a .npz, .npy or safetensors file, or a model (.onnx, .kiln, .kir), by its "
-                   "content")
+                   "a .npz, .npy, safetensors, .h5 or .keras file, or a model (.onnx, .kiln, "
+                   ".kir), by its content")
       ->required();
   command
       ->add_option("OUT", *to,
-                   "file to write: .npz, .npy (one array) or .safetensors, or .kiln for a model")
+                   "file to write: .npz, .npy (one array), .safetensors or .h5, or .kiln for a "
+                   "model")
       ->required();
   command->add_option("--weights", *weights, "file with the values of a module's variables")
       ->type_name("FILE");

@@ -11,6 +11,7 @@
 #include "runtime/weights/file_format.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
+#include "tools/kiln/isolated_file.h"
 #include "tools/kiln/onnx_file.h"
 #include "tools/kiln/program_file.h"
 
@@ -195,10 +196,12 @@ void add_inspect(CLI::App& app) {
                   "kiln inspect weights.npz\n  kiln inspect train/00-user.kir --json");
   command
       ->add_option("FILE", *file,
-                   "a .npz, .npy or safetensors file, a module, a model (.kiln) or an ONNX model")
+                   "a .npz, .npy, safetensors, .h5 or .keras file, a module, a model (.kiln) or an "
+                   "ONNX model")
       ->required();
   command->add_flag("--json", *as_json, "print as JSON");
   command->callback([file, as_json] {
+    isolate_hdf5(*file);
     const Contents contents = contents_of(*file);
     *as_json ? print_json(contents) : print_text(contents);
   });
