@@ -48,7 +48,8 @@ ElementType float_type(hid_t type) {
     const bool is_equal = bytes == format.bytes && exponent_bits == format.exponent &&
                           mantissa_bits == format.mantissa && mantissa == 0 &&
                           exponent == mantissa_bits && sign == 8 * bytes - 1 &&
-                          H5Tget_ebias(type) == format.bias && H5Tget_norm(type) == H5T_NORM_IMPLIED;
+                          H5Tget_ebias(type) == format.bias &&
+                          H5Tget_norm(type) == H5T_NORM_IMPLIED;
     if (is_equal && is_plain(type)) return {with_order(type, format.kind), ""};
   }
   return {"", sized("a floating-point number", type)};
@@ -57,8 +58,8 @@ ElementType float_type(hid_t type) {
 bool has_member(hid_t type, const char* name, char expected) {
   const int number = H5Tget_member_index(type, name);
   char value = 0;
-  return number >= 0 &&
-         H5Tget_member_value(type, static_cast<unsigned>(number), &value) >= 0 && value == expected;
+  return number >= 0 && H5Tget_member_value(type, static_cast<unsigned>(number), &value) >= 0 &&
+         value == expected;
 }
 
 ElementType enumeration_type(hid_t type) {
@@ -113,9 +114,9 @@ hid_t type_of(const std::string& dtype) {
   const struct {
     std::string_view dtype;
     hid_t type;
-  } types[] = {{"|i1", H5T_STD_I8LE},  {"<i2", H5T_STD_I16LE},  {"<i4", H5T_STD_I32LE},
-               {"<i8", H5T_STD_I64LE}, {"|u1", H5T_STD_U8LE},   {"<u2", H5T_STD_U16LE},
-               {"<u4", H5T_STD_U32LE}, {"<u8", H5T_STD_U64LE},  {"<f4", H5T_IEEE_F32LE},
+  } types[] = {{"|i1", H5T_STD_I8LE},  {"<i2", H5T_STD_I16LE}, {"<i4", H5T_STD_I32LE},
+               {"<i8", H5T_STD_I64LE}, {"|u1", H5T_STD_U8LE},  {"<u2", H5T_STD_U16LE},
+               {"<u4", H5T_STD_U32LE}, {"<u8", H5T_STD_U64LE}, {"<f4", H5T_IEEE_F32LE},
                {"<f8", H5T_IEEE_F64LE}};
   for (const auto& row : types) {
     if (row.dtype == dtype) return checked(H5Tcopy(row.type));

@@ -76,8 +76,7 @@ void object(const kiln_hdf5_file* file, std::size_t number, kiln_hdf5_object* de
 bool texts(kiln_hdf5_file* file, std::size_t number, const char* attribute,
            const kiln_hdf5_text** views, std::size_t* count, kiln_hdf5_error* error) {
   return reported(error, [&] {
-    file->texts =
-        read_texts(file->id, file->objects[number], attribute, file->state.stream->bytes);
+    file->texts = read_texts(file->id, file->objects[number], attribute, file->state.stream->bytes);
     file->views.clear();
     for (const std::string& text : file->texts) file->views.push_back({text.data(), text.size()});
     *views = file->views.data();
@@ -97,8 +96,7 @@ kiln_hdf5_file* create(const kiln_hdf5_stream* stream, kiln_hdf5_error* error) {
 
 bool add_texts(kiln_hdf5_file* file, const char* group, const char* attribute,
                const kiln_hdf5_text* texts, std::size_t count, kiln_hdf5_error* error) {
-  return reported(error,
-                  [&] { write_texts(file->id, group, attribute, {texts, count}, true); });
+  return reported(error, [&] { write_texts(file->id, group, attribute, {texts, count}, true); });
 }
 
 bool add_text(kiln_hdf5_file* file, const char* group, const char* attribute, kiln_hdf5_text text,
@@ -138,4 +136,7 @@ constexpr kiln_hdf5_api kApi{.open = open,
 }  // namespace
 }  // namespace kiln::hdf5
 
-const kiln_hdf5_api* kiln_hdf5_entry() { return &kiln::hdf5::kApi; }
+const kiln_hdf5_api* kiln_hdf5_entry(bool is_alone) {
+  if (is_alone) H5dont_atexit();
+  return &kiln::hdf5::kApi;
+}

@@ -32,7 +32,8 @@ std::uint64_t product(std::uint64_t bytes, const std::vector<hsize_t>& dims) {
     if (dim == 0) return 0;
   }
   for (const hsize_t dim : dims) {
-    if (__builtin_mul_overflow(bytes, dim, &bytes)) return std::numeric_limits<std::uint64_t>::max();
+    if (__builtin_mul_overflow(bytes, dim, &bytes))
+      return std::numeric_limits<std::uint64_t>::max();
   }
   return bytes;
 }
@@ -113,8 +114,7 @@ class Walker {
     object.dtype = element.dtype;
     object.other_dtype = element.other;
     const Handle space(H5Dget_space(id), H5Sclose);
-    std::vector<hsize_t> dims(
-        static_cast<std::size_t>(checked(H5Sget_simple_extent_ndims(space))));
+    std::vector<hsize_t> dims(static_cast<std::size_t>(checked(H5Sget_simple_extent_ndims(space))));
     checked(H5Sget_simple_extent_dims(space, dims.data(), nullptr));
     object.bytes = product(H5Tget_size(type), dims);
     if (H5Sget_simple_extent_type(space) == H5S_NULL) {

@@ -70,8 +70,8 @@ void write_array(hid_t file, const kiln_hdf5_object& object, const void* element
   const Handle type(type_of(object.dtype), H5Tclose), links(link_properties(), H5Pclose);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   checked(H5Pset_obj_track_times(properties, false));
-  const Handle dataset(
-      H5Dcreate2(file, object.path, type, space, links, properties, H5P_DEFAULT), H5Dclose);
+  const Handle dataset(H5Dcreate2(file, object.path, type, space, links, properties, H5P_DEFAULT),
+                       H5Dclose);
   if (std::string(object.dtype) == "<V2") {
     const Handle text_type(H5Tcopy(H5T_C_S1), H5Tclose), scalar(H5Screate(H5S_SCALAR), H5Sclose);
     constexpr std::string_view kName = "bfloat16";

@@ -9,9 +9,11 @@
 #include <kiln/error.h>
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 
 namespace kiln::runtime {
 
@@ -29,10 +31,19 @@ constinit std::atomic<const kiln_hdf5_api*> opened{nullptr};
   throw IoError("", "path", text(path, " needs ", kFile, ", which reads and writes HDF5: ", why));
 }
 
+/// Whether the program has loaded a libhdf5 of its own, which may be the same.
+bool has_other_hdf5() {
+  const auto is_hdf5 = [](dl_phdr_info* object, std::size_t, void*) {
+    return static_cast<int>(std::strstr(object->dlpi_name, "libhdf5") != nullptr);
+  };
+  return ::dl_iterate_phdr(is_hdf5, nullptr) != 0;
+}
+
 const kiln_hdf5_api* open_file(const std::string& file, const std::string& path) {
   if (const std::string reason = file_rejection(file, true); !reason.empty()) {
     reject(path, text(file, " ", reason));
   }
+  const bool is_alone = !has_other_hdf5();
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const reason = ::dlerror();
@@ -41,7 +52,7 @@ const kiln_hdf5_api* open_file(const std::string& file, const std::string& path)
   }
   void* const entry = ::dlsym(library, "kiln_hdf5_entry");
   if (entry == nullptr) reject(path, text(file, " is not Kiln's"));
-  return reinterpret_cast<decltype(&kiln_hdf5_entry)>(entry)();
+  return reinterpret_cast<decltype(&kiln_hdf5_entry)>(entry)(is_alone);
 }
 
 /// Serialises opening. A child of a fork() during dlopen() cannot use the loader.

@@ -55,7 +55,8 @@ void Hdf5Reader::add_objects() {
     kiln_hdf5_object object{};
     library_.object(file_, i, &object);
     if (!is_utf8(object.path)) {
-      reject(text("is damaged: the name ", quoted_name(escaped_text(object.path)), " is not UTF-8"));
+      reject(
+          text("is damaged: the name ", quoted_name(escaped_text(object.path)), " is not UTF-8"));
     }
     objects_.push_back({.path = object.path,
                         .is_dataset = object.dtype != nullptr,

@@ -59,7 +59,7 @@ void require_writable(std::span<const NamedArray> arrays) {
     const char* problem = array.name.size() > kMaxAttribute          ? "has more than 64512 bytes"
                           : !is_utf8(array.name)                     ? "is not UTF-8"
                           : array.name.find('\0') != array.name.npos ? "has a zero byte"
-                          : has_invalid_part(array.name) ? "has an empty part, '.' or '..'"
+                          : has_invalid_part(array.name)     ? "has an empty part, '.' or '..'"
                           : !names.insert(array.name).second ? "occurs twice"
                                                              : nullptr;
     if (problem != nullptr) {
@@ -181,7 +181,8 @@ void write_hdf5(const std::string& path, std::span<const NamedArray> arrays,
     for (const Layer& layer : layers) names.push_back(layer.name);
     writer.add_list("", kLayerNames, names);
     writer.add_text(kBackend, kKilnBackend);
-    writer.add_text("keras_version", "2.0.0");  // of the layout; Keras converts weights of older ones
+    writer.add_text("keras_version",
+                    "2.0.0");  // of the layout; Keras converts weights of older ones
     for (const Layer& layer : layers) {
       std::vector<std::string_view> weights;
       for (const NamedArray* weight : layer.weights) weights.push_back(weight->name);

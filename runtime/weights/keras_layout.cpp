@@ -96,7 +96,8 @@ std::vector<std::string> list_of(const Hdf5Reader& file, std::size_t object,
 /// The layout that Keras 1 and 2 write.
 class ListedLayers {
  public:
-  explicit ListedLayers(const Hdf5Reader& file) : file_(file), indices_(indices_of(file.objects())) {}
+  explicit ListedLayers(const Hdf5Reader& file)
+      : file_(file), indices_(indices_of(file.objects())) {}
 
   /// Nothing if the file has none.
   std::optional<KerasLayout> layout() {
@@ -136,17 +137,17 @@ class ListedLayers {
     const std::string path = joined(group, weight);
     const auto object = indices_.find(path);
     if (object == indices_.end() || !file_.objects()[object->second].is_dataset) {
-      file_.reject(text("is damaged: layer ", quoted_name(layer), " has no weight ",
-                        quoted_name(weight)));
+      file_.reject(
+          text("is damaged: layer ", quoted_name(layer), " has no weight ", quoted_name(weight)));
     }
     if (!datasets_.insert(object->second).second) {
       file_.reject(text("is damaged: it lists weight ", quoted_name(path), " twice"));
     }
     const std::string_view plain = is_of_kiln_ ? weight : without_number(weight);
-    weights_.push_back({.object = object->second,
-                        .name = is_of_kiln_ ? weight : weight_name(layer, plain),
-                        .other_names = {path, std::string(plain),
-                                        joined(layer, split(plain).back())}});
+    weights_.push_back(
+        {.object = object->second,
+         .name = is_of_kiln_ ? weight : weight_name(layer, plain),
+         .other_names = {path, std::string(plain), joined(layer, split(plain).back())}});
   }
 
   const Hdf5Reader& file_;
@@ -226,10 +227,8 @@ class NumberedLayers {
 };
 
 KerasLayout all_datasets(const Hdf5Reader& file) {
-  KerasLayout layout{.format = "plain HDF5 file (.h5)",
-                     .keeps_order = false,
-                     .is_numbered = false,
-                     .weights = {}};
+  KerasLayout layout{
+      .format = "plain HDF5 file (.h5)", .keeps_order = false, .is_numbered = false, .weights = {}};
   for (std::size_t i = 0; i < file.objects().size(); ++i) {
     if (file.objects()[i].is_dataset) layout.weights.push_back({i, file.objects()[i].path, {}});
   }
@@ -241,7 +240,8 @@ void make_distinct(std::vector<KerasWeight>& weights, const Hdf5Reader& file) {
   std::map<std::string, int> names, others;
   for (const KerasWeight& weight : weights) {
     ++names[weight.name];
-    for (const std::string& other : std::set(weight.other_names.begin(), weight.other_names.end())) {
+    for (const std::string& other :
+         std::set(weight.other_names.begin(), weight.other_names.end())) {
       ++others[other];
     }
   }
@@ -263,8 +263,7 @@ KerasLayout keras_layout(const Hdf5Reader& file) {
   const std::vector<Hdf5Object>& objects = file.objects();
   std::optional<KerasLayout> layout = ListedLayers(file).layout();
   if (!layout) {
-    const bool is_numbered =
-        std::any_of(objects.begin(), objects.end(), NumberedLayers::is_weight);
+    const bool is_numbered = std::any_of(objects.begin(), objects.end(), NumberedLayers::is_weight);
     layout = is_numbered ? NumberedLayers(file).layout() : all_datasets(file);
   }
   make_distinct(layout->weights, file);

@@ -273,11 +273,9 @@ TEST_CASE("safetensors: files of other formats are named") {
   const std::pair<std::string, const char*> rows[] = {
       {zip("dense/kernel.npy"), "a NumPy archive (.npz)"},
       {zip("archive/data.pkl"), "a PyTorch archive (.pt)"},
-      {zip("metadata.json"), "a Keras model (.keras)"},
       {zip("notes.md"), "a ZIP archive"},
       {"PK\x05\x06" + std::string(18, '\0'), "an empty ZIP archive"},
       {"\x93NUMPY" + std::string("\1\0v\0", 4) + "{'descr': '<f4'}", "a NumPy array (.npy)"},
-      {"\x89HDF\r\n\x1a\n" + std::string(40, '\0'), "an HDF5 file (.h5)"},
       {"\x08\x08\x12\x07pytorch\x1a", "a protobuf message, such as ONNX's"},
       {"\x80\x02}q\x01(X\x06weight", "a Python pickle, such as PyTorch's (.pt)"},
       {"GGUF\x03\x01\x01\x01tensors", "a GGUF file"},

@@ -88,6 +88,7 @@ void copy_files() {
   for (const std::string name : {"torch.safetensors", "net.onnx", "digits.npz"}) {
     std::filesystem::copy_file(KILN_SOURCE_DIR "/tests/whole/pages/" + name, name);
   }
+  std::filesystem::copy_file(KILN_SOURCE_DIR "/tests/runtime/hdf5/files/keras3.keras", "net.keras");
 }
 
 void write_file(const std::string& name, const std::string& text) {

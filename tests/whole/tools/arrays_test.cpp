@@ -6,6 +6,7 @@
 
 #include <kiln/k.h>
 
+#include <filesystem>
 #include <string>
 
 using namespace kiln;
@@ -40,9 +41,6 @@ TEST_CASE("kiln inspect: arrays and modules, as text and as JSON") {
   CHECK(output_of("inspect " + module) ==
         "module of Kiln\n1 input\n  x float32[3]\n1 output\n  tanh float32[3]\n2 ops\n"
         "  placeholder 1\n  tanh 2\n");
-  const std::string hdf5 = scratch.write("w.h5", "\x89HDF\r\n\x1a\n");
-  CHECK(output_of("inspect " + hdf5, 1) ==
-        "kiln: " + hdf5 + " is an HDF5 file (.h5), not a module\n");
   CHECK(output_of("run " + arrays, 1) ==
         "kiln: " + arrays + " is a NumPy archive (.npz), not a module\n");
   const std::string other = scratch.write("other", "neither");
@@ -64,6 +62,31 @@ TEST_CASE("kiln convert: arrays in every format") {
   save_weights(safetensors, {w}, {.metadata = {{"key", "value"}}});
   CHECK_THAT(output_of("convert " + safetensors + " " + scratch.path("w.npz")),
              Catch::Matchers::ContainsSubstring("note: left out: the metadata of"));
+}
+
+TEST_CASE("kiln inspect and convert: HDF5, in a child process") {
+  const Scratch scratch;
+  const std::string h5 = scratch.path("w.h5"), npz = scratch.path("w.npz");
+  const std::map<std::string, Array> arrays{{"dense/bias", Array{3.f}},
+                                            {"dense/kernel", Array{1.f, 2.f}}};
+  save_arrays(npz, arrays);
+  CHECK(output_of("convert " + npz + " " + h5) == "2 arrays in " + h5 + "\n");
+  CHECK(output_of("inspect " + h5) ==
+        "Keras HDF5 file (.h5)\n2 tensors\n  dense/bias float32[1]\n  dense/kernel float32[2]\n");
+  CHECK_THAT(output_of("inspect " + h5 + " --json"),
+             Catch::Matchers::ContainsSubstring("\"type\": \"float32[2]\""));
+  const std::string safetensors = scratch.path("w.safetensors");
+  CHECK(output_of("convert " + h5 + " " + safetensors) == "2 arrays in " + safetensors + "\n");
+  CHECK(load_arrays(safetensors) == arrays);
+  CHECK_THAT(output_of("convert " + h5 + " " + scratch.path("w.weights.h5"), 1),
+             Catch::Matchers::ContainsSubstring("ends in '.weights.h5', where Keras 3 expects"));
+  const std::string damaged = scratch.write("d.h5", "\x89HDF\r\n\x1a\n");
+  CHECK_THAT(output_of("inspect " + damaged, 1),
+             Catch::Matchers::StartsWith("kiln: " + damaged + " is damaged: "));
+  const std::string out = scratch.path("out.npz");
+  CHECK_THAT(output_of("convert " + damaged + " " + out, 1),
+             Catch::Matchers::StartsWith("kiln: " + damaged + " is damaged: "));
+  CHECK_FALSE(std::filesystem::exists(out));
 }
 
 TEST_CASE("kiln run: inputs and results in NumPy archives") {
