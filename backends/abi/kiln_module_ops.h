@@ -25,7 +25,9 @@ enum {
   KILN_OP_STOP_GRADIENT = 57, KILN_OP_HOST_CALL = 58, KILN_OP_SOFTMAX = 59,
   KILN_OP_LOG_SOFTMAX = 60, KILN_OP_WINDOW = 61, KILN_OP_FOLD = 62, KILN_OP_CONV = 63,
   KILN_OP_VARIANCE = 65, KILN_OP_REQUIRE = 66, KILN_OP_SCATTER_SUB = 67,
-  KILN_OP_SCALE_GRADIENT = 68, KILN_OP_ERF = 69, KILN_OP_COLLECTIVE = 70
+  KILN_OP_SCALE_GRADIENT = 68, KILN_OP_ERF = 69, KILN_OP_COLLECTIVE = 70, KILN_OP_BITCAST = 71,
+  KILN_OP_ATAN = 72, KILN_OP_BIT_AND = 73, KILN_OP_BIT_OR = 74, KILN_OP_BIT_XOR = 75,
+  KILN_OP_ARG_SORT = 76
 };
 enum {
   KILN_CONV_ROLE_INPUT = 0, KILN_CONV_ROLE_FILTER = 1, KILN_CONV_ROLE_OUTPUT = 2
@@ -150,6 +152,12 @@ static const kiln_op_format kiln_op_formats[] = {
   {70, "collective", {{"kind", KILN_FIELD_INTEGER}, {"reduction", KILN_FIELD_INTEGER},
     {"axis", KILN_FIELD_INTEGER}, {"root", KILN_FIELD_INTEGER}, {"group", KILN_FIELD_INTEGER},
     {"ranks", KILN_FIELD_INTEGER}, {"id", KILN_FIELD_INTEGER}}},
+  {71, "bitcast", {{"dtype", KILN_FIELD_DTYPE}}},
+  {72, "atan", {{NULL, KILN_FIELD_INTEGER}}},
+  {73, "bit_and", {{NULL, KILN_FIELD_INTEGER}}},
+  {74, "bit_or", {{NULL, KILN_FIELD_INTEGER}}},
+  {75, "bit_xor", {{NULL, KILN_FIELD_INTEGER}}},
+  {76, "arg_sort", {{"axis", KILN_FIELD_INTEGER}, {"descending", KILN_FIELD_BOOL}}},
 };
 
 /* clang-format on */

@@ -29,6 +29,7 @@ constexpr Row kFunctions[] = {
     {Op::RandomUniform, run_random},
     {Op::DimSize, run_dim_size},
     {Op::Cast, run_cast},
+    {Op::Bitcast, run_bitcast},
     {Op::Sum, run_sum},
     {Op::Prod, run_prod},
     {Op::Max, run_max},

@@ -4,6 +4,8 @@
 
 #include "core/ops/convert.h"
 
+#include <algorithm>
+
 namespace kiln::reference {
 
 Results run_constant(const Context& c) {
@@ -36,6 +38,13 @@ Results run_iota(const Context& c) {
 Results run_cast(const Context& c) {
   Tensor y = c.result();
   ir::convert_elements(c.x[0].dtype, c.x[0].data.get(), y.dtype, y.data.get(), y.count);
+  return {y};
+}
+
+Results run_bitcast(const Context& c) {
+  Tensor y = c.result();
+  std::copy_n(c.x[0].data.get(), dtype_bytes(y.dtype) * static_cast<std::size_t>(y.count),
+              y.data.get());
   return {y};
 }
 

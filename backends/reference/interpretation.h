@@ -108,6 +108,7 @@ Results run_iota(const Context& c);
 Results run_random(const Context& c);
 Results run_dim_size(const Context& c);
 Results run_cast(const Context& c);
+Results run_bitcast(const Context& c);
 Results run_elementwise(const Context& c);
 Results run_sum(const Context& c);
 Results run_prod(const Context& c);

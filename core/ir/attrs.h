@@ -139,7 +139,7 @@ struct DimAttrs {
   bool operator==(const DimAttrs&) const = default;
 };
 
-/// Cast.
+/// Cast, Bitcast.
 struct CastAttrs {
   DType dtype = DType::Float32;
   static constexpr auto fields() { return std::tuple{field("dtype", &CastAttrs::dtype)}; }
@@ -371,12 +371,22 @@ struct CollectiveAttrs {
   bool operator==(const CollectiveAttrs&) const = default;
 };
 
+/// ArgSort.
+struct SortAttrs {
+  std::int64_t axis = 0;
+  bool descending = false;
+  static constexpr auto fields() {
+    return std::tuple{field("axis", &SortAttrs::axis), field("descending", &SortAttrs::descending)};
+  }
+  bool operator==(const SortAttrs&) const = default;
+};
+
 /// The order is part of the module format: append only.
 using Attrs =
     std::variant<NoAttrs, ConstantAttrs, PlaceholderAttrs, VariableAttrs, ParameterAttrs, IotaAttrs,
                  RandomAttrs, DimAttrs, CastAttrs, AxesAttrs, AxisAttrs, DimsAttrs, BroadcastAttrs,
                  SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs,
-                 WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs, CollectiveAttrs>;
+                 WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs, CollectiveAttrs, SortAttrs>;
 
 /// The index of an attribute struct in the variant.
 template <class Struct, std::size_t I = 0>

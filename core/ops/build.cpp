@@ -54,6 +54,10 @@ Value cast(const Value& x, DType dtype) {
   return x.dtype() == dtype ? x : make(Op::Cast, CastAttrs{dtype}, {x});
 }
 
+Value bitcast(const Value& x, DType dtype) {
+  return x.dtype() == dtype ? x : make(Op::Bitcast, CastAttrs{dtype}, {x});
+}
+
 Value unary(Op op, const Value& x) { return make(op, NoAttrs{}, {x}); }
 Value binary(Op op, const Value& x, const Value& y) { return make(op, NoAttrs{}, {x, y}); }
 Value select(const Value& condition, const Value& x, const Value& y) {

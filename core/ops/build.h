@@ -24,6 +24,7 @@ Value dim_size(const Dim& dim);
 
 // Elementwise.
 Value cast(const Value& x, DType dtype);
+Value bitcast(const Value& x, DType dtype);
 Value unary(Op op, const Value& x);
 Value binary(Op op, const Value& x, const Value& y);
 Value select(const Value& condition, const Value& x, const Value& y);

@@ -322,6 +322,8 @@ Value fold_scalar(const Node& node) {
   const DType operand_dtype = node.operands.back().dtype();
   if (node.op == Op::Cast) {
     convert_elements(operand_dtype, operands[0], type.dtype, bytes.data(), 1);
+  } else if (node.op == Op::Bitcast) {
+    std::memcpy(bytes.data(), operands[0], bytes.size());
   } else {
     apply_scalar(d, operand_dtype, type.dtype, operands, bytes.data(), 1);
   }

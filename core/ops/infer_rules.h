@@ -33,6 +33,12 @@ template <int Arity, class F>
 constexpr Scalar scalar_floating(F) {
   return {.floating = detail::run_block<double, F, Arity>};
 }
+/// The meaning of an op that takes integers only.
+template <int Arity, class F>
+constexpr Scalar scalar_integers(F) {
+  return {.signed_integer = detail::run_block<std::int64_t, F, Arity>,
+          .unsigned_integer = detail::run_block<std::uint64_t, F, Arity>};
+}
 /// The meaning of an op that takes numbers of every kind; bools count as signed integers.
 template <int Arity, class F>
 constexpr Scalar scalar_all(F) {

@@ -24,7 +24,8 @@
 // subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,
 // Select, Neg, Abs, Sign, Maximum, Minimum, a cast to the same exponent range) may keep the bits.
 // NaN. Arithmetic with a NaN gives a NaN (no promise about its bits). Maximum, Minimum, Max and
-// Min give NaN when any operand is NaN; ArgMax counts NaN as the largest, the first wins.
+// Min give NaN when any operand is NaN; ArgMax and ArgSort count NaN as the largest; in ArgMax the
+// first wins.
 // Comparisons with NaN are false (so not_equal, a Not of Equal, is true). -0 equals +0; Maximum
 // of (-0, +0) in any order is +0, Minimum is -0. Sign(-0) is -0, Sign(NaN) is NaN.
 // Integers. Two's complement, wrapping. Div truncates toward zero, x / 0 is 0, MIN / -1 is MIN;
@@ -37,6 +38,9 @@
 // Casts. Float to integer truncates toward zero, saturates at the ends, NaN gives 0. Integer to
 // integer wraps. To bool is x != 0 (NaN is true). Bool to number is 0 or 1. To a narrower float
 // rounds to nearest even; overflow gives infinity.
+// Bitcasts. All bits stay, with those of subnormals and of a NaN's payload, if the operand is an
+// argument or a constant and the result is one of the program. Ops that copy elements in between
+// may replace subnormals and NaNs as above.
 // Empty reductions. Sum is 0, Prod 1, Max the lowest value (-inf, MIN, false), Min the highest;
 // ArgMax over an axis of size 0 is an error when the graph is built or called.
 // Ties. Max and Min divide the gradient equally; Maximum and Minimum give it to the first operand.
@@ -61,10 +65,11 @@ enum class Op : std::uint16_t {
   // leaves
   Constant, Placeholder, Variable, Parameter, Iota, RandomUniform, DimSize,
   // elementwise, one operand
-  Cast, Neg, Abs, Sign, Floor, Round, Exp, Expm1, Log, Log1p, Sqrt, Sin, Cos, Tanh, Sigmoid, Erf,
-  Not,
+  Cast, Bitcast, Neg, Abs, Sign, Floor, Round, Exp, Expm1, Log, Log1p, Sqrt, Sin, Cos, Tanh,
+  Sigmoid, Erf, Atan, Not,
   // elementwise, two and three operands
-  Add, Sub, Mul, Div, Mod, Pow, Maximum, Minimum, Equal, Less, LessEqual, And, Or, Select,
+  Add, Sub, Mul, Div, Mod, Pow, Maximum, Minimum, Equal, Less, LessEqual, And, Or, BitAnd, BitOr,
+  BitXor, Select,
   // reductions and running reductions
   Sum, Prod, Max, Min, ArgMax, CumSum, CumProd,
   // movement
@@ -82,7 +87,7 @@ enum class Op : std::uint16_t {
   // windows
   Window, Fold, Conv,
   // composites over whole axes
-  Variance,
+  Variance, ArgSort,
   // composites with a gradient of their own
   ScaleGradient,
   // groups of processes
@@ -227,9 +232,10 @@ struct OpDef {
   bool differentiable = true;
 };
 
-/// Whether the op runs by its scalar meaning: elementwise ops except Cast, which is a conversion.
+/// Whether the op runs by its scalar meaning: elementwise ops except Cast and Bitcast, which
+/// convert to the dtype of their attributes.
 constexpr bool has_scalar_meaning(const OpDef& d) {
-  return d.lowering == Lowering::Elementwise && d.op != Op::Cast;
+  return d.lowering == Lowering::Elementwise && d.attrs == attrs_kind<NoAttrs>();
 }
 
 /// The definition of an op. core/ops/table.h has it as a constant expression.

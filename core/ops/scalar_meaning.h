@@ -143,6 +143,24 @@ struct Or {
     return x != 0 || y != 0;
   }
 };
+struct BitAnd {
+  template <class T>
+  T operator()(T x, T y) const {
+    return x & y;
+  }
+};
+struct BitOr {
+  template <class T>
+  T operator()(T x, T y) const {
+    return x | y;
+  }
+};
+struct BitXor {
+  template <class T>
+  T operator()(T x, T y) const {
+    return x ^ y;
+  }
+};
 struct Not {
   template <class T>
   bool operator()(T x) const {
@@ -197,6 +215,9 @@ struct Sigmoid {
 };
 struct Erf {
   double operator()(double x) const { return std::erf(x); }
+};
+struct Atan {
+  double operator()(double x) const { return std::atan(x); }
 };
 
 }  // namespace kiln::ir::meaning

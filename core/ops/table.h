@@ -7,6 +7,7 @@
 #include "core/ops/leaves.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
+#include "core/ops/sort.h"
 #include "core/ops/statistics.h"
 #include "core/ops/structure.h"
 #include "core/ops/window.h"
@@ -30,8 +31,9 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 
 }  // namespace detail
 
-inline constexpr auto kDefinitions = detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement,
-                                                  kStructure, kWindows, kStatistics, kCollectives);
+inline constexpr auto kDefinitions =
+    detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows, kStatistics,
+                 kSorts, kCollectives);
 
 namespace detail {
 

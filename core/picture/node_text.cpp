@@ -15,6 +15,9 @@ std::string attributes_of(const ir::Node& node) {
     return " axes " + join_text(axes->axes, ",");
   }
   if (const auto* axis = std::get_if<ir::AxisAttrs>(&node.attrs)) return text(" axis ", axis->axis);
+  if (const auto* sort = std::get_if<ir::SortAttrs>(&node.attrs)) {
+    return text(" axis ", sort->axis, sort->descending ? " descending" : "");
+  }
   if (const auto* cast = std::get_if<ir::CastAttrs>(&node.attrs)) {
     return text(" to ", dtype_name(cast->dtype));
   }

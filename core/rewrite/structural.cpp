@@ -34,7 +34,8 @@ Value sample(const Dims& dims, DType dtype) {
 
 Value drop_identity(const Node& node) { return node.operands[0]; }
 
-Value cast_same(const Node& node) {
+/// A cast or bitcast to the dtype of x.
+Value convert_same(const Node& node) {
   if (node.operands[0].dtype() != node.types[0].dtype) return {};
   return node.operands[0];
 }
@@ -67,6 +68,11 @@ Value cast_cast(const Node& node) {
   const bool saturates = is_float(middle) && is_integer(last) && !is_float(x.dtype());
   if (saturates && !is_lossless(x.dtype(), last)) return {};
   return ir::cast(x, last);
+}
+
+Value bitcast_bitcast(const Node& node) {
+  if (operand(node).op != Op::Bitcast) return {};
+  return ir::bitcast(operand(node).operands[0], node.types[0].dtype);
 }
 
 Value reshape_reshape(const Node& node) {
@@ -238,10 +244,28 @@ constexpr StructuralRule kRules[] = {
        const Value x = sample({2, 0}, dtype == DType::Bool ? DType::UInt8 : dtype);
        return Examples{ir::make(Op::CumSum, axis, {x}), ir::make(Op::CumProd, axis, {x})};
      }},
-    {"cast_same", "cast(x, dtype of x) = x", is_one_of<Op::Cast>, cast_same,
+    {"cast_same", "cast(x, dtype of x) = x; bitcast(x, dtype of x) = x",
+     is_one_of<Op::Cast, Op::Bitcast>, convert_same,
      [](DType dtype) {
        const Value x = sample({3}, dtype);
-       return Examples{ir::make(Op::Cast, ir::CastAttrs{dtype}, {x})};
+       Examples examples{ir::make(Op::Cast, ir::CastAttrs{dtype}, {x})};
+       if (dtype != DType::Bool) {
+         examples.push_back(ir::make(Op::Bitcast, ir::CastAttrs{dtype}, {x}));
+       }
+       return examples;
+     }},
+    {"bitcast_bitcast", "bitcast(bitcast(x, u), t) = bitcast(x, t)", is_one_of<Op::Bitcast>,
+     bitcast_bitcast,
+     [](DType dtype) {
+       Examples examples;
+       for (int i = 0; i < kDTypeCount && dtype != DType::Bool; ++i) {
+         const auto middle = static_cast<DType>(i);
+         const bool fits = middle != DType::Bool && dtype_bytes(middle) == dtype_bytes(dtype);
+         if (!fits || middle == dtype) continue;
+         const Value inner = ir::bitcast(sample({3}, dtype), middle);
+         examples.push_back(ir::make(Op::Bitcast, ir::CastAttrs{dtype}, {inner}));
+       }
+       return examples;
      }},
     {"cast_cast", "cast(cast(x, u), t) = cast(x, t) if u holds x, unless t wraps where u saturates",
      is_one_of<Op::Cast>, cast_cast,

@@ -13,7 +13,7 @@ namespace {
 bool is_expensive(ir::Op op) {
   using enum ir::Op;
   static constexpr ir::Op kOps[] = {Exp,  Expm1,   Log, Log1p, Sqrt, Sin, Cos,
-                                    Tanh, Sigmoid, Erf, Div,   Mod,  Pow};
+                                    Tanh, Sigmoid, Erf, Atan,  Div,  Mod, Pow};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 

@@ -67,6 +67,7 @@ enum class ExpressionKind : std::uint8_t {
   Load,  // the element at access `number`; 0 where that is skipped (see Access)
   Apply,  // the scalar meaning of `op` on the arguments
   Convert,  // arguments[0] converted to `dtype`, by the rules of Cast
+  Bitcast,  // the bits of arguments[0] as `dtype`, by the rules of Bitcast
   StageResult,  // the result of stage `number` at this outer point; see Running
   Random,  // Op::RandomUniform: arguments are the position and the element (int64), `seed`
            // and `stream` the op's attributes

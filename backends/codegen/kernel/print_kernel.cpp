@@ -142,6 +142,7 @@ class Printer {
       case ExpressionKind::Load: return "load " + access_text(e.number);
       case ExpressionKind::Apply: return text(ir::def(e.op).name, "(", arguments(e), ")");
       case ExpressionKind::Convert: return text("convert(", arguments(e), ")");
+      case ExpressionKind::Bitcast: return text("bitcast(", arguments(e), ")");
       case ExpressionKind::StageResult: return text("result of stage ", e.number);
       case ExpressionKind::Random:
         return text("random(", arguments(e), ") seed ", e.seed, " stream ", e.stream);

@@ -100,6 +100,11 @@ class Verifier {
         return within(e.number, kernel_.sizes, "no such size");
       case ExpressionKind::StageResult: return within(e.number, kernel_.stages, "no such stage");
       case ExpressionKind::Convert: return require(count == 1, "a conversion of not one argument");
+      case ExpressionKind::Bitcast:
+        return require(count == 1 && e.dtype != DType::Bool &&
+                           dtype_of(e.arguments[0]) != DType::Bool &&
+                           dtype_bytes(e.dtype) == dtype_bytes(dtype_of(e.arguments[0])),
+                       "a bitcast that is not of one number of the same size");
       case ExpressionKind::Random:
         require(count == 2, "a random number of not two");
         require(is_float(e.dtype), "a random number that is no float");

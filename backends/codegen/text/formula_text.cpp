@@ -1,6 +1,7 @@
 // The table of elementary functions: each has a formula or calls the compiler's math library.
 #include "backends/codegen/text/formula_text.h"
 
+#include "backends/codegen/formulas/atan.h"
 #include "backends/codegen/formulas/erf.h"
 #include "backends/codegen/formulas/exp.h"
 #include "backends/codegen/formulas/log.h"
@@ -35,6 +36,7 @@ constexpr Row kRows[] = {
     {Op::Tanh, formulas::tanh<TextBuilder>},
     {Op::Sigmoid, formulas::sigmoid<TextBuilder>},
     {Op::Erf, formulas::erf<TextBuilder>},
+    {Op::Atan, formulas::atan<TextBuilder>},
     {Op::Pow},
 };
 

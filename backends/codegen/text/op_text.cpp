@@ -29,6 +29,7 @@ constexpr OpText kTexts[] = {
     {Op::Tanh, "tanh_of(x)", nullptr},
     {Op::Sigmoid, "sigmoid_of(x)", nullptr},
     {Op::Erf, "erf_of(x)", nullptr},
+    {Op::Atan, "atan_of(x)", nullptr},
     {Op::Not, "x == 0", "x == 0", Operands, true},
     {Op::Add, "sum_of(x, y)", "wrap<T>(bits(x) + bits(y))", ByInstruction},
     {Op::Sub, "difference_of(x, y)", "wrap<T>(bits(x) - bits(y))", ByInstruction},
@@ -44,6 +45,9 @@ constexpr OpText kTexts[] = {
     {Op::LessEqual, "x <= y", "x <= y", Operands, true},
     {Op::And, "x != 0 && y != 0", "x != 0 && y != 0", Operands, true},
     {Op::Or, "x != 0 || y != 0", "x != 0 || y != 0", Operands, true},
+    {Op::BitAnd, nullptr, "T(x & y)"},
+    {Op::BitOr, nullptr, "T(x | y)"},
+    {Op::BitXor, nullptr, "T(x ^ y)"},
     {Op::Select, "x != 0 ? y : z", "x != 0 ? y : z", Operands},
 };
 
@@ -58,7 +62,9 @@ std::string function_of(const OpText& row) {
   const char* parameters = d.arity == 1 ? "T x" : d.arity == 2 ? "T x, T y" : "Bool x, T y, T z";
   const char* result = row.is_predicate ? "Bool" : "T";
   std::string out = text("template <class T> ", result, " op_", d.name, "(", parameters, ") {\n");
-  if (!row.integral) return out + text("  return ", row.floating, ";\n}\n");
+  if (!row.integral || !row.floating) {
+    return out + text("  return ", row.integral ? row.integral : row.floating, ";\n}\n");
+  }
   out += text("  if constexpr (kFloating<T>) return ", row.floating, ";\n");
   return out + text("  else return ", row.integral, ";\n}\n");
 }

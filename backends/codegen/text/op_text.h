@@ -20,7 +20,7 @@ enum class FlushRule : std::uint8_t {
 /// where the op is one instruction.
 struct OpText {
   ir::Op op;
-  const char* floating;  // T is float or double
+  const char* floating;  // T is float or double; null: the op rejects those
   const char* integral;  // T is an integer type or Bool; null: the op rejects those
   FlushRule flush = FlushRule::OperandsAndResult;
   bool is_predicate = false;  // the result is a Bool

@@ -62,6 +62,8 @@ std::string PointText::value(const Expression& e) const {
     case ExpressionKind::Random: return random(e);
     case ExpressionKind::Load: return load(e);
     case ExpressionKind::Convert: return convert(e);
+    case ExpressionKind::Bitcast:
+      return bitcast_text(dtype_of(e.arguments[0]), e.dtype, text("v", e.arguments[0]));
     case ExpressionKind::Apply: break;
   }
   const auto arity = at(ir::def(e.op).arity);

@@ -52,6 +52,13 @@ std::string store_text(DType dtype, const std::string& element, const std::strin
               : text("store<", type_text(dtype), ">(", element, ", ", value, ");");
 }
 
+std::string bitcast_text(DType from, DType to, const std::string& value) {
+  const char *source = half_text(from), *target = half_text(to);
+  const std::string bits = source ? text(source, "_bits(", value, ")") : value;
+  return target ? text(target, "_value(from_bits<u16>(", bits, "))")
+                : text("from_bits<", type_text(to), ">(", bits, ")");
+}
+
 std::string operand_text(DType dtype, const std::string& value) {
   return flushes(dtype) ? text("flush(", value, ")") : value;
 }

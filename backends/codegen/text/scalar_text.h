@@ -17,6 +17,8 @@ std::string constant_text(DType dtype, std::uint64_t bits);
 /// `element`: "pointer, index".
 std::string load_text(DType dtype, const std::string& element);
 std::string store_text(DType dtype, const std::string& element, const std::string& value);
+/// The bits of a number as another of the same size.
+std::string bitcast_text(DType from, DType to, const std::string& value);
 /// An operand of an op: subnormals are flushed to zero.
 std::string operand_text(DType dtype, const std::string& value);
 /// An operand of this op, which may flush it itself.

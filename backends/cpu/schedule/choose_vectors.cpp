@@ -23,7 +23,8 @@ bool is_long_chain(const Expression& x) {
     case ir::Op::Cos:
     case ir::Op::Tanh:
     case ir::Op::Sigmoid:
-    case ir::Op::Erf: return is_float(x.dtype);
+    case ir::Op::Erf:
+    case ir::Op::Atan: return is_float(x.dtype);
     default: return false;
   }
 }

@@ -45,6 +45,7 @@ Element of_known(Op op, DType from, DType to, const ShapeElements& operands) {
     ir::convert_elements(from, bytes[0].data(), to, result.data(), 1);
     return from_bytes(result, to);
   }
+  if (op == Op::Bitcast) return from_bytes(bytes[0], to);
   std::vector<const std::byte*> pointers;
   for (const auto& one : bytes) pointers.push_back(one.data());
   ir::apply_scalar(ir::def(op), from, to, pointers, result.data(), 1);

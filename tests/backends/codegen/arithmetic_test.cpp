@@ -72,8 +72,8 @@ std::vector<double> wide(DType dtype, const Memory& memory) {
 
 /// The largest relative difference of the machine's math functions from those of float64, rounded.
 double tolerance(Op op, DType dtype) {
-  constexpr Op kNear[] = {Op::Exp, Op::Expm1, Op::Log,     Op::Log1p, Op::Sin,
-                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Erf,   Op::Pow};
+  constexpr Op kNear[] = {Op::Exp,  Op::Expm1,   Op::Log, Op::Log1p, Op::Sin, Op::Cos,
+                          Op::Tanh, Op::Sigmoid, Op::Erf, Op::Atan,  Op::Pow};
   if (!is_float(dtype) || std::find(std::begin(kNear), std::end(kNear), op) == std::end(kNear)) {
     return 0;
   }
@@ -158,6 +158,22 @@ Results every_cast(DType dtype) {
   return results;
 }
 
+/// Every bitcast of one dtype but those of halves, of which registers have the arithmetic value.
+Results every_bitcast(DType dtype) {
+  Results results = every_cast(dtype);
+  std::erase_if(results.kernel.stages[0].stores, [&](const Store& store) {
+    const Expression& e = results.kernel.expressions[static_cast<std::size_t>(store.value)];
+    const bool is_half = dtype_bytes(dtype) == 2 && (is_float(dtype) || is_float(e.dtype));
+    return is_half || dtype == DType::Bool || e.dtype == DType::Bool ||
+           dtype_bytes(e.dtype) != dtype_bytes(dtype);
+  });
+  for (const Store& store : results.kernel.stages[0].stores) {
+    results.kernel.expressions[static_cast<std::size_t>(store.value)].kind =
+        ExpressionKind::Bitcast;
+  }
+  return results;
+}
+
 void check_agreement(Results (*make)(DType)) {
   std::vector<Results> all;
   std::vector<Kernel> kernels;
@@ -205,6 +221,8 @@ TEST_CASE("scalar text: every op with a scalar meaning has one, for the dtypes t
 TEST_CASE("scalar text: ops agree on corner values") { check_agreement(every_op); }
 
 TEST_CASE("scalar text: casts agree on corner values") { check_agreement(every_cast); }
+
+TEST_CASE("scalar text: bitcasts agree on corner values") { check_agreement(every_bitcast); }
 
 TEST_CASE("scalar text: all pairs of int8 wrap, truncate and divide by zero by the rules") {
   std::vector<std::int8_t> xs, ys;

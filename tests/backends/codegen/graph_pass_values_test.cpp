@@ -139,6 +139,14 @@ std::vector<Value> nodes_of(Op op, const std::vector<Value>& x, const Value& mas
     return {ir::make(op, ir::CastAttrs{DType::Int32}, {x[0]}),
             ir::make(op, ir::CastAttrs{DType::Float32}, {x[0]})};
   }
+  if (op == Op::Bitcast) {
+    std::vector<Value> bits;
+    for (const DType dtype : dtypes_in(ir::kNumbers)) {
+      if (dtype_bytes(dtype) != dtype_bytes(x[0].dtype())) continue;
+      bits.push_back(ir::make(op, ir::CastAttrs{dtype}, {x[0]}));
+    }
+    return bits;
+  }
   return {ir::make(op, ir::NoAttrs{}, {x.begin(), x.begin() + d.arity})};
 }
 

@@ -277,6 +277,7 @@ KernelRun::Bits KernelRun::value_of(const Expression& e) {
       ir::convert_elements(dtype_of(e.arguments[0]), bytes_of(from), e.dtype, bytes_of(bits), 1);
       return bits;
     }
+    case ExpressionKind::Bitcast: return argument(e, 0);
     case ExpressionKind::Apply: break;
   }
   const int last = e.arguments[at(ir::def(e.op).arity - 1)];

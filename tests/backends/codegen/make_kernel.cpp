@@ -145,6 +145,12 @@ int KernelMaker::convert(DType dtype, int argument) {
   return add(e);
 }
 
+int KernelMaker::bitcast(DType dtype, int argument) {
+  Expression e{ExpressionKind::Bitcast, dtype};
+  e.arguments[0] = argument;
+  return add(e);
+}
+
 int KernelMaker::result(int stage) {
   const codegen::Stage& reduction = kernel.stages[static_cast<std::size_t>(stage)];
   const DType dtype = kernel.expressions[static_cast<std::size_t>(reduction.value)].dtype;

@@ -34,6 +34,7 @@ class KernelMaker {
   int load(int access);
   int apply(ir::Op op, std::vector<int> arguments);
   int convert(DType dtype, int argument);
+  int bitcast(DType dtype, int argument);
   int result(int stage);
   int random(DType dtype, int position, int element, std::int64_t seed, std::int64_t stream);
 

@@ -189,6 +189,8 @@ class KernelParser {
     arguments(line, e);
     if (name == "convert") {
       e.kind = ExpressionKind::Convert;
+    } else if (name == "bitcast") {
+      e.kind = ExpressionKind::Bitcast;
     } else if (name == "random") {
       e.kind = ExpressionKind::Random;
       e.op = ir::Op::RandomUniform;

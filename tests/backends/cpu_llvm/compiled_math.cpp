@@ -21,6 +21,7 @@ Value* emit(Math function, const Emit& e, Value* x, Value* y) {
     case Math::Tanh: return emit_tanh(e, x);
     case Math::Sigmoid: return emit_sigmoid(e, x);
     case Math::Erf: return emit_erf(e, x);
+    case Math::Atan: return emit_atan(e, x);
     case Math::Sin: return emit_sin(e, x);
     case Math::Cos: return emit_cos(e, x);
     case Math::Pow: return emit_pow(e, x, y);
@@ -74,8 +75,8 @@ void emit_loop(llvm::Module& module, const IsaTarget& target, Math function, llv
 }  // namespace
 
 const char* name_of(Math function) {
-  constexpr const char* kNames[] = {"exp", "expm1", "log", "log1p", "tanh",         "sigmoid",
-                                    "erf", "sin",   "cos", "pow",   "exp of x <= 0"};
+  constexpr const char* kNames[] = {"exp", "expm1", "log", "log1p", "tanh", "sigmoid",
+                                    "erf", "atan",  "sin", "cos",   "pow",  "exp of x <= 0"};
   return kNames[static_cast<int>(function)];
 }
 

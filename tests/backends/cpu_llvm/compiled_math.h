@@ -11,10 +11,23 @@
 namespace cpu_llvm_test {
 
 /// ExpOfNonpositive takes other operands than the rest; see emit_exp_of_nonpositive.
-enum class Math { Exp, Expm1, Log, Log1p, Tanh, Sigmoid, Erf, Sin, Cos, Pow, ExpOfNonpositive };
-inline constexpr Math kOneOperand[] = {Math::Exp,   Math::Expm1, Math::Log,
-                                       Math::Log1p, Math::Tanh,  Math::Sigmoid,
-                                       Math::Erf,   Math::Sin,   Math::Cos};
+enum class Math {
+  Exp,
+  Expm1,
+  Log,
+  Log1p,
+  Tanh,
+  Sigmoid,
+  Erf,
+  Atan,
+  Sin,
+  Cos,
+  Pow,
+  ExpOfNonpositive
+};
+inline constexpr Math kOneOperand[] = {Math::Exp,  Math::Expm1,   Math::Log, Math::Log1p,
+                                       Math::Tanh, Math::Sigmoid, Math::Erf, Math::Atan,
+                                       Math::Sin,  Math::Cos};
 const char* name_of(Math function);
 
 /// The ISAs that this machine runs.

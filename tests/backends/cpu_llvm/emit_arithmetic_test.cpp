@@ -53,8 +53,8 @@ std::vector<std::vector<std::byte>> special_values(DType dtype) {
 }
 
 int units_of(Op op, DType dtype) {
-  constexpr Op kNear[] = {Op::Exp, Op::Expm1, Op::Log,     Op::Log1p, Op::Sin,
-                          Op::Cos, Op::Tanh,  Op::Sigmoid, Op::Erf,   Op::Pow};
+  constexpr Op kNear[] = {Op::Exp,  Op::Expm1,   Op::Log, Op::Log1p, Op::Sin, Op::Cos,
+                          Op::Tanh, Op::Sigmoid, Op::Erf, Op::Atan,  Op::Pow};
   const bool near = std::find(std::begin(kNear), std::end(kNear), op) != std::end(kNear);
   if (!near || !is_float(dtype)) return 0;
   return dtype == DType::Float32 || dtype == DType::Float64 ? 2 : 1;
@@ -150,6 +150,15 @@ EmitCase cast_of(DType from, DType to, const Memory& values, int vector_axis = 0
   return {k.kernel, {{{values, out}, {}, 0, count}}};
 }
 
+/// `vector_axis` as for cast_of.
+EmitCase bitcast_of(DType from, DType to, const Memory& values, int vector_axis) {
+  EmitCase made = cast_of(from, to, values, vector_axis);
+  for (auto& e : made.kernel.expressions) {
+    if (e.kind == codegen::ExpressionKind::Convert) e.kind = codegen::ExpressionKind::Bitcast;
+  }
+  return made;
+}
+
 Memory every_half() {
   std::vector<std::uint16_t> halves;
   for (unsigned bits = 0; bits < 0x10000; ++bits) halves.push_back(std::uint16_t(bits));
@@ -176,7 +185,7 @@ Memory around_halves(DType dtype) {
 TEST_CASE("emitted: every op on all pairs of special values of every dtype") {
   std::vector<EmitCase> cases;
   for (const ir::OpDef& d : ir::all_ops()) {
-    if (d.lowering != ir::Lowering::Elementwise || d.op == Op::Cast) continue;
+    if (!has_scalar_meaning(d)) continue;
     for (const DType dtype : every_dtype()) {
       if (takes(d, dtype)) cases.push_back(all_pairs(d, dtype));
     }
@@ -208,6 +217,24 @@ TEST_CASE("emitted: every cast of special values, in lanes and one at a time") {
       cases.push_back(cast_of(from, to, values, -1));
     }
   }
+  check_emitted(cases);
+}
+
+/// Of a half, only its arithmetic value is in registers.
+TEST_CASE("emitted: every bitcast of special values, in lanes and one at a time") {
+  std::vector<EmitCase> cases;
+  for (const DType from : every_dtype()) {
+    Memory values;
+    for (const auto& value : special_values(from)) append(values, value);
+    for (const DType to : every_dtype()) {
+      const bool fits = from != DType::Bool && to != DType::Bool && from != to &&
+                        dtype_bytes(from) == dtype_bytes(to);
+      if (!fits || (dtype_bytes(from) == 2 && (is_float(from) || is_float(to)))) continue;
+      cases.push_back(bitcast_of(from, to, values, 0));
+      cases.push_back(bitcast_of(from, to, values, -1));
+    }
+  }
+  CHECK(cases.size() == 60);
   check_emitted(cases);
 }
 

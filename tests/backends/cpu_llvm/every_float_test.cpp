@@ -26,6 +26,7 @@ int parity(Math function) {
   switch (function) {
     case Math::Tanh:
     case Math::Erf:
+    case Math::Atan:
     case Math::Sin: return -1;
     case Math::Cos: return 1;
     default: return 0;
@@ -130,6 +131,7 @@ TEST_CASE("many float32: log1p", "[slow]") { measure_and_print(Math::Log1p, kStr
 TEST_CASE("many float32: tanh", "[slow]") { measure_and_print(Math::Tanh, kStride); }
 TEST_CASE("many float32: sigmoid", "[slow]") { measure_and_print(Math::Sigmoid, kStride); }
 TEST_CASE("many float32: erf", "[slow]") { measure_and_print(Math::Erf, kStride); }
+TEST_CASE("many float32: atan", "[slow]") { measure_and_print(Math::Atan, kStride); }
 TEST_CASE("many float32: sin", "[slow]") { measure_and_print(Math::Sin, kStride); }
 TEST_CASE("many float32: cos", "[slow]") { measure_and_print(Math::Cos, kStride); }
 TEST_CASE("many float32: pow", "[slow]") { measure_and_print(Math::Pow, kStride); }
@@ -138,5 +140,6 @@ TEST_CASE("every float32: log", "[matrix]") { measure_and_print(Math::Log); }
 TEST_CASE("every float32: tanh", "[matrix]") { measure_and_print(Math::Tanh); }
 TEST_CASE("every float32: sigmoid", "[matrix]") { measure_and_print(Math::Sigmoid); }
 TEST_CASE("every float32: erf", "[matrix]") { measure_and_print(Math::Erf); }
+TEST_CASE("every float32: atan", "[matrix]") { measure_and_print(Math::Atan); }
 TEST_CASE("every float32: sin", "[matrix]") { measure_and_print(Math::Sin); }
 TEST_CASE("every float32: cos", "[matrix]") { measure_and_print(Math::Cos); }

@@ -18,6 +18,7 @@ Wide exact(Math function, Wide x, Wide y) {
     case Math::Tanh: return std::tanh(x);
     case Math::Sigmoid: return 1 / (1 + std::exp(-x));
     case Math::Erf: return std::erf(x);
+    case Math::Atan: return std::atan(x);
     case Math::Sin: return std::sin(x);
     case Math::Cos: return std::cos(x);
     case Math::Pow: return std::pow(x, y);

@@ -178,6 +178,7 @@ TEST_CASE("every float32: text of cos", "[matrix]") { check_every_float32(Op::Co
 TEST_CASE("every float32: text of tanh", "[matrix]") { check_every_float32(Op::Tanh); }
 TEST_CASE("every float32: text of sigmoid", "[matrix]") { check_every_float32(Op::Sigmoid); }
 TEST_CASE("every float32: text of erf", "[matrix]") { check_every_float32(Op::Erf); }
+TEST_CASE("every float32: text of atan", "[matrix]") { check_every_float32(Op::Atan); }
 TEST_CASE("every float32: text of sqrt", "[matrix]") { check_every_float32(Op::Sqrt); }
 TEST_CASE("every float32: text of floor", "[matrix]") { check_every_float32(Op::Floor); }
 TEST_CASE("every float32: text of round", "[matrix]") { check_every_float32(Op::Round); }

@@ -35,11 +35,12 @@ std::vector<T> special_values() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values = {0,      Limits::min(), Limits::denorm_min(), Limits::max(), kInfinity<T>,
                            kNan<T>};
-  constexpr double kEdges[] = {
-      0x1p-80,     0x1p-30, 0.3465735902, 0.5,        0.7071067811, 1.0,    1.4142135623,
-      2.0,         3.0,     4.05,         5.95,       10.0,         20.0,   22.0,
-      40.0,        44.0,    60.0,         87.3365447, 88.7228390,   103.9,  708.3964185,
-      709.7827128, 745.2,   1e5,          1e9,        0x1p30,       0x1p60, 0x1p100};
+  constexpr double kEdges[] = {0x1p-80,      0x1p-30, 0.3465735902, 0.4142135623, 0.5,
+                               0.7071067811, 1.0,     1.4142135623, 2.0,          2.4142135623,
+                               3.0,          4.05,    5.95,         10.0,         20.0,
+                               22.0,         40.0,    44.0,         60.0,         87.3365447,
+                               88.7228390,   103.9,   708.3964185,  709.7827128,  745.2,
+                               1e5,          1e9,     0x1p30,       0x1p60,       0x1p100};
   for (const double edge : kEdges) {
     const T at = static_cast<T>(edge);
     for (const T x : {at, std::nextafter(at, T(0)), std::nextafter(at, kInfinity<T>)}) {

@@ -118,7 +118,8 @@ void check_close(const BuiltKernel& built, const Outcome& found, const Outcome& 
 /// Whether the kernel calls functions that libraries round differently.
 bool has_elementary_function(const Kernel& kernel) {
   using enum ir::Op;
-  static constexpr ir::Op kOps[] = {Exp, Expm1, Log, Log1p, Sin, Cos, Tanh, Sigmoid, Erf, Pow};
+  static constexpr ir::Op kOps[] = {Exp,  Expm1,   Log, Log1p, Sin, Cos,
+                                    Tanh, Sigmoid, Erf, Atan,  Pow};
   return std::any_of(kernel.expressions.begin(), kernel.expressions.end(), [](const Expression& e) {
     return e.kind == ExpressionKind::Apply &&
            std::find(std::begin(kOps), std::end(kOps), e.op) != std::end(kOps);

@@ -2,6 +2,9 @@
 // layer_steps.cpp.
 #include "tests/backends/random_programs/steps.h"
 
+#include "core/k/base/tensor_impl.h"
+#include "core/ops/build.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +31,7 @@ bool unary(Growing& growing) {
   const Value x = growing.any();
   const Tensor& t = x.tensor;
   const double b = x.bound;
-  switch (growing.draw.below(14)) {
+  switch (growing.draw.below(15)) {
     case 0: growing.add(tanh(t), x.dims, 1); break;
     case 1: growing.add(sigmoid(t), x.dims, 1); break;
     case 2: growing.add(exp(t * (1 / b)), x.dims, 3); break;
@@ -44,6 +47,7 @@ bool unary(Growing& growing) {
     case 12:
       growing.add(pow(square(t) + 0.5, growing.draw.between(-1, 1)), x.dims, b * b + 2);
       break;
+    case 13: growing.add(wrap(ir::unary(ir::Op::Atan, value_of(t, "x"))), x.dims, 1.6); break;
     default: growing.add(growing.draw.between(0, 2) / (square(t) + 0.5), x.dims, 4); break;
   }
   return true;

@@ -79,13 +79,15 @@ Value guarded_cond(const Value& x, const Value& y) {
 void add_elementwise(std::vector<Value>& out, const Value& x, const Value& y) {
   for (const OpDef& d : all_ops()) {
     if (d.lowering != Lowering::Elementwise || d.attrs != attrs_kind<NoAttrs>()) continue;
-    const bool bools = (d.dtypes & dtype_bit(DType::Float32)) == 0;
-    const Value a = bools ? less(x, y) : x, b = bools ? equal_to(x, y) : y;
+    const bool bools = d.dtypes == kBools, integers = d.dtypes == kIntegers;
+    const Value a = bools ? less(x, y) : integers ? bitcast(x, DType::Int32) : x;
+    const Value b = bools ? equal_to(x, y) : integers ? bitcast(y, DType::Int32) : y;
     if (d.arity == 1) out.push_back(unary(d.op, a));
     if (d.arity == 2) out.push_back(binary(d.op, a, b));
   }
   out.push_back(select(less(x, y), x, y));
   out.push_back(cast(x, DType::BFloat16));
+  out.push_back(bitcast(x, DType::UInt32));
   out.push_back(scale_gradient(x, y));
 }
 
@@ -96,6 +98,7 @@ void add_reductions(std::vector<Value>& out, const Value& x) {
   for (const Op op : {Op::ArgMax, Op::CumSum, Op::CumProd, Op::Softmax, Op::LogSoftmax}) {
     out.push_back(make(op, AxisAttrs{1}, {x}));
   }
+  out.push_back(make(Op::ArgSort, SortAttrs{.axis = 1, .descending = true}, {x}));
 }
 
 void add_movement(std::vector<Value>& out, const Value& x, const Value& y) {

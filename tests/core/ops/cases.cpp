@@ -112,6 +112,41 @@ Value as_index(const Value& x) {
   return ir::cast(ir::unary(Op::Floor, ir::unary(Op::Abs, x)), DType::Int64);
 }
 
+/// Eight times x, toward zero.
+Value as_integer(const Value& x) { return ir::cast(x * 8.0, DType::Int64); }
+template <Op kOp>
+Values of_integers(const Values& x) {
+  return {ir::binary(kOp, as_integer(x[0]), as_integer(x[1]))};
+}
+#define BITS(op) MAP2(static_cast<std::int64_t>(a * 8) op static_cast<std::int64_t>(b * 8))
+
+/// x with the other sign.
+Values bitcast_case(const Values& x) {
+  const Value bits = ir::bitcast(x[0], DType::Int64);
+  const Value sign = ir::scalar_constant_int(DType::Int64, INT64_MIN);
+  const Value flipped = ir::binary(Op::BitXor, bits, ir::broadcast_to(sign, bits.dims()));
+  return {ir::bitcast(flipped, kWide)};
+}
+
+/// The angle whose tangent is x, by bisection. REQUIRES: it is between -1.5 and 1.5.
+double angle_of(double x) {
+  double low = -1.5, high = 1.5;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::tan(middle) < x ? low : high) = middle;
+  }
+  return low;
+}
+
+Doubles descending_order(const Doubles& row) {
+  Doubles order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](double i, double j) {
+    return row[static_cast<std::size_t>(i)] > row[static_cast<std::size_t>(j)];
+  });
+  return order;
+}
+
 /// c' = tanh(c) * x[t] + w; y = c' c'
 Values scan_case(const Values& x) {
   const ir::LambdaBuilder body({{DType::Int64, {}}, f64({2}), f64({2})});
@@ -206,6 +241,7 @@ std::vector<Case> cases() {
     {Op::Cast, one,
      [](const Values& x) { return Values{ir::cast(ir::cast(x[0], DType::Float32), kWide)}; },
      MAP1(static_cast<float>(a)), "", -2, 2, 0},
+    {Op::Bitcast, one, bitcast_case, MAP1(-a), "", -2, 2, 0},
     {Op::Neg, one, unary<Op::Neg>, MAP1(-a)},
     {Op::Abs, one, unary<Op::Abs>, MAP1(std::fabs(a)), "", 0.1, 2},
     {Op::Sign, one, unary<Op::Sign>, MAP1((a > 0) - (a < 0)), "", -2, 2, 0},
@@ -221,6 +257,7 @@ std::vector<Case> cases() {
     {Op::Tanh, one, unary<Op::Tanh>, MAP1(std::tanh(a))},
     {Op::Sigmoid, one, unary<Op::Sigmoid>, MAP1(1 / (1 + std::exp(-a)))},
     {Op::Erf, one, unary<Op::Erf>, MAP1(erf_series(a))},
+    {Op::Atan, one, unary<Op::Atan>, MAP1(angle_of(a))},
     {Op::Not, one,
      [](const Values& x) { return Values{ir::logical_not(ir::cast(x[0], DType::Bool))}; },
      MAP1(a == 0), "", -2, 2, 0},
@@ -248,6 +285,9 @@ std::vector<Case> cases() {
        return Values{ir::binary(Op::Or, ir::less(zero, x[0]), ir::less(zero, x[1]))};
      },
      MAP2(a > 0 || b > 0), "", -2, 2, 0},
+    {Op::BitAnd, two, of_integers<Op::BitAnd>, BITS(&), "", -2, 2, 0},
+    {Op::BitOr, two, of_integers<Op::BitOr>, BITS(|), "", -2, 2, 0},
+    {Op::BitXor, two, of_integers<Op::BitXor>, BITS(^), "", -2, 2, 0},
     {Op::Select, two,
      [](const Values& x) {
        return Values{ir::select(ir::less(x[0], x[1]), x[0] * x[0], ir::unary(Op::Sin, x[1]))};
@@ -364,6 +404,9 @@ std::vector<Case> cases() {
      },
      MAP1(a)},
     {Op::Variance, one, reduce_rows<Op::Variance>, ROWS({variance(r)})},
+    {Op::ArgSort, one,
+     [](const Values& x) { return Values{ir::make(Op::ArgSort, ir::SortAttrs{1, true}, x)}; },
+     ROWS(descending_order(r)), "", -2, 2, 0},
     // of one rank; tests/distributed/collectives has groups
     {Op::Collective, one,
      [](const Values& x) { return Values{ir::make(Op::Collective, ir::CollectiveAttrs{}, x)}; },

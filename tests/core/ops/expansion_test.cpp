@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 using namespace kiln;
@@ -263,6 +264,46 @@ void check_collective() {
   });
 }
 
+/// The order of a line, NaN as the largest.
+std::vector<std::size_t> sorted(const Doubles& x, const std::vector<std::size_t>& line,
+                                bool descending) {
+  std::vector<std::size_t> order(line.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto is_less = [&](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    const double a = x[line[i]], b = x[line[j]];
+    return descending ? is_less(b, a) : is_less(a, b);
+  });
+  return order;
+}
+
+void check_sorted(const Array& x, const Ints& dims, std::int64_t axis, bool descending) {
+  const Doubles elements = doubles(x);
+  Doubles expected(elements.size());
+  for_each_line(dims, {axis}, [&](const std::vector<std::size_t>& line) {
+    const std::vector<std::size_t> order = sorted(elements, line, descending);
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      expected[line[i]] = static_cast<double>(order[i]);
+    }
+  });
+  CHECK(doubles(expanded(Op::ArgSort, ir::SortAttrs{axis, descending}, {x})) == expected);
+}
+
+void check_arg_sort() {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    for (const Ints& dims : kShapes) {
+      for (const Array& x : operands_with_specials(dims, dtype)) {
+        INFO(dtype_name(dtype) << " of rank " << dims.size());
+        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+          check_sorted(x, dims, static_cast<std::int64_t>(axis), false);
+          check_sorted(x, dims, static_cast<std::int64_t>(axis), true);
+        }
+      }
+    }
+  }
+}
+
 struct Expansion {
   Op op;
   void (*check)();
@@ -276,6 +317,7 @@ const Expansion kExpansions[] = {
     {Op::ScaleGradient, check_scale_gradient},
     {Op::Variance, check_variance},
     {Op::ScatterSub, check_scatter_sub},
+    {Op::ArgSort, check_arg_sort},
     {Op::Collective, check_collective},
 };
 
@@ -295,6 +337,43 @@ TEST_CASE("composites: expansions agree with plain loops") {
   for (const Expansion& row : kExpansions) {
     INFO(ir::def(row.op).name);
     row.check();
+  }
+}
+
+TEST_CASE("composites: arg_sort orders all bits of integers, and keeps equal elements in order") {
+  for (const DType dtype : {DType::Int8, DType::UInt8, DType::Int64, DType::UInt64}) {
+    INFO(dtype_name(dtype));
+    Array x = Array::zeros({600}, dtype);
+    std::mt19937_64 generator(3);
+    auto* bytes = static_cast<std::uint8_t*>(x.data());
+    for (std::size_t i = 0; i < x.bytes(); ++i) bytes[i] = std::uint8_t(generator());
+    if (dtype_bytes(dtype) == 1) {
+      check_sorted(x, {600}, 0, false);
+      check_sorted(x, {600}, 0, true);
+      continue;
+    }
+    const Array order = expanded(Op::ArgSort, ir::SortAttrs{0, false}, {x});
+    const auto at = [&](std::size_t i) {
+      std::uint64_t bits;
+      std::memcpy(&bits, bytes + 8 * static_cast<std::size_t>(order.as<std::int64_t>()[i]), 8);
+      return dtype == DType::Int64 ? bits ^ (1ull << 63) : bits;
+    };
+    for (std::size_t i = 1; i < 600; ++i) CHECK(at(i - 1) < at(i));
+  }
+}
+
+TEST_CASE("composites: arg_sort takes zeros of both signs and subnormals as equal") {
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16}) {
+    Array x = Array::zeros({5}, dtype);
+    const std::size_t size = dtype_bytes(dtype);
+    auto* bytes = static_cast<std::byte*>(x.data());
+    bytes[0] = std::byte{3};
+    bytes[2 * size - 1] = bytes[4 * size - 1] = std::byte{0x80};  // signs
+    bytes[3 * size] = std::byte{2};
+    for (const bool descending : {false, true}) {
+      CHECK(doubles(expanded(Op::ArgSort, ir::SortAttrs{0, descending}, {x})) ==
+            Doubles{0, 1, 2, 3, 4});
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 using namespace kiln;
 using namespace kiln::test;
@@ -49,10 +50,6 @@ Array apply(Op op, const std::vector<Array>& feeds) {
   return evaluate(x, {ir::make(op, ir::NoAttrs{}, x)}, feeds)[0];
 }
 
-bool takes_only_operands(const ir::OpDef& d) {
-  return d.lowering == ir::Lowering::Elementwise && d.attrs == ir::attrs_kind<ir::NoAttrs>();
-}
-
 /// Libraries may omit products of the filter and zeros of the padding, so filters must be finite.
 bool has_finite_filter(const Case& row) { return row.op == Op::Conv && tested_backend() == "cuda"; }
 
@@ -60,7 +57,7 @@ bool has_finite_filter(const Case& row) { return row.op == Op::Conv && tested_ba
 
 TEST_CASE("special dims: elementwise ops take empty and size-1 dims in every dtype") {
   for (const ir::OpDef& d : ir::all_ops()) {
-    if (!takes_only_operands(d)) continue;
+    if (!has_scalar_meaning(d)) continue;
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
       if (d.op != Op::Select && (d.dtypes & ir::dtype_bit(dtype)) == 0) continue;
@@ -133,6 +130,9 @@ TEST_CASE("special values: NaN, infinities and signed zeros follow the documente
     check_bits(apply(Op::Sigmoid, {a}),
                {kNan, doubles(apply(Op::Sigmoid, {a}))[1], 0.5, 0.5, 1, 0});
     check_bits(apply(Op::Erf, {a}), {kNan, doubles(apply(Op::Erf, {a}))[1], -0.0, 0.0, 1, -1});
+    const double right = doubles(row(dtype, {std::numbers::pi / 2}))[0];
+    check_bits(apply(Op::Atan, {a}),
+               {kNan, doubles(apply(Op::Atan, {a}))[1], -0.0, 0.0, right, -right});
     check_bits(apply(Op::Round, {row(dtype, {0.5, 1.5, 2.5, -0.5})}), {0, 2, 2, -0.0});
   }
   const Array x = row(DType::Float32, {1, kNan, 3, kNan});

@@ -23,7 +23,7 @@ std::vector<Guard> guards_of(const Value& value) {
 
 TEST_CASE("type rules: every elementwise op rejects the dtypes that it does not list") {
   for (const OpDef& d : all_ops()) {
-    if (d.lowering != Lowering::Elementwise || d.op == Op::Cast || d.op == Op::Select) continue;
+    if (!has_scalar_meaning(d) || d.op == Op::Select) continue;
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
       const std::string shown = std::string(dtype_name(dtype)) + "[2]";
@@ -135,6 +135,26 @@ TEST_CASE("type rules: leaves reject types that no value has") {
   CHECK(error_text<TypeError>([&] { random({kF32, {3}}, scalar_constant(kF32, 0)); }) ==
         "random_uniform: position is not an int64 scalar (position float32[])");
   CHECK(dim_size(n * 2).type() == Type{DType::Int64, {}});
+}
+
+TEST_CASE("type rules: a bitcast is between numbers of the same size") {
+  const Value x = argument({kF32, {2, n}});
+  CHECK(bitcast(x, DType::UInt32).type() == Type{DType::UInt32, {2, n}});
+  CHECK(bitcast(argument({DType::BFloat16, {}}), DType::Float16).type() ==
+        Type{DType::Float16, {}});
+  CHECK(error_text<TypeError>([&] { bitcast(x, DType::Int64); }) ==
+        "bitcast: the bits of float32 are no int64 (x float32[2,n])");
+  CHECK(error_text<TypeError>([&] { bitcast(argument({DType::Int8, {}}), DType::Bool); }) ==
+        "bitcast: the bits of int8 are no bool (x int8[])");
+  CHECK(error_text<TypeError>([&] { bitcast(argument({DType::Bool, {}}), DType::Int8); }) ==
+        "bitcast: bitcast does not take bool (x bool[])");
+}
+
+TEST_CASE("type rules: arg_sort has the dims of its operand and an axis of it") {
+  const Value x = argument({DType::Float16, {2, n}});
+  CHECK(make(Op::ArgSort, SortAttrs{1, false}, {x}).type() == Type{DType::Int64, {2, n}});
+  CHECK(error_text<ValueError>([&] { make(Op::ArgSort, SortAttrs{2, true}, {x}); }) ==
+        "arg_sort: axis 2 is out of range for rank 2 (x float16[2,n])");
 }
 
 TEST_CASE("type rules: a size that may be negative is guarded") {

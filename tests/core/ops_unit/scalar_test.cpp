@@ -92,6 +92,11 @@ TEMPLATE_TEST_CASE("scalar ops: signed integers wrap, no traps", "", std::int8_t
   CHECK(run<T>(Op::Pow, minus, T(-3)) == minus);
   CHECK(run<T>(Op::Maximum, min, max) == max);
   CHECK(run<T>(Op::Minimum, minus, one) == minus);
+  CHECK(run<T>(Op::BitAnd, minus, min) == min);
+  CHECK(run<T>(Op::BitAnd, T(-4), T(6)) == T(4));
+  CHECK(run<T>(Op::BitOr, min, max) == minus);
+  CHECK(run<T>(Op::BitXor, minus, min) == max);
+  CHECK(run<T>(Op::BitXor, T(-4), T(6)) == T(-6));
   CHECK(test<T>(Op::Less, min, max));
   CHECK_FALSE(test<T>(Op::Less, max, min));
   CHECK(test<T>(Op::LessEqual, min, min));
@@ -118,6 +123,9 @@ TEMPLATE_TEST_CASE("scalar ops: unsigned integers wrap, no traps", "", std::uint
   CHECK(run<T>(Op::Pow, two, max) == zero);
   CHECK(run<T>(Op::Maximum, zero, max) == max);
   CHECK(run<T>(Op::Minimum, zero, max) == zero);
+  CHECK(run<T>(Op::BitAnd, max, two) == two);
+  CHECK(run<T>(Op::BitOr, one, two) == T(3));
+  CHECK(run<T>(Op::BitXor, max, one) == T(max - 1));
   CHECK(test<T>(Op::Less, zero, max));
   CHECK_FALSE(test<T>(Op::LessEqual, max, zero));
 }
@@ -177,6 +185,9 @@ TEST_CASE("scalar ops: functions at the ends of their domains") {
   CHECK(is_minus_zero(run(Op::Erf, -0.0)));
   CHECK(std::isnan(run(Op::Erf, kNaN)));
   CHECK(run(Op::Erf, 1e-20) == Approx(1.1283791670955126e-20).epsilon(1e-15));
+  CHECK(run(Op::Atan, kInf) == Approx(1.5707963267948966).epsilon(1e-15));
+  CHECK(is_minus_zero(run(Op::Atan, -0.0)));
+  CHECK(std::isnan(run(Op::Atan, kNaN)));
   CHECK(run(Op::Erf, 0.5) == Approx(0.52049987781304654).epsilon(1e-15));
   CHECK(run(Op::Exp, -kInf) == 0);
   CHECK(run(Op::Exp, 710.0) == kInf);
@@ -254,5 +265,9 @@ TEST_CASE("scalar ops: folding a node of constants gives its meaning") {
   CHECK(truth == scalar_constant_int(DType::Bool, 1));
   CHECK(fold_scalar(*cast(scalar_constant(DType::Float64, -3.7), DType::Int32).node) ==
         scalar_constant_int(DType::Int32, -3));
+  CHECK(fold_scalar(*bitcast(third, DType::Int32).node) ==
+        scalar_constant_int(DType::Int32, 0x3eaaaaab));
+  CHECK(fold_scalar(*bitcast(scalar_constant_int(DType::UInt16, 0x8000), DType::Float16).node) ==
+        scalar_constant(DType::Float16, -0.0));
   CHECK(fold_scalar(*select(truth, third, scalar_constant(DType::Float32, kNaN)).node) == third);
 }

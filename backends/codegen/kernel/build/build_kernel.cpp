@@ -52,8 +52,8 @@ class KernelBuilder {
   Store store_of(const Member& member) {
     const Value result = member.node->result();
     Store store;
-    store.value = expressions_.member_value(member);
-    Access access = expressions_.access(result, expressions_.own_map(member), /*written=*/true);
+    store.value = expressions_.stored_bits(expressions_.member_value(member));
+    Access access = expressions_.store_access(store.value, result, expressions_.own_map(member));
     access.when = expressions_.own_guard(member);
     store.access = expressions_.add_access(access);
     return store;
@@ -119,7 +119,8 @@ class KernelBuilder {
   Store partial_write(const PartialWrite& placement) {
     Store store;
     store.value = expressions_.expression(placement.value, placement.from);
-    Access access = expressions_.access(placement.target, placement.to, /*written=*/true);
+    if (!placement.adds) store.value = expressions_.stored_bits(store.value);
+    Access access = expressions_.store_access(store.value, placement.target, placement.to);
     if (placement.indices) {
       const int index = expressions_.expression(placement.indices, placement.indices_from);
       expressions_.make_dynamic(access, index, names_(placement.target.dims()),

@@ -3,6 +3,7 @@
 #include "backends/codegen/kernel/build/kernel_expressions.h"
 
 #include "backends/codegen/access/bounded_product.h"
+#include "core/ops/halves.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -109,8 +110,39 @@ int KernelExpressions::convert(int from, DType dtype) {
   return add(e);
 }
 
+int KernelExpressions::bitcast(int from, DType dtype) {
+  const Expression argument = kernel().expressions[static_cast<std::size_t>(from)];
+  if (argument.dtype == dtype) return from;
+  if (argument.kind == ExpressionKind::Bitcast) return bitcast(argument.arguments[0], dtype);
+  // A half in registers is a float32, which may have lost the bits of a NaN or a subnormal.
+  const bool is_half_load = argument.kind == ExpressionKind::Load && ir::is_half(argument.dtype);
+  if (is_half_load) return bitcast(load_bits(argument.number), dtype);
+  Expression e;
+  e.kind = ExpressionKind::Bitcast;
+  e.dtype = dtype;
+  e.arguments[0] = from;
+  return add(e);
+}
+
+int KernelExpressions::load_bits(int number) {
+  Access access = kernel().accesses[static_cast<std::size_t>(number)];
+  const Value storage = out.operands[static_cast<std::size_t>(access.operand)];
+  access.operand = operand_number(storage, DType::Int16, /*written=*/false);
+  Expression e;
+  e.kind = ExpressionKind::Load;
+  e.dtype = DType::Int16;
+  e.number = add_access(access, out.access_nodes[static_cast<std::size_t>(number)]);
+  return add(e);
+}
+
+int KernelExpressions::stored_bits(int value) const {
+  const Expression& e = out.kernel.expressions[static_cast<std::size_t>(value)];
+  return e.kind == ExpressionKind::Bitcast && ir::is_half(e.dtype) ? e.arguments[0] : value;
+}
+
 int KernelExpressions::scalar_work(const Node& node, const std::array<int, 3>& arguments) {
   if (node.op == Op::Cast) return convert(arguments[0], node.types[0].dtype);
+  if (node.op == Op::Bitcast) return bitcast(arguments[0], node.types[0].dtype);
   return apply(node.op, node.types[0].dtype, arguments[0], arguments[1], arguments[2]);
 }
 
@@ -141,21 +173,31 @@ int KernelExpressions::index_of(const AffineIndex& entry) {
   return apply(Op::Add, DType::Int64, index, size_value(entry.offset));
 }
 
-int KernelExpressions::operand_number(const Value& storage, bool written) {
+int KernelExpressions::operand_number(const Value& storage, DType dtype, bool written) {
   for (std::size_t i = 0; i < out.operands.size(); ++i) {
-    if (out.operands[i] != storage) continue;
+    if (out.operands[i] != storage || kernel().operands[i].dtype != dtype) continue;
     (written ? kernel().operands[i].written : kernel().operands[i].read) = true;
     return static_cast<int>(i);
   }
   out.operands.push_back(storage);
   const auto count = out.operands.size() - 1;
-  kernel().operands.push_back({text("b", count), storage.dtype(), !written, written});
+  kernel().operands.push_back({text("b", count), dtype, !written, written});
   return static_cast<int>(count);
 }
 
-Access KernelExpressions::access(const Value& value, const AccessMap& map, bool written) {
+Access KernelExpressions::access(const Value& value, const AccessMap& map) {
+  return access_as(value.dtype(), value, map, /*written=*/false);
+}
+
+Access KernelExpressions::store_access(int stored, const Value& value, const AccessMap& map) {
+  const DType dtype = kernel().expressions[static_cast<std::size_t>(stored)].dtype;
+  return access_as(dtype, value, map, /*written=*/true);
+}
+
+Access KernelExpressions::access_as(DType dtype, const Value& value, const AccessMap& map,
+                                    bool written) {
   Access access;
-  access.operand = operand_number(storage_of(value, fusion_plan_), written);
+  access.operand = operand_number(storage_of(value, fusion_plan_), dtype, written);
   access.strides.assign(kernel().axes.size(), Dim(0));
   const Dims strides = dense_strides(names_(value.dims()));
   for (std::size_t i = 0; i < map.size(); ++i) {
@@ -237,7 +279,7 @@ int KernelExpressions::lower(const View& view) {
   const bool inlined =
       fusion_plan_.rematerialised.contains(&node) && fusion_plan_.dense.count(view.source) == 0;
   if (inlined) return rematerialised(node, view.map);
-  return load(access(view.source, view.map, /*written=*/false));
+  return load(access(view.source, view.map));
 }
 
 int KernelExpressions::guarded(const OperandRead& read, int otherwise) {
@@ -335,7 +377,7 @@ int KernelExpressions::gathered(const Node& node, const IterationSpace& space) {
   map.push_back({});
   map.insert(map.end(), here.begin() + static_cast<std::ptrdiff_t>(axis + count), here.end());
   const int index = expression(space.reads[1].value, space.reads[1].map);
-  Access indexed = access(reference, map, /*written=*/false);
+  Access indexed = access(reference, map);
   make_dynamic(indexed, index, names_(reference.dims()), axis);
   return load(indexed, &node);
 }

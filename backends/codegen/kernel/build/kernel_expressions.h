@@ -37,9 +37,13 @@ class KernelExpressions {
   /// The value for consumers: point_value(), or the result of the member's stage.
   int member_value(const Member& member);
   int convert(int from, DType dtype);
+  /// The expression to store for `value`: itself, or the integer that a Bitcast makes a half of.
+  int stored_bits(int value) const;
 
-  /// An access to the tensor that stores `value`, at `map` over the domain.
-  Access access(const ir::Value& value, const AccessMap& map, bool written);
+  /// A load from the tensor that stores `value`, at `map` over the domain.
+  Access access(const ir::Value& value, const AccessMap& map);
+  /// A store of the expression `stored` to it.
+  Access store_access(int stored, const ir::Value& value, const AccessMap& map);
   /// Adds the dynamic `index` along `axis` of a tensor with those dims.
   void make_dynamic(Access& access, int index, const ir::Dims& dims, std::size_t axis);
   /// `node`: the gather or scatter of a dynamic index.
@@ -60,11 +64,16 @@ class KernelExpressions {
   int add(Expression expression);
   int constant_int(std::int64_t value);
   int constant(const ir::Node& node);
+  int bitcast(int from, DType dtype);
+  /// The integer at an access to a half.
+  int load_bits(int number);
   int apply(ir::Op op, DType dtype, int first, int second = -1, int third = -1);
   int scalar_work(const ir::Node& node, const std::array<int, 3>& arguments);
   int size_value(const ir::Dim& dim);
   int index_of(const AffineIndex& entry);
-  int operand_number(const ir::Value& storage, bool written);
+  /// A tensor whose elements are accessed as two dtypes is two operands.
+  int operand_number(const ir::Value& storage, DType dtype, bool written);
+  Access access_as(DType dtype, const ir::Value& value, const AccessMap& map, bool written);
   int load(Access access, const ir::Node* node = nullptr);
   /// A bool expression: whether all bounds hold; -1 when there are none.
   int guard(const std::vector<Bound>& bounds);

@@ -73,6 +73,8 @@ Value* LoopEmitter::value_of(int expression) {
     case ExpressionKind::Random: return random(x);
     case ExpressionKind::Convert:
       return converted(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
+    case ExpressionKind::Bitcast:
+      return bitcast(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
     case ExpressionKind::Apply: break;
   }
   return applied(expression);

@@ -235,4 +235,12 @@ Value* converted(const Emit& e, DType from, DType to, Value* x) {
   return is_signed ? e.b.CreateSExtOrTrunc(x, type) : e.b.CreateZExtOrTrunc(x, type);
 }
 
+Value* bitcast(const Emit& e, DType from, DType to, Value* x) {
+  Value* bits = to_memory(e, from, x);
+  Value* y = e.b.CreateBitCast(bits, e.with_lanes_of(e.memory_type(to), bits->getType()));
+  // Otherwise LLVM turns a comparison with zero into one of bits, in which a subnormal is not zero.
+  const bool is_new_float = is_float(to) && !is_half(to) && !is_float(from);
+  return is_new_float ? e.b.CreateArithmeticFence(y, y->getType()) : from_memory(e, to, y);
+}
+
 }  // namespace kiln::cpu

@@ -36,5 +36,7 @@ llvm::Value* to_memory(const Emit& e, DType dtype, llvm::Value* x);
 llvm::Value* rounded(const Emit& e, DType dtype, llvm::Value* x);
 /// Converts as the op Cast does.
 llvm::Value* converted(const Emit& e, DType from, DType to, llvm::Value* x);
+/// Keeps the bits, as the op Bitcast does. REQUIRES: numbers of the same size.
+llvm::Value* bitcast(const Emit& e, DType from, DType to, llvm::Value* x);
 
 }  // namespace kiln::cpu

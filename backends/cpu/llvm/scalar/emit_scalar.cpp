@@ -177,6 +177,7 @@ constexpr Row kRows[] = {
     {Op::Tanh, by_math<emit_tanh>},
     {Op::Sigmoid, by_math<emit_sigmoid>},
     {Op::Erf, by_math<emit_erf>},
+    {Op::Atan, by_math<emit_atan>},
     {Op::Not, nullptr, inverted, inverted},
     {Op::Add, by_instruction<Binary::FAdd>, by_instruction<Binary::Add>,
      by_instruction<Binary::Add>},
@@ -199,6 +200,9 @@ constexpr Row kRows[] = {
      by_comparison<Compare::ICMP_ULE>},
     {Op::And, nullptr, by_instruction<Binary::And>, by_instruction<Binary::And>},
     {Op::Or, nullptr, by_instruction<Binary::Or>, by_instruction<Binary::Or>},
+    {Op::BitAnd, nullptr, by_instruction<Binary::And>, by_instruction<Binary::And>},
+    {Op::BitOr, nullptr, by_instruction<Binary::Or>, by_instruction<Binary::Or>},
+    {Op::BitXor, nullptr, by_instruction<Binary::Xor>, by_instruction<Binary::Xor>},
     {Op::Select, choice, choice, choice},
 };
 

@@ -2,6 +2,7 @@
 // none.
 #include "backends/cpu/llvm/scalar/vector_math.h"
 
+#include "backends/codegen/formulas/atan.h"
 #include "backends/codegen/formulas/erf.h"
 #include "backends/codegen/formulas/exp.h"
 #include "backends/codegen/formulas/log.h"
@@ -65,6 +66,7 @@ Value* emit_expm1(const Emit& e, Value* x) { return formulas::expm1(lanes_of(e, 
 Value* emit_tanh(const Emit& e, Value* x) { return formulas::tanh(lanes_of(e, x), x); }
 Value* emit_sigmoid(const Emit& e, Value* x) { return formulas::sigmoid(lanes_of(e, x), x); }
 Value* emit_erf(const Emit& e, Value* x) { return formulas::erf(lanes_of(e, x), x); }
+Value* emit_atan(const Emit& e, Value* x) { return formulas::atan(lanes_of(e, x), x); }
 Value* emit_log(const Emit& e, Value* x) { return formulas::log(lanes_of(e, x), x); }
 Value* emit_log1p(const Emit& e, Value* x) { return formulas::log1p(lanes_of(e, x), x); }
 

@@ -28,6 +28,7 @@ llvm::Value* emit_expm1(const Emit& e, llvm::Value* x);
 llvm::Value* emit_tanh(const Emit& e, llvm::Value* x);
 llvm::Value* emit_sigmoid(const Emit& e, llvm::Value* x);
 llvm::Value* emit_erf(const Emit& e, llvm::Value* x);
+llvm::Value* emit_atan(const Emit& e, llvm::Value* x);
 llvm::Value* emit_log(const Emit& e, llvm::Value* x);
 llvm::Value* emit_log1p(const Emit& e, llvm::Value* x);
 // sin, cos and pow call a function that is added to the module.
