@@ -88,9 +88,25 @@ Values import_bit_shift(NodeContext& node) {
   return {ir::select(is_negative, -quotient - 1.0, quotient)};
 }
 
+/// ~x, since -x is ~x + 1.
+Values import_bitwise_not(NodeContext& node) { return {-node.input(0) - 1.0}; }
+
 Values import_tan(NodeContext& node) {
   const Value x = node.input(0);
   return {ir::unary(Op::Sin, x) / ir::unary(Op::Cos, x)};
+}
+
+/// The angle of the point (sqrt(1 - x^2), x): exact ends, as atan takes infinities, NaN beyond
+/// them.
+Values import_asin(NodeContext& node) {
+  const Value x = node.input(0);
+  return {ir::unary(Op::Atan, x / ir::unary(Op::Sqrt, (1.0 - x) * (x + 1.0)))};
+}
+
+/// 2 atan(sqrt((1 - x) / (1 + x))), accurate also near 1.
+Values import_acos(NodeContext& node) {
+  const Value x = node.input(0);
+  return {ir::unary(Op::Atan, ir::unary(Op::Sqrt, (1.0 - x) / (x + 1.0))) * 2.0};
 }
 
 /// (e^x - e^-x) / 2 with expm1, exact near 0; halves of the exponent keep large x finite.
@@ -155,6 +171,16 @@ Values import_cast(NodeContext& node) {
   return {cast_to(node.input(0), target)};
 }
 
+/// A bool is the byte 0 or 1; other bytes become true.
+Values import_bitcast(NodeContext& node) {
+  const Value x = node.input(0);
+  const auto target = static_cast<std::int32_t>(node.integer("to"));
+  const DType dtype = cast_to(x, target).dtype();
+  const Value number = x.dtype() == DType::Bool ? ir::cast(x, DType::UInt8) : x;
+  const Value bits = ir::bitcast(number, dtype == DType::Bool ? DType::UInt8 : dtype);
+  return {ir::cast(bits, dtype)};
+}
+
 Values import_cast_like(NodeContext& node) {
   return {ir::cast(node.input(0), node.input(1).dtype())};
 }
@@ -163,12 +189,20 @@ Values import_identity(NodeContext& node) { return {node.input(0)}; }
 
 constexpr OperatorRow kElementwiseRows[] = {
     {"Abs", {6, 13}, unary<Op::Abs>},
+    {"Acos", {7, 22}, import_acos},
     {"Acosh", {9, 22}, import_acosh},
     {"Add", {6, 7, 13, 14}, binary<Op::Add>},
     {"And", {1, 7}, binary<Op::And>},
+    {"Asin", {7, 22}, import_asin},
     {"Asinh", {9, 22}, import_asinh},
+    {"Atan", {7, 22}, unary<Op::Atan>},
     {"Atanh", {9, 22}, import_atanh},
+    {"BitCast", {26}, import_bitcast},
     {"BitShift", {11, 28}, import_bit_shift},
+    {"BitwiseAnd", {18}, binary<Op::BitAnd>},
+    {"BitwiseNot", {18}, import_bitwise_not},
+    {"BitwiseOr", {18}, binary<Op::BitOr>},
+    {"BitwiseXor", {18}, binary<Op::BitXor>},
     {"Cast", {6, 9, 13, 19, 21, 23, 24, 25, 28}, import_cast},
     {"CastLike", {15, 19, 21, 23, 24, 25}, import_cast_like},
     {"Ceil", {6, 13}, k_unary<kiln::ceil>},

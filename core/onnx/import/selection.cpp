@@ -26,7 +26,7 @@ constexpr double kBeyondNumbers = std::numeric_limits<double>::infinity();
 /// (k, other axes), int64. A Scan of k steps; its carries are the element that was best last, and
 /// its index. The elements after it in that order are left for the step.
 Value ranked_indices(const Value& x, int axis, const Dim& k, bool is_largest) {
-  // As in torch.topk, NaN counts as the largest.
+  // As in ArgSort, NaN counts as the largest.
   const Value key =
       is_float(x.dtype()) ? ir::select(ir::equal_to(x, x), x, ir::like(x, kBeyondNumbers)) : x;
   Dims rows = x.dims();
@@ -62,6 +62,19 @@ Value ranked_indices(const Value& x, int axis, const Dim& k, bool is_largest) {
   return {ir::make_scan(traced, first, {}, k, /*reverse=*/false), 2};
 }
 
+/// The same with k along `axis`. A sort makes a pass over x for each bit of an element, a search
+/// one for each of the k.
+Value best_indices(const Value& x, int axis, const Dim& k, bool is_largest) {
+  if (less_equal(k, 8 * static_cast<std::int64_t>(dtype_bytes(x.dtype()))) != ir::Ternary::Yes) {
+    const Value order = ir::make(Op::ArgSort, ir::SortAttrs{axis, is_largest}, {x});
+    return ir::slice_axis(order, axis, 0, k);
+  }
+  Ints axes = ir::all_axes(x);
+  axes.erase(axes.begin());
+  axes.insert(axes.begin() + axis, 0);
+  return ir::permute(ranked_indices(x, axis, k, is_largest), axes);
+}
+
 /// K is an attribute before opset 10. The result is sorted, which `sorted` = 0 allows.
 Values import_top_k(NodeContext& node) {
   Value x = node.input(0);
@@ -82,11 +95,7 @@ Values import_top_k(NodeContext& node) {
                       .right = x.dims()[at(axis)],
                       .message = text("TopK of {left} of the {right} elements of axis ", axis)});
   const bool is_largest = node.integer("largest", 1) != 0;
-  const Value ranked = ranked_indices(ir::stop_gradient(x), axis, k, is_largest);
-  Ints axes = ir::all_axes(x);
-  axes.erase(axes.begin());
-  axes.insert(axes.begin() + axis, 0);
-  const Value indices = ir::permute(ranked, axes);
+  const Value indices = best_indices(ir::stop_gradient(x), axis, k, is_largest);
   const Value flat = ir::reshape(x, {product(x.dims())});
   return {ir::gather(flat, element_index(node, x, indices, axis)), indices};
 }

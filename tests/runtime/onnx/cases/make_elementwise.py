@@ -92,4 +92,35 @@ for op in ["Softmax", "LogSoftmax", "Hardmax"]:
                        second=[floats(3, 1, 5)], gradient=op != "Hardmax")
 cases.node("Softmax_large", "Softmax", [vector(1000, 999, -1000, dtype=np.float32)], opset=13)
 
+for op in ["Asin", "Acos", "Atan"]:
+    inside = floats(3, 2, low=-0.9, high=0.9)
+    cases.node(op, op, [inside], second=[floats(4, 1, low=-1, high=1)], gradient=True, opset=22)
+    for dtype in [np.float32, np.float64]:
+        edges = vector(-1, -0.999999, -1e-6, -0.0, 0, 1e-20, 0.25, 0.999999, 1, 1.5, -2, np.inf,
+                       -np.inf, np.nan, dtype=dtype)
+        cases.node(f"{op}_edges_{np.dtype(dtype)}", op, [edges], opset=7,
+                   expected=[[getattr(np, {"As": "arcsin", "Ac": "arccos", "At": "arctan"}[op[:2]])(
+                       edges)]])
+for op in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
+    for dtype in [np.int8, np.uint16, np.int32, np.int64, np.uint64]:
+        lowest = 0 if np.dtype(dtype).kind == "u" else -100
+        cases.node(f"{op}_{np.dtype(dtype)}", op, [integers(2, 3, low=lowest, high=100, dtype=dtype),
+                                                   integers(3, low=lowest, high=100, dtype=dtype)],
+                   opset=18, dims={"a": ["n", 3], "b": [3]},
+                   second=[integers(4, 3, low=lowest, high=100, dtype=dtype),
+                           integers(3, low=lowest, high=100, dtype=dtype)])
+for dtype in [np.int8, np.uint8, np.int64]:
+    values = integers(5, low=0 if dtype == np.uint8 else -100, high=100, dtype=dtype)
+    cases.node(f"BitwiseNot_{np.dtype(dtype)}", "BitwiseNot", [values], opset=18)
+numbers = vector(0, -0.0, 1, -2.5, 1e-40, np.inf, np.nan, dtype=np.float32)
+for source, to in [(numbers, np.int32), (numbers, np.uint32),
+                   (numbers.view(np.int32), np.float32), (floats(2, 3, dtype=np.float64), np.uint64),
+                   (floats(4, dtype=np.float16), np.int16), (integers(4, dtype=np.int8), np.uint8),
+                   (bools(5), np.uint8), (vector(0, 1, 1, dtype=np.int8), np.bool_)]:
+    target = np.dtype(to).name
+    cases.node(f"BitCast_{source.dtype}_{target}", "BitCast", [source], opset=26,
+               expected=[[source.view(to)]],
+               to=getattr(TensorProto, {"bool": "BOOL", "float64": "DOUBLE", "float32": "FLOAT"}.get(
+                   target, target.upper())))
+
 cases.write()

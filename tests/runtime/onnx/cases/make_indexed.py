@@ -111,4 +111,17 @@ cases.graph("Scan", [helper.make_node("Scan", ["h0", "xs"], ["last", "all"], bod
             [{"h0": floats(2), "xs": floats(4, 2)}, {"h0": floats(2), "xs": floats(3, 2)}],
             ["last", "all"], opset=11, gradient=True, dims={"h0": [2], "xs": ["t", 2]})
 
+for largest in [0, 1]:  # more than the bits of an element
+    cases.node(f"TopK_many_{largest}", "TopK", [floats(3, 50), vector(40)], weights=[1], opset=24,
+               outputs=2, largest=largest, second=[floats(2, 40)])
+    many = integers(70, 2, low=-9, high=9, dtype=np.int32)
+    cases.node(f"TopK_many_equal_{largest}", "TopK", [many, vector(66)], weights=[1], opset=11,
+               outputs=2, axis=0, largest=largest)
+distinct = np.argsort(floats(37)) / 8 - 2
+for dtype in [np.float16, np.float32]:
+    cases.node(f"TopK_every_{np.dtype(dtype)}", "TopK", [distinct.astype(dtype), vector(37)],
+               weights=[1], opset=11, outputs=2, gradient=dtype == np.float32)
+cases.node("TopK_fed", "TopK", [floats(4, 6), vector(2)], opset=11, outputs=2,
+           second=[floats(3, 8), vector(5)])
+
 cases.write()
