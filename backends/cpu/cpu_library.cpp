@@ -59,8 +59,8 @@ RhsForm form_of(GemmImplementation implementation) {
     case GemmImplementation::NativePackBlocks: return RhsForm::PackBlocks;
     case GemmImplementation::NativeDotProducts: return RhsForm::DotProducts;
     case GemmImplementation::NativeInPlace: break;
-    case GemmImplementation::OneDnn:
-      throw InternalError("", "", "oneDNN is not a form of the native GEMM");
+    case GemmImplementation::NativeTransposed:
+    case GemmImplementation::OneDnn: throw InternalError("", "", "not a form of the native GEMM");
   }
   return RhsForm::InPlace;
 }
@@ -136,8 +136,7 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
       return make_backward_weights(convolution, isa_);
     case ConvolutionImplementation::PointwiseGradient:
       return make_pointwise_gradient(convolution, [this](const codegen::MatmulShape& shape) {
-        const GemmRow& row = gemm_row(shape, codegen::RhsUse::Once, isa_, /*allow_onednn=*/false);
-        return make_native_matmul(shape, form_of(row.implementation), isa_, "");
+        return make_native(shape, codegen::RhsUse::Once, "");
       });
     case ConvolutionImplementation::FlippedByPanels:
       return make_forward_by_panels(*as_forward_convolution(convolution), /*flipped=*/true, isa_);
@@ -152,18 +151,20 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
 
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(const codegen::MatmulShape& shape,
                                                                 codegen::RhsUse use) const {
-  const GemmRow* row = &gemm_row(shape, use, isa_, true);
-  const bool is_float32 = shape.dtype == DType::Float32;
-  std::string reason = is_float32 ? "oneDNN is not faster" : "";
-  if (row->implementation == GemmImplementation::OneDnn) {
-    const OneDnnMatmulShape by_onednn = shape_of(shape);
-    const std::optional<std::string> rejection = cpu::rejection_of(by_onednn);
-    if (!rejection)
-      return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(by_onednn), shape.relu);
-    reason = "oneDNN: " + *rejection;
-    row = &gemm_row(shape, use, isa_, false);
+  if (gemm_row(shape, use, isa_, true).implementation != GemmImplementation::OneDnn) {
+    return make_native(shape, use, shape.dtype == DType::Float32 ? "oneDNN is not faster" : "");
   }
-  return make_native_matmul(shape, form_of(row->implementation), isa_, std::move(reason));
+  const OneDnnMatmulShape by_onednn = shape_of(shape);
+  const std::optional<std::string> rejection = cpu::rejection_of(by_onednn);
+  if (rejection) return make_native(shape, use, "oneDNN: " + *rejection);
+  return std::make_shared<PreparedOneDnnMatmul>(OneDnnMatmul::create(by_onednn), shape.relu);
+}
+
+std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make_native(
+    const codegen::MatmulShape& shape, codegen::RhsUse use, std::string reason) const {
+  const GemmImplementation by = gemm_row(shape, use, isa_, false).implementation;
+  if (by == GemmImplementation::NativeTransposed) return make_transposed_matmul(shape, isa_);
+  return make_native_matmul(shape, form_of(by), isa_, std::move(reason));
 }
 
 }  // namespace kiln::cpu

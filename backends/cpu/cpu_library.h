@@ -30,6 +30,10 @@ class CpuLibrary final : public codegen::HostLibrary {
  private:
   std::shared_ptr<const codegen::PreparedMatmul> make(const codegen::MatmulShape& shape,
                                                       codegen::RhsUse use) const;
+  /// By the native GEMM. `reason`: why not by oneDNN, for dumps; or empty.
+  std::shared_ptr<const codegen::PreparedMatmul> make_native(const codegen::MatmulShape& shape,
+                                                             codegen::RhsUse use,
+                                                             std::string reason) const;
   std::shared_ptr<const codegen::PreparedConvolution> make_convolution(
       const codegen::Convolution& convolution, bool packed) const;
 

@@ -15,6 +15,7 @@ enum class GemmImplementation : std::uint8_t {
   NativePrepacked,    // native GEMM, RhsForm::Prepacked
   NativePackBlocks,   // native GEMM, RhsForm::PackBlocks
   NativeDotProducts,  // native GEMM, RhsForm::DotProducts
+  NativeTransposed,   // native GEMM of (rhs^T lhs^T)^T, RhsForm::InPlace
   OneDnn,
 };
 
@@ -49,7 +50,7 @@ struct GemmRow {
   SetOf<DType> dtypes = {DType::Float32};
   Whether lhs_transposed = Whether::Any;  // rows are not contiguous
   Whether rhs_transposed = Whether::Any;
-  Range m = {}, k = {};
+  Range m = {}, n = {}, k = {};
   Range result_elements = {};  // M * N
   Range rhs_bytes = {};
   bool contiguous_k = false;  // only where both operands are contiguous along K

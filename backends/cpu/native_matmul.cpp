@@ -102,6 +102,46 @@ class NativeHalfMatmul final : public codegen::PreparedMatmul {
   std::string reason_;
 };
 
+/// A column as the row of another matmul, whose bias is one number.
+template <class T>
+class TransposedMatmul final : public codegen::PreparedMatmul {
+ public:
+  TransposedMatmul(const codegen::MatmulShape& p, GemmIsa isa)
+      : rows_(p.m), bias_(p.bias), relu_(p.relu), gemm_(row_of(p), RhsForm::InPlace, isa) {}
+
+  std::size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
+  std::string description() const override { return "native GEMM, transposed, lhs in place"; }
+  void run(const void* lhs, const void* rhs, const void* bias, void* to,
+           void* scratch) const override {
+    T* result = static_cast<T*>(to);
+    gemm_.run(static_cast<const T*>(rhs), static_cast<const T*>(lhs), nullptr, result,
+              static_cast<T*>(scratch));
+    if (!bias_) return;
+    const T added = *static_cast<const T*>(bias);
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      const T sum = result[i] + added;
+      result[i] = relu_ && sum <= 0 ? T(0) : sum;
+    }
+  }
+
+ private:
+  static GemmShape row_of(const codegen::MatmulShape& p) {
+    return {.m = 1,
+            .n = p.m,
+            .k = p.k,
+            .lhs_m = 1,
+            .lhs_k = p.rhs_k,
+            .rhs_k = p.lhs_k,
+            .rhs_n = 1,
+            .result_m = p.m,
+            .relu = p.relu && !p.bias};
+  }
+
+  std::int64_t rows_;
+  bool bias_, relu_;
+  NativeGemm<T> gemm_;
+};
+
 }  // namespace
 
 bool has_native_gemm(DType dtype) { return dtype_bytes(dtype) >= 4 || is_float(dtype); }
@@ -124,6 +164,14 @@ std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen:
     default: break;
   }
   throw InternalError("", "", text("no native GEMM of ", p.dtype));
+}
+
+std::shared_ptr<const codegen::PreparedMatmul> make_transposed_matmul(const codegen::MatmulShape& p,
+                                                                      GemmIsa isa) {
+  if (p.dtype == DType::Float64) return std::make_shared<TransposedMatmul<double>>(p, isa);
+  if (p.dtype == DType::Float32) return std::make_shared<TransposedMatmul<float>>(p, isa);
+  if (dtype_bytes(p.dtype) == 4) return std::make_shared<TransposedMatmul<unsigned>>(p, isa);
+  return std::make_shared<TransposedMatmul<unsigned long>>(p, isa);
 }
 
 }  // namespace kiln::cpu

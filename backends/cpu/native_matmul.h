@@ -15,4 +15,9 @@ std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen:
                                                                   RhsForm form, GemmIsa isa,
                                                                   std::string reason);
 
+/// A matmul of one column, as the row rhs^T lhs^T, which reads lhs in place. REQUIRES: a dtype of 4
+/// or 8 bytes; columns of lhs are contiguous, and so is the result; the machine has the ISA.
+std::shared_ptr<const codegen::PreparedMatmul> make_transposed_matmul(
+    const codegen::MatmulShape& shape, GemmIsa isa);
+
 }  // namespace kiln::cpu

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 using namespace kiln;
@@ -148,6 +149,36 @@ TEST_CASE("matmul: a large right operand gives exact sums of whole numbers") {
         matmul->run(lhs.data(), rhs.data(), nullptr, result.data(), scratch.get());
         INFO("M " << m << ", transposed: " << transposed << ", " << matmul->description());
         CHECK(std::equal(result.begin(), result.end(), want.begin()));
+      }
+    }
+  }
+}
+
+TEST_CASE("matmul: one column, by rows or by columns of lhs, with bias and relu") {
+  constexpr std::int64_t kM = 77, kK = 130;
+  const std::vector<float> lhs = whole_numbers(kM * kK, 1), rhs = whole_numbers(kK, 2);
+  const float bias = -3;
+  for (const bool transposed : {false, true}) {
+    for (const bool relu : {false, true}) {
+      for (const GemmIsa isa : isas()) {
+        MatmulShape p = dense(kM, 1, kK, false);
+        if (transposed) std::tie(p.lhs_m, p.lhs_k) = std::pair(1, kM);
+        p.bias = p.relu = relu;
+        const auto matmul = CpuLibrary(isa).prepare(p, RhsUse::Once);
+        std::vector<float> result(kM, 7.0f), want(kM, relu ? bias : 0);
+        for (std::int64_t i = 0; i < kM; ++i) {
+          float& sum = want[static_cast<std::size_t>(i)];
+          for (std::int64_t d = 0; d < kK; ++d) {
+            sum += lhs[static_cast<std::size_t>(i * p.lhs_m + d * p.lhs_k)] *
+                   rhs[static_cast<std::size_t>(d)];
+          }
+          if (relu) sum = std::max(sum, 0.0f);
+        }
+        INFO(matmul->description());
+        CHECK(matmul->scratch_bytes() == 0);
+        CHECK((matmul->description().find("transposed") != std::string::npos) == transposed);
+        matmul->run(lhs.data(), rhs.data(), relu ? &bias : nullptr, result.data(), nullptr);
+        CHECK(result == want);
       }
     }
   }

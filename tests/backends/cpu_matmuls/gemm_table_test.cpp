@@ -18,7 +18,9 @@ namespace {
 constexpr auto kPlain = GemmImplementation::NativeInPlace,
                kPacked = GemmImplementation::NativePrepacked,
                kBlocks = GemmImplementation::NativePackBlocks,
-               kLines = GemmImplementation::NativeDotProducts, kOneDnn = GemmImplementation::OneDnn;
+               kLines = GemmImplementation::NativeDotProducts,
+               kTransposed = GemmImplementation::NativeTransposed,
+               kOneDnn = GemmImplementation::OneDnn;
 constexpr GemmIsa kIsas[] = {GemmIsa::Baseline, GemmIsa::Avx2, GemmIsa::Avx512, GemmIsa::Amx};
 
 /// A shape of dense operands.
@@ -45,6 +47,9 @@ TEST_CASE("GEMM table: each row has a shape that takes it") {
     const char* name;
     kiln::DType dtype = kiln::DType::Float32;
   } shapes[] = {
+      {40, 1, 100000, true, false, RhsUse::Shared, GemmIsa::Avx512, "N = 1, lhs transposed",
+       kiln::DType::Float64},
+      {100000, 1, 40, false, false, RhsUse::Once, GemmIsa::Avx2, "N = 1, both contiguous along K"},
       {100000, 64, 32, false, false, RhsUse::Shared, GemmIsa::Avx512, "large result, small K"},
       {3000, 3000, 100, false, true, RhsUse::Shared, GemmIsa::Avx512,
        "large result, small K, rhs transposed"},
@@ -157,7 +162,7 @@ TEST_CASE("GEMM table: matmuls of the benchmarks take the implementations that w
       {{16, 256, 128, 128, 1, 1, 128, 256}, RhsUse::Loop, {kPacked, kPacked, kPacked}},
       {{16, 384, 128, 128, 1, 384, 1, 384}, RhsUse::Loop, {kPlain, kPlain, kPlain}},
       {{16, 512, 128, 128, 1, 512, 1, 512}, RhsUse::Loop, {kPlain, kPlain, kPlain}},
-      {{32, 1, 8, 1, 32, 1, 0, 1}, RhsUse::Once, {kBlocks, kBlocks, kBlocks}},
+      {{32, 1, 8, 1, 32, 1, 0, 1}, RhsUse::Once, {kTransposed, kTransposed, kTransposed}},
       {{32, 64, 512, 1, 64, 64, 1, 64}, RhsUse::Shared, {kPlain, kBlocks, kPlain}},
       {{64, 10, 128, 128, 1, 10, 1, 10}, RhsUse::Once, {kPlain, kPlain, kPlain}},
       {{64, 10, 128, 128, 1, 10, 1, 10}, RhsUse::Kept, {kPacked, kPacked, kPacked}},
