@@ -1,42 +1,33 @@
-// Attributes that hold texts: of fixed length, padded, or of variable length.
-#include "runtime/hdf5/reader.h"
+// HDF5 reads texts of fixed length, whose bytes are the attribute's.
+#include "runtime/hdf5/attribute_texts.h"
+
+#include "runtime/hdf5/raw_attribute.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace kiln::hdf5 {
 namespace {
-
-/// More than an object header can hold of texts of variable length. HDF5 allocates for all of them
-/// before anything can be checked, and they may all be one text of the file.
-constexpr std::size_t kMaxVariable = 4096;
 
 [[noreturn]] void reject(const Object& object, const char* attribute, const std::string& message) {
   throw Rejection("is damaged: attribute '" + std::string(attribute) + "' of '" + object.path +
                   "' " + message);
 }
 
-/// The texts that HDF5 has allocated.
-class VariableTexts {
- public:
-  VariableTexts(hid_t attribute, hid_t type, hid_t space, std::size_t count)
-      : texts_(count, nullptr), type_(type), space_(space) {
-    checked(H5Aread(attribute, type, texts_.data()));
+/// Texts whose references the attribute holds.
+std::vector<std::string> variable_texts(TextReader& reader, const Object& object,
+                                        const char* attribute, std::uint64_t count) {
+  constexpr std::size_t kReference = 16;  // bytes
+  Bytes references = raw_attribute(reader.bytes, object.address, attribute);
+  if (count > references.size() / kReference) reject(object, attribute, "is truncated");
+  std::vector<std::string> texts;
+  std::uint64_t total = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    texts.push_back(reader.heap.text(references));
+    total += texts.back().size();
+    if (total > reader.bytes.size()) reject(object, attribute, "has more bytes than the file");
   }
-  ~VariableTexts() { H5Dvlen_reclaim(type_, space_, H5P_DEFAULT, texts_.data()); }
-  VariableTexts(const VariableTexts&) = delete;
-  VariableTexts& operator=(const VariableTexts&) = delete;
-
-  std::vector<std::string> copies() const {
-    std::vector<std::string> copies;
-    for (const char* text : texts_) copies.emplace_back(text == nullptr ? "" : text);
-    return copies;
-  }
-
- private:
-  std::vector<char*> texts_;
-  hid_t type_, space_;
-};
+  return texts;
+}
 
 std::vector<std::string> fixed_texts(hid_t attribute, hid_t type, std::size_t count) {
   const std::size_t width = H5Tget_size(type);
@@ -52,10 +43,23 @@ std::vector<std::string> fixed_texts(hid_t attribute, hid_t type, std::size_t co
   return texts;
 }
 
+/// The offset of the file's address 0. Rejection for a file of short addresses.
+std::uint64_t user_block(hid_t file) {
+  const Handle properties(H5Fget_create_plist(file), H5Pclose);
+  hsize_t bytes = 0;
+  checked(H5Pget_userblock(properties, &bytes));
+  std::size_t address = 0, length = 0;
+  checked(H5Pget_sizes(properties, &address, &length));
+  if (address == 8 && length == 8) return bytes;
+  throw Rejection("has addresses of " + std::to_string(address) + " bytes; those of 8 are read");
+}
+
 }  // namespace
 
-std::vector<std::string> read_texts(hid_t file, const Object& object, const char* attribute,
-                                    std::uint64_t file_bytes) {
+TextReader::TextReader(hid_t file, const kiln_hdf5_stream& stream)
+    : file(file), bytes(stream, user_block(file)), heap(bytes) {}
+
+std::vector<std::string> TextReader::read(const Object& object, const char* attribute) {
   const Handle holder(H5Oopen_by_addr(file, object.address), H5Oclose);
   if (checked(H5Aexists(holder, attribute)) == 0) return {};
   const Handle id(H5Aopen(holder, attribute, H5P_DEFAULT), H5Aclose);
@@ -65,10 +69,9 @@ std::vector<std::string> read_texts(hid_t file, const Object& object, const char
   if (H5Tget_class(type) != H5T_STRING) reject(object, attribute, "holds no texts");
   const auto texts = static_cast<std::uint64_t>(count);
   if (checked(H5Tis_variable_str(type)) > 0) {
-    if (texts > kMaxVariable) reject(object, attribute, "holds more than 4096 texts");
-    return VariableTexts(id, type, space, texts).copies();
+    return variable_texts(*this, object, attribute, texts);
   }
-  if (texts > file_bytes / std::max<std::size_t>(H5Tget_size(type), 1)) {
+  if (texts > bytes.size() / std::max<std::size_t>(H5Tget_size(type), 1)) {
     reject(object, attribute, "has more bytes than the file");
   }
   return fixed_texts(id, type, texts);

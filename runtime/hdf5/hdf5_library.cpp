@@ -2,6 +2,7 @@
 // messages.
 #include "runtime/hdf5/hdf5_interface.h"
 
+#include "runtime/hdf5/attribute_texts.h"
 #include "runtime/hdf5/handle.h"
 #include "runtime/hdf5/reader.h"
 #include "runtime/hdf5/stream_driver.h"
@@ -21,6 +22,7 @@ struct kiln_hdf5_file {
   kiln::hdf5::StreamState state;
   kiln::hdf5::Handle id;
   std::vector<kiln::hdf5::Object> objects = {};
+  std::optional<kiln::hdf5::TextReader> text_reader = {};
   std::vector<std::string> texts = {};
   std::vector<kiln_hdf5_text> views = {};  // of `texts`
 };
@@ -55,6 +57,7 @@ kiln_hdf5_file* open(const kiln_hdf5_stream* stream, kiln_hdf5_error* error) {
   const bool is_open = reported(error, [&] {
     file = std::make_unique<kiln_hdf5_file>(stream, false);
     file->objects = read_objects(file->id, stream->bytes);
+    file->text_reader.emplace(file->id, *stream);
   });
   if (is_open) return file.release();
   const ScopedSettings settings;
@@ -76,7 +79,7 @@ void object(const kiln_hdf5_file* file, std::size_t number, kiln_hdf5_object* de
 bool texts(kiln_hdf5_file* file, std::size_t number, const char* attribute,
            const kiln_hdf5_text** views, std::size_t* count, kiln_hdf5_error* error) {
   return reported(error, [&] {
-    file->texts = read_texts(file->id, file->objects[number], attribute, file->state.stream->bytes);
+    file->texts = file->text_reader->read(file->objects[number], attribute);
     file->views.clear();
     for (const std::string& text : file->texts) file->views.push_back({text.data(), text.size()});
     *views = file->views.data();

@@ -24,10 +24,6 @@ struct Object {
 /// with two paths, and for datasets that are stored elsewhere, or declare more than they can hold.
 std::vector<Object> read_objects(hid_t file, std::uint64_t bytes);
 
-/// The texts of an attribute.
-std::vector<std::string> read_texts(hid_t file, const Object& object, const char* attribute,
-                                    std::uint64_t file_bytes);
-
 /// REQUIRES: the object is a dataset with a dtype; `to` has object.bytes bytes.
 void read_elements(hid_t file, const Object& object, void* to);
 

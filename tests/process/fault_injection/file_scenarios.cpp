@@ -22,9 +22,10 @@ std::string problem_of(const std::string& folder, const std::string& file, const
   return "";
 }
 
-Prepared saved(const Setup& setup) {
+/// `file`: its extension chooses the format.
+Prepared saved_as(const Setup& setup, const std::string& file) {
   const Variable w = variable(Array::full({64, 4}, 0.25), {.name = "w"});
-  const std::string path = setup.folder + "/weights";
+  const std::string path = setup.folder + "/" + file;
   set_value(w, Array::full({64, 4}, 2.0));
   save_weights(path, {w});
   const std::string replaced = kiln::testing::contents_of(path);
@@ -38,13 +39,13 @@ Prepared saved(const Setup& setup) {
           },
           {w},
           [=, folder = setup.folder](bool failed) {
-            return problem_of(folder, "weights", old, replaced, failed);
+            return problem_of(folder, file, old, replaced, failed);
           }};
 }
 
-Prepared loaded(const Setup& setup) {
+Prepared loaded_from(const Setup& setup, const std::string& file) {
   const Variable w = variable(Array::full({64, 4}, 0.25), {.name = "w"});
-  const std::string path = setup.folder + "/weights";
+  const std::string path = setup.folder + "/" + file;
   save_weights(path, {w});
   set_value(w, Array::full({64, 4}, 9.0));
   return {[w, path] {
@@ -53,6 +54,11 @@ Prepared loaded(const Setup& setup) {
           },
           {w}};
 }
+
+Prepared saved(const Setup& setup) { return saved_as(setup, "weights"); }
+Prepared loaded(const Setup& setup) { return loaded_from(setup, "weights"); }
+Prepared saved_hdf5(const Setup& setup) { return saved_as(setup, "weights.h5"); }
+Prepared loaded_hdf5(const Setup& setup) { return loaded_from(setup, "weights.h5"); }
 
 Prepared dumped(const Setup& setup) {
   const Tensor x = placeholder({.shape = {None, 3}, .name = "x"});
@@ -102,6 +108,18 @@ const std::vector<Scenario>& file_scenarios() {
       {"dump to a folder", dumped},
       {"read the configuration", configured, true},
       {"find and load a plugin", plugin_loaded, true},
+#ifdef KILN_HAS_HDF5
+      {"save over an HDF5 file", saved_hdf5},
+      {"load an HDF5 file", loaded_hdf5},
+#endif
+  };
+  return scenarios;
+}
+
+const std::vector<Scenario>& hdf5_scenarios() {
+  static const std::vector<Scenario> scenarios{
+      {"save over an HDF5 file", saved_hdf5},
+      {"load an HDF5 file", loaded_hdf5},
   };
   return scenarios;
 }

@@ -128,6 +128,18 @@ ssize_t write(int file, const void* bytes, std::size_t count) {
   return is_short() ? real(file, bytes, part_of(count)) : -1;
 }
 
+ssize_t pwrite(int file, const void* bytes, std::size_t count, off_t offset) {
+  KILN_NEXT(pwrite);
+  if (!fails("pwrite")) return real(file, bytes, count, offset);
+  return is_short() ? real(file, bytes, part_of(count), offset) : -1;
+}
+
+ssize_t pwrite64(int file, const void* bytes, std::size_t count, off64_t offset) {
+  KILN_NEXT(pwrite64);
+  if (!fails("pwrite")) return real(file, bytes, count, offset);
+  return is_short() ? real(file, bytes, part_of(count), offset) : -1;
+}
+
 ssize_t writev(int file, const iovec* parts, int count) {
   KILN_NEXT(writev);
   if (!fails("writev")) return real(file, parts, count);

@@ -17,8 +17,8 @@ inline std::string file(const std::string& name) {
 
 /// The error of reading the file, without "load_arrays: PATH ".
 inline std::string error_of(const std::string& path) {
-  const std::string error = kiln::testing::error_text<kiln::IoError>(
-      [&] { static_cast<void>(kiln::load_arrays(path)); });
+  const std::string error =
+      kiln::testing::error_text<kiln::IoError>([&] { static_cast<void>(kiln::load_arrays(path)); });
   const std::string shown = kiln::testing::without_path(error, path), begin = "load_arrays: PATH ";
   return shown.starts_with(begin) ? shown.substr(begin.size()) : shown;
 }

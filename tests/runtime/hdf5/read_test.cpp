@@ -36,13 +36,13 @@ TEST_CASE("HDF5: elements of every dtype, byte order and layout are NumPy's") {
 
 TEST_CASE("HDF5: types that Kiln does not have are named when they are read") {
   const std::pair<const char*, const char*> rows[] = {
-      {"complex", "a structure"},   {"enumeration", "an enumeration"}, {"fixed text", "a text"},
-      {"variable text", "a text"},  {"nothing", "nothing"},
-      {"opaque", "an opaque element of 4 bytes"}};
+      {"complex", "a structure"}, {"enumeration", "an enumeration"},
+      {"fixed text", "a text"},   {"variable text", "a text"},
+      {"nothing", "nothing"},     {"opaque", "an opaque element of 4 bytes"}};
   for (const auto& [name, type] : rows) {
     const Variable w = variable(0.f, {.name = name});
-    const std::string error = error_text<ValueError>(
-        [&] { load_weights(file("others.h5"), {w}, {.strict = false}); });
+    const std::string error =
+        error_text<ValueError>([&] { load_weights(file("others.h5"), {w}, {.strict = false}); });
     CHECK_THAT(error, Catch::Matchers::ContainsSubstring(type));
   }
   const Variable good = variable(0.f, {.name = "good"});
@@ -53,9 +53,9 @@ TEST_CASE("HDF5: types that Kiln does not have are named when they are read") {
 }
 
 TEST_CASE("HDF5: names of the weights of each version of Keras") {
-  const std::vector<std::string> small{"dense/bias",        "dense/kernel", "inner/last/bias",
-                                       "inner/last/kernel", "norm/beta",    "norm/gamma",
-                                       "norm/moving_mean",  "norm/moving_variance"};
+  const std::vector<std::string> small{
+      "dense/bias", "dense/kernel", "inner/last/bias",  "inner/last/kernel",
+      "norm/beta",  "norm/gamma",   "norm/moving_mean", "norm/moving_variance"};
   CHECK(names_of(load_arrays(file("keras2_model.h5"))) == small);
   CHECK(names_of(load_arrays(file("keras3_model.h5"))) == small);
   CHECK(names_of(load_arrays(file("keras3.keras"))) ==
@@ -67,6 +67,8 @@ TEST_CASE("HDF5: names of the weights of each version of Keras") {
   const auto split = load_arrays(file("split.h5"));
   CHECK(split.size() == 5);
   CHECK(split.at("layer_4/kernel") == Array{4.f});
+  const auto latest = load_arrays(file("split_latest.h5"));
+  CHECK(latest == std::map<std::string, Array>{{"a/kernel", Array{0.f}}, {"b/kernel", Array{1.f}}});
   const auto half = load_arrays(file("bfloat16.weights.h5"));
   CHECK(half.at("half/0") == Array({1.f, 2.f, 3.f, 4.f}, {2, 2}).astype(DType::BFloat16));
 }
@@ -86,15 +88,15 @@ TEST_CASE("HDF5: values of a whole model, and its optimizer left out") {
 }
 
 TEST_CASE("HDF5: variables match a short name, the weight's name and the path") {
-  for (const char* name : {"inner/last/kernel", "last/kernel", "inner/kernel",
-                           "model_weights/inner/last/kernel:0"}) {
+  for (const char* name :
+       {"inner/last/kernel", "last/kernel", "inner/kernel", "model_weights/inner/last/kernel:0"}) {
     const Variable w = variable(Array::zeros({2, 1}), {.name = name});
     INFO(name);
     CHECK(load_weights(file("keras2_model.h5"), {w}, {.strict = false}).loaded ==
           std::vector<std::string>{name});
   }
-  const Variable w = variable(Array::zeros({2, 1}),
-                              {.name = "layers/sequential/layers/dense/vars/0"});
+  const Variable w =
+      variable(Array::zeros({2, 1}), {.name = "layers/sequential/layers/dense/vars/0"});
   CHECK(load_weights(file("keras3.keras"), {w}, {.strict = false}).loaded.size() == 1);
 }
 
@@ -102,8 +104,8 @@ TEST_CASE("HDF5: by order, layers are in Keras' order and Keras 3 has none") {
   std::vector<Tensor> variables;
   for (const char* name : {"a", "b", "c", "d"}) {
     const bool is_bias = name[0] == 'b' || name[0] == 'd';
-    variables.push_back(variable(is_bias ? Array::zeros({3}) : Array::zeros({2, 3}),
-                                 {.name = name}));
+    variables.push_back(
+        variable(is_bias ? Array::zeros({3}) : Array::zeros({2, 3}), {.name = name}));
   }
   load_weights(file("keras1.h5"), variables, {.match = Match::ByOrder});
   CHECK(get_value(variables[0]) == Array::full({2, 3}, 0));  // of dense_2, which is the first

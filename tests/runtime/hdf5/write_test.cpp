@@ -105,8 +105,8 @@ TEST_CASE("HDF5 writing: a write that fails leaves the older file") {
   for (const rlim_t most : {0, 1000, 5000, 100000}) {
     const rlimit limit{most, before.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    errors.push_back(error_text<IoError>(
-        [&] { save_arrays(path, {{"big/w", Array::zeros({100, 1000})}}); }));
+    errors.push_back(
+        error_text<IoError>([&] { save_arrays(path, {{"big/w", Array::zeros({100, 1000})}}); }));
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);

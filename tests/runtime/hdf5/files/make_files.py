@@ -67,6 +67,13 @@ with h5py.File("split.h5", "w") as file:
         group.attrs.create("weight_names", [layer + "/kernel:0"], dtype=h5py.string_dtype())
         group[layer + "/kernel:0"] = np.full((1,), number, "f4")
 
+with h5py.File("split_latest.h5", "w", libver="latest") as file:
+    file.attrs.create("layer_names", ["a", "b"], dtype=h5py.string_dtype())
+    for number, layer in enumerate(["a", "b"]):
+        group = file.create_group(layer, track_order=True)
+        group.attrs.create("weight_names", [layer + "/kernel:0"], dtype=h5py.string_dtype())
+        group[layer + "/kernel:0"] = np.full((1,), number, "f4")
+
 
 def hostile(name):
     file = h5py.File(name + ".h5", "w")
