@@ -158,18 +158,15 @@ Results every_cast(DType dtype) {
   return results;
 }
 
-/// Every bitcast of one dtype but those of halves, of which registers have the arithmetic value.
+/// A bitcast to every dtype of the same size, a cast to others; and to halves and from them, of
+/// which registers have the arithmetic value.
 Results every_bitcast(DType dtype) {
   Results results = every_cast(dtype);
-  std::erase_if(results.kernel.stages[0].stores, [&](const Store& store) {
-    const Expression& e = results.kernel.expressions[static_cast<std::size_t>(store.value)];
+  for (Expression& e : results.kernel.expressions) {
+    if (e.kind != ExpressionKind::Convert || dtype_bytes(e.dtype) != dtype_bytes(dtype)) continue;
     const bool is_half = dtype_bytes(dtype) == 2 && (is_float(dtype) || is_float(e.dtype));
-    return is_half || dtype == DType::Bool || e.dtype == DType::Bool ||
-           dtype_bytes(e.dtype) != dtype_bytes(dtype);
-  });
-  for (const Store& store : results.kernel.stages[0].stores) {
-    results.kernel.expressions[static_cast<std::size_t>(store.value)].kind =
-        ExpressionKind::Bitcast;
+    const bool is_bool = dtype == DType::Bool || e.dtype == DType::Bool;
+    if (!is_half && !is_bool) e.kind = ExpressionKind::Bitcast;
   }
   return results;
 }

@@ -234,7 +234,7 @@ TEST_CASE("emitted: every bitcast of special values, in lanes and one at a time"
       cases.push_back(bitcast_of(from, to, values, -1));
     }
   }
-  CHECK(cases.size() == 60);
+  CHECK(cases.size() == 32);
   check_emitted(cases);
 }
 
