@@ -65,8 +65,8 @@ class Header {
   void open_second_version(std::uint64_t address) {
     constexpr std::uint64_t kHasTimes = 0x20, kHasLimits = 0x10, kHasOrder = 4;
     const std::uint64_t flags = file_.read(address + 5, 1).number(1);
-    const std::uint64_t before = address + 6 + ((flags & kHasTimes) != 0 ? 16 : 0) +
-                                 ((flags & kHasLimits) != 0 ? 4 : 0);
+    const std::uint64_t before =
+        address + 6 + ((flags & kHasTimes) != 0 ? 16 : 0) + ((flags & kHasLimits) != 0 ? 4 : 0);
     const std::size_t width = std::size_t{1} << (flags & 3);
     has_order_ = (flags & kHasOrder) != 0;
     add_chunk(before + width, file_.read(before, width).number(width));

@@ -203,8 +203,9 @@ void Importer::check_options() const {
   }
   for (const auto& [name, value] : options_.constants) {
     const auto& inputs = model_.graph.input;
-    const bool is_input = std::any_of(inputs.begin(), inputs.end(),
-                                      [&](const ValueInfo& info) { return info.name == name; });
+    const bool is_input =
+        std::any_of(inputs.begin(), inputs.end(),
+                    [&, &key = name](const ValueInfo& info) { return info.name == key; });
     if (is_input) continue;
     Call::value_error("constants", text(options_.model, " has no input named '", name, "'"));
   }

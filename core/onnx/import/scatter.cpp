@@ -128,9 +128,9 @@ Values import_scatter_nd(NodeContext& node) {
                    ", updates ", node.input(2).type(), ")"));
   }
   const Value updates = ir::with_dims(node.input(2), dims);
-  const auto as_rows = [&](const Value& value, const Dim& count) {
+  const auto as_rows = [&element = row](const Value& value, const Dim& count) {
     Dims flat{count};
-    flat.insert(flat.end(), row.begin(), row.end());
+    flat.insert(flat.end(), element.begin(), element.end());
     return ir::reshape(value, flat);
   };
   const Dim count = product(index.dims());
