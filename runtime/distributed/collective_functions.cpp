@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 namespace kiln::distributed {
@@ -51,9 +50,11 @@ Value mean_over(const CollectiveAttrs& attrs, const Value& x) {
   return ir::cast(sum / static_cast<double>(attrs.ranks), x.dtype());
 }
 
-/// Gradients in the order in which a backward pass is likely to have them, in which they are then
-/// reduced: those of the last variables first.
-auto in_order_of_backward(std::vector<Tensor>& gradients) { return std::views::reverse(gradients); }
+/// Replaces gradients in the order in which a backward pass is likely to have them, in which they
+/// are then reduced: those of the last variables first.
+void replace_each(std::vector<Tensor>& gradients, const std::function<void(Tensor&)>& replace) {
+  std::for_each(gradients.rbegin(), gradients.rend(), replace);
+}
 
 /// The weight of this rank in float32 or wider; an empty Value if none is given.
 Value weight_of(const Tensor& given) {
@@ -219,13 +220,13 @@ std::vector<Tensor> weighted_gradients(const CollectiveAttrs& attrs, const Opera
   const Value total = collective(attrs, ir::widened(relative));
   const Value weighted = counted(ir::broadcast_to(relative, own.dims()) * own, relative);
   std::vector<Tensor> means = kiln::gradients(wrap(weighted), variables);
-  for (Tensor& gradient : in_order_of_backward(means)) {
+  replace_each(means, [&](Tensor& gradient) {
     const Value* dx = dense_value_of(gradient);
-    if (dx == nullptr) continue;
+    if (dx == nullptr) return;
     const Value wide = ir::widened(counted(*dx, relative));
     const Value divisor = ir::broadcast_to(ir::cast(total, wide.dtype()), wide.dims());
     gradient = wrap(ir::cast(collective(attrs, wide) / divisor, dx->dtype()));
-  }
+  });
   return means;
 }
 
@@ -292,9 +293,9 @@ Results<Tensor> gradients(const Operand& loss, const std::vector<Tensor>& variab
       return weighted_gradients(attrs, loss, variables, weight);
     }
     std::vector<Tensor> means = kiln::gradients(loss, variables);
-    for (Tensor& gradient : in_order_of_backward(means)) {
+    replace_each(means, [&](Tensor& gradient) {
       if (const Value* dx = dense_value_of(gradient)) gradient = wrap(mean_over(attrs, *dx));
-    }
+    });
     return means;
   });
 }
