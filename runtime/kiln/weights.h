@@ -32,8 +32,8 @@ struct LoadWeightsOptions {
   /// Skips variables whose tensors have another shape, as the last layer for other classes: they
   /// are unchanged, and named in `missing` and `unused`. At least one variable must be loaded.
   Flag skip_mismatch = false;
-  /// ByOrder: names need not agree, counts and shapes must. ValueError for a safetensors file,
-  /// whose tensors are sorted by their names.
+  /// ByOrder: names need not agree, counts and shapes must. ValueError for a safetensors file and
+  /// for HDF5 but of Keras 1 and 2, whose tensors are sorted by their names.
   Match match = Match::ByName;
   /// Returns the name under which a tensor of the file is matched. ValueError if it gives a name to
   /// two tensors.
@@ -54,11 +54,13 @@ struct LoadedWeights {
 };
 
 /// Writes one snapshot of the variables' values under their names, as a NumPy archive if the path
-/// ends in .npz, as a NumPy array, without its name, if it ends in .npy, else as safetensors.
-/// Replaces the file atomically: a failure leaves an older file unchanged.
+/// ends in .npz, as a NumPy array, without its name, if it ends in .npy, as HDF5 in the layout of
+/// Keras 2, which Keras loads by order, if it ends in .h5 or .hdf5, else as safetensors. Replaces
+/// the file atomically: a failure leaves an older file unchanged.
 /// Errors: TypeError for a tensor that is not a variable; ValueError for a variable without a name,
-/// a name that occurs twice, metadata that is not UTF-8, metadata in a NumPy format, and unless
-/// .npy gets one variable; IoError.
+/// a name that occurs twice, metadata that is not UTF-8, metadata in another format than
+/// safetensors, .weights.h5 and .keras, which are Keras 3's, and unless .npy gets one variable;
+/// IoError.
 ///     const auto w = K::variable({1., 2.}, {.name = "w"});
 ///     K::save_weights("model.safetensors", {w});
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
@@ -66,9 +68,12 @@ KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            const SaveWeightsOptions& options, Where where = Where::here());
 
-/// Sets the variables to the values of a safetensors, .npz or .npy file, which is recognised by its
-/// content: all, or none on an error. Reads only the tensors that it loads or transforms, whatever
-/// the dtypes of others. Returns the names that it loaded and skipped.
+/// Sets the variables to the values of a safetensors, .npz, .npy, .h5 or .keras file, which is
+/// recognised by its content: all, or none on an error. Reads only the tensors that it loads or
+/// transforms, whatever the dtypes of others. Tensors of Keras' files match the variables of layers
+/// of the same names: by "layer/kernel", by the path in the file, and those that Keras 3 numbers,
+/// "layer/0", by the order in which a layer made its variables, if all of them are given. Returns
+/// the names that it loaded and skipped.
 /// Errors: IoError for a file that cannot be read, is damaged or of another format, which it names;
 /// ValueError for a variable without a name and a name that occurs twice, also if `match` is
 /// ByOrder, and, with a table of name, file shape, variable shape and near-miss names, for

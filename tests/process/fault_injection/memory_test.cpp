@@ -40,7 +40,4 @@ TEST_CASE("allocation failures: work on reference") {
 TEST_CASE("allocation failures: the first steps of a process", "[slow]") {
   try_all(process_scenarios(), "reference", 0);
 }
-#ifdef KILN_HAS_HDF5
-TEST_CASE("allocation failures: HDF5 files") { try_all(hdf5_scenarios(), "reference", 0); }
-#endif
 TEST_CASE("allocation failures: work on cpu", "[slow]") { try_all(running_scenarios(), "cpu", 6); }

@@ -44,8 +44,6 @@ const std::vector<Scenario>& running_scenarios();
 const std::vector<Scenario>& process_scenarios();
 /// Scenarios for failing file operations: each writes or reads files.
 const std::vector<Scenario>& file_scenarios();
-/// Those of HDF5's, for failing allocations.
-const std::vector<Scenario>& hdf5_scenarios();
 
 /// Which requests fail: every one in turn, or `samples` of them spread over all.
 struct Plan {
