@@ -59,6 +59,13 @@ TEST_CASE("libraries: exported symbols") {
     CHECK_FALSE(plugin >> address);
   }
 
+  const std::string hdf5 = binary + "/lib/libkilnhdf5.so";
+  if (fs::exists(hdf5)) {
+    const std::string symbols = output_of("nm -D --defined-only '" + hdf5 + "'");
+    CHECK(symbols.substr(symbols.find(' ')) == " T kiln_hdf5_entry\n");
+  }
+  CHECK(output_of("readelf -d '" + binary + "/lib/libkiln.so'").find("hdf5") == std::string::npos);
+
   std::istringstream library(
       output_of("nm -D --defined-only '" + binary + "/lib/libkiln.so' | c++filt -p"));
   const std::string declared = public_code();
