@@ -127,10 +127,25 @@ Values import_concat(NodeContext& node) {
   return {value_of(kiln::concatenate(parts, {.axis = node.integer("axis", 1)}), "x")};
 }
 
+/// Broadcasts both ways. An axis of unknown size is not stretched: guards require the entry of
+/// shape to be 1 or that size.
 Values import_expand(NodeContext& node) {
-  const Value x = node.input(0);
+  Value x = node.input(0);
   const Dims shape = shape_input(node, 1, "shape");
-  return {ir::broadcast_to(x, broadcast_dims(x.type(), {x.dtype(), shape}, {"input", "shape"}))};
+  const Dims dims = broadcast_dims(x.type(), {x.dtype(), shape}, {"input", "shape"});
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Dim &entry = shape[i], &size = dims[dims.size() - shape.size() + i];
+    if (entry.is_one() || entry == size) continue;
+    const std::string message = text("entry ", i, " of shape, ", entry, ", is neither 1 nor ", size,
+                                     ", the size of its axis, which does not broadcast unless it "
+                                     "is 1 by the option dims");
+    x = ir::require(x, {.kind = ir::Guard::Kind::LessEqual,
+                        .left = entry,
+                        .right = max(size, 1),
+                        .message = message});
+    x = ir::require(x, {.left = (entry - 1) * (entry - size), .right = 0, .message = message});
+  }
+  return {ir::broadcast_to(x, dims)};
 }
 
 /// Repeats the whole tensor repeats[i] times along axis i.
@@ -166,7 +181,7 @@ Dims split_sizes(NodeContext& node, const Dim& size) {
 }
 
 Values import_split(NodeContext& node) {
-  const Value x = node.input(0);
+  Value x = node.input(0);
   const int axis = node.axis(node.integer("axis", 0), x.rank());
   const Dims sizes = split_sizes(node, x.dims()[at(axis)]);
   const Dim total = std::accumulate(sizes.begin(), sizes.end(), Dim(0));
@@ -174,6 +189,10 @@ Values import_split(NodeContext& node) {
     node.fail(text("the parts add up to ", total, ", but axis ", axis, " has size ",
                    x.dims()[at(axis)], " (x ", x.type(), ")"));
   }
+  x = ir::require(x, {.left = total,
+                      .right = x.dims()[at(axis)],
+                      .message = text("the parts add up to ", total, ", but axis ", axis,
+                                      " has size ", x.dims()[at(axis)])});
   Values parts;
   Dim start = 0;
   for (const Dim& size : sizes) {

@@ -67,7 +67,10 @@ Values import_grid_sample(NodeContext& node) {
                               .left = grid.dims()[0],
                               .right = x.dims()[0],
                               .message = "grid has a batch of {left}, x of {right}"});
-  points[0] = guarded;
+  points[0] =
+      ir::require(guarded, {.left = grid.dims().back(),
+                            .right = static_cast<std::int64_t>(n),
+                            .message = "points of the grid have {left} coordinates, not {right}"});
   const Value batch = ir::iota({DType::Int64, dims}, 0);
   const Value y = sampled(table, batch, points, point_sampling(node, aligns_corners));
   return {ir::cast(channels_from_end(y, DataFormat::ChannelsFirst), original.dtype())};

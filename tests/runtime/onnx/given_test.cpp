@@ -1,0 +1,101 @@
+// What import options give and calls feed: constants and defaults of inputs, sizes that only a call
+// knows, and files that ask for too many nodes.
+#include "tests/runtime/onnx/protobuf.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_text.h"
+#include "tests/support/scratch.h"
+
+#include <kiln/k.h>
+
+#include <cctype>
+#include <string>
+#include <vector>
+
+using namespace kiln;
+using kiln::testing::error_text;
+using kiln::testing::field;
+using kiln::testing::Scratch;
+
+namespace {
+
+constexpr int kFloat = 1, kInt64 = 7;
+
+std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                 const std::vector<std::string>& outputs, const std::string& rest = "") {
+  std::string bytes;
+  for (const std::string& input : inputs) bytes += field(1, input);
+  for (const std::string& output : outputs) bytes += field(2, output);
+  return bytes + field(4, op) + rest;
+}
+
+/// A value with dims: "n" is unknown, "3" is known.
+std::string value(const std::string& name, int type, const std::vector<std::string>& dims) {
+  std::string shape;
+  for (const std::string& dim : dims) {
+    const bool is_known = std::isdigit(static_cast<unsigned char>(dim[0])) != 0;
+    shape += field(1, is_known ? field(1, std::stoll(dim)) : field(2, dim));
+  }
+  return field(1, name) + field(2, field(1, field(1, type) + field(2, shape)));
+}
+
+/// The bytes of a model of these parts of its graph.
+std::string model(const std::string& nodes, const std::vector<std::string>& inputs,
+                  const std::vector<std::string>& outputs, const std::string& rest = "",
+                  std::int64_t opset = 13) {
+  std::string graph = nodes;
+  for (const std::string& input : inputs) graph += field(11, input);
+  for (const std::string& output : outputs) {
+    graph += field(12, value(output, kFloat, {}));
+  }
+  return field(1, 8) + field(7, graph + rest) + field(8, field(2, opset));
+}
+
+Model imported(const std::string& bytes, const ImportOptions& options = {}) {
+  const Scratch scratch;
+  return import_onnx(scratch.write("net.onnx", bytes), options);
+}
+
+Function compiled(const std::string& bytes) {
+  const Model read = imported(bytes);
+  return function(read.inputs, read.outputs);
+}
+
+std::string error_of_call(const Function& f, const std::vector<Array>& feeds) {
+  return error_text<ValueError>([&] { f(feeds); });
+}
+
+Array integers(const std::vector<std::int64_t>& elements) { return Array(elements); }
+
+}  // namespace
+
+TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
+  const std::string x = value("x", kFloat, {"n"}), s = value("s", kInt64, {"1"});
+  const Function expand =
+      compiled(model(field(1, node("Expand", {"x", "s"}, {"y"})), {x, s}, {"y"}));
+  const Array three{1.f, 2.f, 3.f};
+  CHECK(expand({three, integers({3})})[0] == three);
+  CHECK(expand({three, integers({1})})[0] == three);
+  CHECK(expand({Array::zeros({0}), integers({0})})[0] == Array::zeros({0}));
+  CHECK(expand({Array::zeros({0}), integers({1})})[0] == Array::zeros({0}));
+  const std::string text =
+      "Expand: entry 0 of shape, Expand.shape, is neither 1 nor n, the size of its axis, which "
+      "does not broadcast unless it is 1 by the option dims (float32[n]); in this call ";
+  CHECK(error_of_call(expand, {Array{1.f}, integers({4})}) ==
+        text + "Expand.shape is 4 and max(1,n) is 1");
+  CHECK(error_of_call(expand, {three, integers({2})}).starts_with(text));
+  CHECK(error_of_call(expand, {three, integers({0})}).starts_with(text));
+  const Function split = compiled(model(field(1, node("Split", {"x", "s"}, {"y", "z"})),
+                                        {x, value("s", kInt64, {"2"})}, {"y", "z"}));
+  CHECK(split({three, integers({1, 2})})[1] == Array{2.f, 3.f});
+  CHECK(error_of_call(split, {three, integers({1, 1})}) ==
+        "Split: the parts add up to Split.split[0]+Split.split[1], but axis 0 has size n "
+        "(float32[n]); in this call Split.split[0]+Split.split[1] is 2 and n is 3");
+  const std::string image = value("x", kFloat, {"1", "1", "h", "w"});
+  const std::string grid = value("g", kFloat, {"1", "p", "q", "k"});
+  const std::string sampler = field(1, node("GridSample", {"x", "g"}, {"y"}));
+  const Function sample = compiled(model(sampler, {image, grid}, {"y"}, "", 16));
+  const Array pixels = Array::zeros({1, 1, 2, 2});
+  CHECK(sample({pixels, Array::zeros({1, 1, 1, 2})})[0] == Array::zeros({1, 1, 1, 1}));
+  CHECK(error_of_call(sample, {pixels, Array::zeros({1, 1, 1, 3})})
+            .starts_with("GridSample: points of the grid have k coordinates, not 2"));
+}
