@@ -165,23 +165,42 @@ void Importer::assume_given(const NamedValue& input) {
   if (type == input.value.type()) shape_values_.assume(input.value, given->second);
 }
 
+ir::Value Importer::constant_of(const ValueInfo& info, const ir::Value& given) const {
+  const auto dtype = dtype_of(info.elem_type);
+  const ir::Value value = dtype ? ir::cast(given, *dtype) : given;
+  if (!info.has_shape) return value;
+  ir::Dims dims;
+  for (const Dimension& dimension : info.shape) {
+    dims.push_back(is_known(dimension) ? *dimension.value : 1);
+  }
+  if (product(dims) == product(value.dims())) return ir::reshape(value, dims);
+  bool fits = dims.size() == value.dims().size();
+  for (std::size_t i = 0; fits && i < dims.size(); ++i) {
+    fits = !is_known(info.shape[i]) || dims[i] == value.dims()[i];
+  }
+  if (fits) return value;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!is_known(info.shape[i])) dims[i] = ir::Dim::fresh(name_of_dim(info, i));
+  }
+  Call::value_error("constants",
+                    text("input '", escaped_text(info.name), "' of ", options_.model, " has shape ",
+                         to_string(dims), ", but its constant ", to_string(value.dims())));
+}
+
 void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
   for (const ValueInfo& info : model_.graph.input) {
-    if (environment.find(info.name)) continue;  // before IR 4, initializers are inputs, too
     const auto given = options_.constants.find(std::string(info.name));
-    if (given == options_.constants.end()) {
-      const ir::Value input = placeholder_of(info);
-      environment.bind(info.name, {.value = input});
-      result.inputs.push_back({std::string(info.name), input});
-      assume_given(result.inputs.back());
+    if (given != options_.constants.end()) {
+      const Binding constant{.value = constant_of(info, given->second)};
+      // An initializer of that name is the default of the input.
+      if (!environment.bind(info.name, constant)) *environment.find(info.name) = constant;
       continue;
     }
-    const auto dtype = dtype_of(info.elem_type);
-    ir::Value value = dtype ? ir::cast(given->second, *dtype) : given->second;
-    ir::Dims dims;
-    for (const Dimension& dimension : info.shape) dims.push_back(dimension.value.value_or(1));
-    if (info.has_shape && product(dims) == product(value.dims())) value = ir::reshape(value, dims);
-    environment.bind(info.name, {.value = value});
+    if (environment.find(info.name)) continue;  // before IR 4, initializers are inputs, too
+    const ir::Value input = placeholder_of(info);
+    environment.bind(info.name, {.value = input});
+    result.inputs.push_back({std::string(info.name), input});
+    assume_given(result.inputs.back());
   }
 }
 

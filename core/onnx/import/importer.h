@@ -33,6 +33,9 @@ class Importer final : public GraphImporter {
 
   void bind_inputs(Environment& environment, ImportedModel& result);
   ir::Value placeholder_of(const ValueInfo& info);
+  /// The given constant of an input, as declared: a scalar can be given for one element. Throws
+  /// ValueError for another shape.
+  ir::Value constant_of(const ValueInfo& info, const ir::Value& given) const;
   void assume_given(const NamedValue& input);
   void bind_initializers(const GraphProto& graph, Environment& environment);
   void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment, std::int64_t opset);

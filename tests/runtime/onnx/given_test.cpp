@@ -68,6 +68,37 @@ Array integers(const std::vector<std::int64_t>& elements) { return Array(element
 
 }  // namespace
 
+TEST_CASE("ONNX: constants have the shapes of their inputs, and replace defaults") {
+  const std::string x = value("x", kFloat, {"n", "3"}), c = value("c", kFloat, {"2", "3"});
+  const std::string add = field(1, node("Add", {"x", "c"}, {"y"}));
+  const auto error = [&](const Array& constant) {
+    return error_text<ValueError>([&] {
+      static_cast<void>(imported(model(add, {x, c}, {"y"}), {.constants = {{"c", constant}}}));
+    });
+  };
+  CHECK(error(Array::zeros({2, 3})) == "no error");
+  CHECK(error(Array::zeros({6})) == "no error");
+  CHECK(error(Array(3.f)) ==
+        "import_onnx: input 'c' of net.onnx has shape [2,3], but its constant []");
+  CHECK(error(Array::zeros({1, 3})) ==
+        "import_onnx: input 'c' of net.onnx has shape [2,3], but its constant [1,3]");
+  const std::string rows = model(add, {value("x", kFloat, {"2", "3"}), x}, {"y"});
+  CHECK(error_text<ValueError>([&] {
+          static_cast<void>(imported(rows, {.constants = {{"x", Array::zeros({2, 4})}}}));
+        }) == "import_onnx: input 'x' of net.onnx has shape [2,3], but its constant [2,4]");
+  const std::string two = field(5, field(1, 1) + field(2, kFloat) + field(8, "d") +
+                                       field(9, std::string("\0\0\0\x40", 4)));
+  const std::string scaled = model(field(1, node("Mul", {"x", "d"}, {"y"})),
+                                   {x, value("d", kFloat, {"1"})}, {"y"}, two);
+  const Array ones = Array::full({1, 3}, 1);
+  const auto result = [&](const ImportOptions& options) {
+    const Model read = imported(scaled, options);
+    return function(read.inputs, read.outputs)({ones})[0];
+  };
+  CHECK(result({}) == Array::full({1, 3}, 2));
+  CHECK(result({.constants = {{"d", Array(5.f)}}}) == Array::full({1, 3}, 5));
+}
+
 TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
   const std::string x = value("x", kFloat, {"n"}), s = value("s", kInt64, {"1"});
   const Function expand =
