@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxConstant = 4096;  // bytes: larger Constant nodes become variables
 constexpr int kMaxFunctionDepth = 32;
+// Of functions and steps that are nested, a small file can ask for more than any machine has.
+constexpr std::int64_t kMaxNodes = std::int64_t{1} << 18;
 
 /// Throws the error anew with another message.
 template <class Kind>
@@ -254,6 +256,10 @@ void Importer::run_function(const FunctionProto& function, const NodeProto& node
 }
 
 void Importer::run_node(const NodeProto& node, Environment& environment, std::int64_t opset) {
+  if (++nodes_run_ > kMaxNodes) {
+    Call::value_error(
+        "path", text("calls of functions and steps of loops make more than ", kMaxNodes, " nodes"));
+  }
   if (const FunctionProto* function = function_of(model_, node)) {
     return run_function(*function, node, environment);
   }

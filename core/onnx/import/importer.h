@@ -53,6 +53,7 @@ class Importer final : public GraphImporter {
   std::map<std::string, ir::Dim, std::less<>> named_dims_;
   std::vector<Variable> variables_;
   int function_depth_ = 0;
+  std::int64_t nodes_run_ = 0;  // those of functions and steps each time
 };
 
 }  // namespace kiln::onnx

@@ -130,3 +130,22 @@ TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
   CHECK(error_of_call(sample, {pixels, Array::zeros({1, 1, 1, 3})})
             .starts_with("GridSample: points of the grid have k coordinates, not 2"));
 }
+
+TEST_CASE("ONNX: nested functions that would make too many nodes are rejected") {
+  constexpr int kDepth = 30;
+  const auto domain = field(7, "f");
+  std::string functions;
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string inner = "F" + std::to_string(i + 1);
+    const std::string nodes = i + 1 == kDepth
+                                  ? field(7, node("Relu", {"a"}, {"b"}))
+                                  : field(7, node(inner, {"a"}, {"t"}, domain)) +
+                                        field(7, node(inner, {"t"}, {"b"}, domain));
+    functions += field(25, field(1, "F" + std::to_string(i)) + field(4, "a") + field(5, "b") +
+                               nodes + field(9, field(2, 13)) + field(10, "f"));
+  }
+  const std::string bytes = model(field(1, node("F0", {"x"}, {"y"}, domain)),
+                                  {value("x", kFloat, {"n"})}, {"y"});
+  CHECK(error_text<ValueError>([&] { static_cast<void>(imported(bytes + functions)); })
+            .ends_with("calls of functions and steps of loops make more than 262144 nodes"));
+}
