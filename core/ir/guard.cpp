@@ -31,8 +31,8 @@ std::string Guard::failure(std::int64_t left_value, std::int64_t right_value,
   const std::size_t axis = message.find(" of axis ");
   const bool is_broadcast = axis != message.npos && message.find(" is not ", axis) != message.npos;
   const char* const hint =
-      "; unknown sizes do not broadcast: where one should, declare it as 1 or "
-      "use pattern_broadcast";
+      "; unknown sizes do not broadcast: where one should, declare it as 1 (of an ONNX model by "
+      "the option dims) or use pattern_broadcast";
   return text(message, "; in this call ", values, is_one && is_broadcast ? hint : "");
 }
 

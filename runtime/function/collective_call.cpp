@@ -81,9 +81,9 @@ CollectiveCall* CollectiveCall::current() { return current_call; }
 
 void CollectiveCall::add(const ProgramCollective& collective,
                          std::span<const std::int64_t> symbols) {
-  distributed::Collective& sized = sized_.emplace_back(
+  distributed::Collective& sized = sized_.emplace_back(distributed::Collective{
       collective.attrs.kind, reduction_of(collective.attrs.reduction),
-      collective.members[0].type.dtype, static_cast<std::size_t>(collective.attrs.root));
+      collective.members[0].type.dtype, static_cast<std::size_t>(collective.attrs.root)});
   std::vector<std::int64_t> dims;
   for (const CollectiveMember& member : collective.members) {
     dims.clear();

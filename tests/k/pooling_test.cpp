@@ -415,8 +415,8 @@ TEST_CASE("bias_add: a bias of unknown size fits x or fails the call; x never br
         "bias_add: size x.1 of axis 1 is not 1 (float32[x.0,x.1]); in this call x.1 is 3");
   CHECK(error({None, None}, {None}, m23, one, "channels_last") ==
         "bias_add: size bias.0 of axis 1 is not x.1 (float32[1,bias.0]); in this call bias.0 is "
-        "1 and x.1 is 3; unknown sizes do not broadcast: where one should, declare it as 1 or use "
-        "pattern_broadcast");
+        "1 and x.1 is 3; unknown sizes do not broadcast: where one should, declare it as 1 (of an "
+        "ONNX model by the option dims) or use pattern_broadcast");
   const Array cube = Array::zeros({2, 1, 3}), whole = Array::zeros({4, 3});
   CHECK(error({2, 1, 3}, {None, 3}, cube, whole, "channels_last") ==
         "bias_add: size bias.0 of axis 1 is not 1 (float32[1,bias.0,3]); in this call bias.0 is "

@@ -155,8 +155,8 @@ TEST_CASE("sizes: unknown ones that disagree at the call name the line that need
        "x.0 is 2"},
       {throws_at<ValueError>(added), [&] { sums({two, Array{1.f}, by_two}); },
        "operator+: size y.0 of axis 0 is not x.0 (float32[y.0]); in this call y.0 is 1 and "
-       "x.0 is 2; unknown sizes do not broadcast: where one should, declare it as 1 or use "
-       "pattern_broadcast"},
+       "x.0 is 2; unknown sizes do not broadcast: where one should, declare it as 1 (of an ONNX "
+       "model by the option dims) or use pattern_broadcast"},
       {throws_at<ValueError>(joined), [&] { joins({three, three, by_two}); },
        "concatenate: sizes x.0 and z.0 of axis 0 differ (float32[x.0,1], float32[z.0,2]); in this "
        "call x.0 is 3 and z.0 is 2"},
