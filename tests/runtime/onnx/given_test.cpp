@@ -86,10 +86,10 @@ TEST_CASE("ONNX: constants have the shapes of their inputs, and replace defaults
   CHECK(error_text<ValueError>([&] {
           static_cast<void>(imported(rows, {.constants = {{"x", Array::zeros({2, 4})}}}));
         }) == "import_onnx: input 'x' of net.onnx has shape [2,3], but its constant [2,4]");
-  const std::string two = field(5, field(1, 1) + field(2, kFloat) + field(8, "d") +
-                                       field(9, std::string("\0\0\0\x40", 4)));
-  const std::string scaled = model(field(1, node("Mul", {"x", "d"}, {"y"})),
-                                   {x, value("d", kFloat, {"1"})}, {"y"}, two);
+  const std::string two = field(
+      5, field(1, 1) + field(2, kFloat) + field(8, "d") + field(9, std::string("\0\0\0\x40", 4)));
+  const std::string scaled =
+      model(field(1, node("Mul", {"x", "d"}, {"y"})), {x, value("d", kFloat, {"1"})}, {"y"}, two);
   const Array ones = Array::full({1, 3}, 1);
   const auto result = [&](const ImportOptions& options) {
     const Model read = imported(scaled, options);
@@ -137,15 +137,15 @@ TEST_CASE("ONNX: nested functions that would make too many nodes are rejected") 
   std::string functions;
   for (int i = 0; i < kDepth; ++i) {
     const std::string inner = "F" + std::to_string(i + 1);
-    const std::string nodes = i + 1 == kDepth
-                                  ? field(7, node("Relu", {"a"}, {"b"}))
-                                  : field(7, node(inner, {"a"}, {"t"}, domain)) +
-                                        field(7, node(inner, {"t"}, {"b"}, domain));
+    const std::string nodes = i + 1 == kDepth ? field(7, node("Relu", {"a"}, {"b"}))
+                                              : field(7, node(inner, {"a"}, {"t"}, domain)) +
+                                                    field(7, node(inner, {"t"}, {"b"}, domain));
     functions += field(25, field(1, "F" + std::to_string(i)) + field(4, "a") + field(5, "b") +
                                nodes + field(9, field(2, 13)) + field(10, "f"));
   }
-  const std::string bytes = model(field(1, node("F0", {"x"}, {"y"}, domain)),
-                                  {value("x", kFloat, {"n"})}, {"y"});
-  CHECK(error_text<ValueError>([&] { static_cast<void>(imported(bytes + functions)); })
-            .ends_with("calls of functions and steps of loops make more than 262144 nodes"));
+  const std::string bytes =
+      model(field(1, node("F0", {"x"}, {"y"}, domain)), {value("x", kFloat, {"n"})}, {"y"});
+  CHECK(error_text<ValueError>([&] {
+          static_cast<void>(imported(bytes + functions));
+        }).ends_with("calls of functions and steps of loops make more than 262144 nodes"));
 }
