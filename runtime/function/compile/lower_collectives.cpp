@@ -317,8 +317,8 @@ ir::Graph lower_collectives(const ir::Graph& graph, std::span<const std::int64_t
   bool is_of_one_group = true;
   for (const Bucket& one : buckets) {
     const std::shared_ptr<distributed::Group> group = group_of(one.attrs());
-    ProgramCollective& added = collectives.list.emplace_back(ProgramCollective{
-        one.attrs(), {}, std::make_shared<distributed::CollectiveRunner>(group)});
+    ProgramCollective& added = collectives.list.emplace_back(
+        ProgramCollective{one.attrs(), {}, std::make_shared<distributed::CollectiveRunner>(group)});
     for (const Node* node : one.members()) {
       added.members.push_back(member_of(*node, symbols));
       const auto found = std::find(written.begin(), written.end(), id_of(*node));
