@@ -3,6 +3,7 @@
 #include "core/onnx/import/table.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
+#include "tools/kiln/onnx_file.h"
 
 #include <kiln/backend.h>
 #include <kiln/files.h>
@@ -57,9 +58,18 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() * 1e3;
 }
 
-/// The inputs of the model by their names in the file.
-std::vector<Array> read_inputs(const Model& model, const std::string& path) {
+/// The inputs of the model by their names in the file. An array for an input with a default is an
+/// error, as the function is compiled for all calls.
+std::vector<Array> read_inputs(const Model& model, const ModuleOptions& options,
+                               const std::string& path) {
   const std::map<std::string, Array> arrays = load_arrays(path);
+  const ImportOptions import = options.import_options();
+  for (const std::string& name : OnnxFile(options.file).defaulted_inputs()) {
+    if (arrays.count(name) == 0 || import.constants.count(name) != 0) continue;
+    throw ValueError("kiln onnx", "--call",
+                     text(path, " has an array '", name, "', an input with a default: --constant ",
+                          name, "=.. replaces that for all calls"));
+  }
   std::vector<Array> inputs;
   for (const Tensor& input : model.inputs) {
     const auto found = arrays.find(input.name());
@@ -80,7 +90,7 @@ void call_model(const OnnxCommand& command) {
       kiln::function(model.inputs, model.outputs, {.backend = command.backend});
   std::cout << "function " << milliseconds_since(start) << " ms\n";
   for (std::size_t i = 0; i + 1 < command.calls.size(); i += 2) {
-    const std::vector<Array> inputs = read_inputs(model, command.calls[i]);
+    const std::vector<Array> inputs = read_inputs(model, command.module, command.calls[i]);
     start = std::chrono::steady_clock::now();
     const std::vector<Array> outputs = function(inputs);
     const double first = milliseconds_since(start);

@@ -67,14 +67,26 @@ std::string OnnxFile::format() const {
   return model_.producer_version.empty() ? format : text(format, " ", model_.producer_version);
 }
 
+bool OnnxFile::has_initializer(std::string_view name) const {
+  const auto& all = model_.graph.initializer;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const onnx::TensorProto& tensor) { return tensor.name == name; });
+}
+
 OnnxFile::Named OnnxFile::inputs() const {
-  std::set<std::string_view> initialized;
-  for (const onnx::TensorProto& tensor : model_.graph.initializer) initialized.insert(tensor.name);
   Named named;
   for (const onnx::ValueInfo& input : model_.graph.input) {
-    if (initialized.count(input.name) == 0) named.emplace_back(input.name, type_text(input));
+    if (!has_initializer(input.name)) named.emplace_back(input.name, type_text(input));
   }
   return named;
+}
+
+std::vector<std::string> OnnxFile::defaulted_inputs() const {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfo& input : model_.graph.input) {
+    if (has_initializer(input.name)) names.emplace_back(input.name);
+  }
+  return names;
 }
 
 OnnxFile::Named OnnxFile::outputs() const {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ class OnnxFile {
   /// Names and types, "float32[N,3,224,224]"; inputs are those without an initializer.
   using Named = std::vector<std::pair<std::string, std::string>>;
   Named inputs() const;
+  /// The names of inputs with an initializer, which is their default.
+  std::vector<std::string> defaulted_inputs() const;
   Named outputs() const;
   Named initializers() const;
   /// Operators with their counts, those of graphs inside nodes included.
@@ -29,6 +32,8 @@ class OnnxFile {
   std::map<std::string, std::string> metadata() const;
 
  private:
+  bool has_initializer(std::string_view name) const;
+
   std::vector<std::byte> bytes_;
   onnx::ModelProto model_;
 };

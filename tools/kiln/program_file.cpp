@@ -36,15 +36,20 @@ ProgramFile read_onnx(const ModuleOptions& options) {
   ImportOptions import = options.import_options();
   import.trainable = false;
   import.dims.clear();  // those that the model names, below
-  for (const std::string& name : OnnxFile(options.file).dim_names()) {
+  const OnnxFile file(options.file);
+  for (const std::string& name : file.dim_names()) {
     const auto size = program.run_options.sizes.find(name);
     if (size == program.run_options.sizes.end()) continue;
     import.dims.insert(*size);
     program.run_options.sizes.erase(size);
   }
-  const auto imported = api_call("kiln", {}, [&] {
-    return runtime::import_file(options.file, import, given_arrays(options.inputs));
-  });
+  const std::map<std::string, Array> given = given_arrays(options.inputs);
+  for (const std::string& name : file.defaulted_inputs()) {
+    const auto array = given.find(name);
+    if (array != given.end()) import.constants.insert(*array);
+  }
+  const auto imported =
+      api_call("kiln", {}, [&] { return runtime::import_file(options.file, import, given); });
   for (const std::string& name : imported.assumed) {
     std::cerr << "input '" << escaped_text(name)
               << "' decides shapes: the model is compiled for its value\n";

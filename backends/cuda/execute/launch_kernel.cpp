@@ -40,11 +40,10 @@ void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchA
   parameters.push_back(&number);
   parameters.push_back(&call_block);
   stream.submit(
-      [&] {
-        return stream.device().driver().launch_kernel(bound.kernel->function,
-                                                      static_cast<unsigned>(grid.blocks), 1, 1,
-                                                      static_cast<unsigned>(grid.threads), 1, 1, 0,
-                                                      stream.handle(), parameters.data(), nullptr);
+      [&, parameters = parameters.data()] {
+        return stream.device().driver().launch_kernel(
+            bound.kernel->function, static_cast<unsigned>(grid.blocks), 1, 1,
+            static_cast<unsigned>(grid.threads), 1, 1, 0, stream.handle(), parameters, nullptr);
       },
       "launch a kernel");
 }

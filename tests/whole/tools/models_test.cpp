@@ -1,5 +1,6 @@
 // Tests commands on ONNX models and on models of Kiln: inspect, run, convert, dump, onnx.
 #include "core/onnx/import/table.h"
+#include "tests/runtime/onnx/protobuf.h"
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 #include "tests/whole/tools/run_tool.h"
@@ -59,6 +60,37 @@ TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
   CHECK(load_arrays(scratch.path("again.npz")).at("classes") == classes);
   output_of("convert " + model + " " + scratch.path("weights.npz"));
   CHECK(load_arrays(scratch.path("weights.npz")).at("fc.bias") == Array::zeros({10}));
+}
+
+TEST_CASE("kiln: an array for an input of ONNX with a default replaces it") {
+  using kiln::testing::field;
+  const auto value = [](const std::string& name) {
+    const std::string dims = field(2, field(1, field(1, 1)));  // [1]
+    return field(1, name) + field(2, field(1, field(1, 1) + dims));
+  };
+  const std::string node = field(1, "x") + field(1, "d") + field(2, "y") + field(4, "Mul");
+  const std::string two =
+      field(1, 1) + field(2, 1) + field(8, "d") + field(9, std::string("\0\0\0\x40", 4));
+  const std::string graph = field(1, node) + field(5, two) + field(11, value("x")) +
+                            field(11, value("d")) + field(12, value("y"));
+  const Scratch scratch;
+  const std::string net =
+      scratch.write("net.onnx", field(1, 8) + field(7, graph) + field(8, field(2, 13)));
+  const std::string x = scratch.path("x.npz"), both = scratch.path("both.npz");
+  save_arrays(x, {{"x", Array{3.f}}});
+  save_arrays(both, {{"x", Array{3.f}}, {"d", Array{5.f}}});
+  const std::string y = scratch.path("y.npz");
+  const auto result = [&](const std::string& arguments) {
+    output_of(arguments);
+    return load_arrays(y).at("y");
+  };
+  const std::string run = "run " + net + " --outputs " + y + " --inputs ";
+  CHECK(result(run + x) == Array{6.f});
+  CHECK(result(run + both) == Array{15.f});
+  const std::string call = "onnx " + net + " --call " + both + " " + y;
+  CHECK_THAT(output_of(call, 1),
+             ContainsSubstring("has an array 'd', an input with a default: --constant d=.."));
+  CHECK(result(call + " --constant d=7") == Array{21.f});
 }
 
 TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function") {
