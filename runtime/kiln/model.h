@@ -40,8 +40,8 @@ struct SaveModelOptions {
 /// its variables to a .kiln file: a ZIP archive of manifest.json, graph.kirb and weights as .npy.
 /// Replaces the file atomically. learning_phase() is 0 unless it is an input. The overload for a
 /// Model keeps which variables are trained.
-/// Errors: those of `function` for inputs, outputs and updates; ValueError for a sparse input and
-/// for texts that are not UTF-8; IoError.
+/// Errors: those of `function` for inputs, outputs and updates; ValueError for a sparse input, for
+/// texts that are not UTF-8 and for a path that ends as another format, such as .onnx; IoError.
 ///     const auto x = K::placeholder({.shape = {K::None}, .name = "x"});
 ///     const auto w = K::variable(2, {.name = "w"});
 ///     K::save_model("double.kiln", {x}, {w * x});

@@ -17,7 +17,7 @@ struct ImportOptions {
   /// input x where it has none. Others stay symbolic: one compiled function serves every size.
   std::map<std::string, std::int64_t> dims = {};
   /// Values of inputs, which become constants and are no inputs of the model: rates, flags and
-  /// sizes on which the model decides what to compute.
+  /// sizes on which the model decides what to compute. They replace defaults that the model has.
   std::map<std::string, Array> constants = {};
   /// Names of the values to compute, of any node of the model; empty: the model's outputs. Nodes
   /// that they do not need are not imported.

@@ -9,7 +9,10 @@
 #include "runtime/model/import_file.h"
 #include "runtime/model/model_graph.h"
 #include "runtime/variable/make_variable.h"
+#include "runtime/weights/file_format.h"
 #include "runtime/weights/user_file.h"
+
+#include <algorithm>
 
 namespace kiln {
 namespace {
@@ -23,6 +26,18 @@ std::vector<std::byte> bytes_of_file(const runtime::InputFile& file) {
   std::vector<std::byte> bytes(file.size());
   file.read(0, bytes);
   return bytes;
+}
+
+/// Why the bytes are no ONNX model: the format that they have instead, or what the reader says.
+std::string rejection_text(std::span<const std::byte> bytes, const char* reason) {
+  const std::size_t count = std::min(bytes.size(), runtime::kFormatBytes);
+  const std::string_view format =
+      runtime::known_format({reinterpret_cast<const char*>(bytes.data()), count});
+  if (format == runtime::kModel) return text("is ", format, ", which load_model reads");
+  if (format.empty() || format == runtime::kProtobuf || format == runtime::kText) {
+    return text("is no ONNX model, or damaged: ", reason);
+  }
+  return text("is no ONNX model, but ", format);
 }
 
 ir::Value variable_of(const std::string& name, const ir::Type& type,
@@ -95,7 +110,7 @@ runtime::ImportedFile runtime::import_file(const std::string& path, const Import
     for (const auto& [key, text] : proto.metadata) model.metadata.emplace(key, text);
     return result;
   } catch (const onnx::MalformedModel& error) {
-    file.reject(text("is no ONNX model, or damaged: ", error.what()));
+    file.reject(rejection_text(bytes, error.what()));
   }
 }
 

@@ -22,6 +22,14 @@ void require_dense(const std::vector<Tensor>& inputs) {
   }
 }
 
+/// A file of another format would be taken for damaged.
+void require_own_extension(const std::string& path) {
+  for (const char* other : {".onnx", ".npz", ".npy", ".h5", ".hdf5", ".keras", ".safetensors"}) {
+    if (!path.ends_with(other)) continue;
+    Call::value_error("path", text(path, " ends in '", other, "'; models are written as .kiln"));
+  }
+}
+
 runtime::ModelFile file_of(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
                            const SaveModelOptions& options) {
   require_dense(inputs);
@@ -49,6 +57,7 @@ runtime::ModelFile file_of(const std::vector<Tensor>& inputs, const std::vector<
 void save_model(const StringArgument& path, const std::vector<Tensor>& inputs,
                 const std::vector<Tensor>& outputs, const SaveModelOptions& options, Where where) {
   api_call("save_model", where, [&] {
+    require_own_extension(path);
     const runtime::ModelFile file = file_of(inputs, outputs, options);
     runtime::with_file(where, [&] { runtime::write_model_file(path, file); });
   });
@@ -56,6 +65,7 @@ void save_model(const StringArgument& path, const std::vector<Tensor>& inputs,
 
 void save_model(const StringArgument& path, const Model& model, Where where) {
   api_call("save_model", where, [&] {
+    require_own_extension(path);
     runtime::ModelFile file = file_of(model.inputs, model.outputs,
                                       {.updates = model.updates, .metadata = model.metadata});
     for (std::size_t i = 0; i < file.module.state.size(); ++i) {

@@ -79,12 +79,16 @@ Values import_transpose(NodeContext& node) {
 
 /// Drops the given axes, whose sizes a guard requires to be 1; without axes those known to be 1.
 Values import_squeeze(NodeContext& node) {
-  const Value x = node.input(0);
+  Value x = node.input(0);
   const auto given = node.attribute_or_input("axes", 1);
   Ints axes = given ? node.axes(*given, x.rank()) : Ints();
+  Dims smallest(x.dims().size(), 0);
   for (int i = 0; !given && i < x.rank(); ++i) {
-    if (x.dims()[at(i)].is_one()) axes.push_back(i);
+    const Dim& size = x.dims()[at(i)];
+    if (size.is_one()) axes.push_back(i);
+    if (equal(size, 1) == ir::Ternary::Unknown) smallest[at(i)] = 2;
   }
+  x = ir::fits(x, smallest);
   Dims kept, ones = x.dims();
   for (int i = 0; i < x.rank(); ++i) {
     if (std::find(axes.begin(), axes.end(), i) == axes.end()) {

@@ -128,6 +128,20 @@ TEST_CASE("model file: parts that disagree") {
   CHECK(error_of(other).find("checksum") != std::string::npos);
 }
 
+TEST_CASE("model file: names and contents of other formats") {
+  const Scratch scratch;
+  const std::string path = scratch.path("m.onnx"), saved = scratch.path("m.kiln");
+  CHECK(without_path(error_text<ValueError>([&] { save_small(path); }), path) ==
+        "save_model: PATH ends in '.onnx'; models are written as .kiln");
+  save_small(saved);
+  CHECK(without_path(error_text<IoError>([&] { static_cast<void>(import_onnx(saved)); }), saved) ==
+        "import_onnx: PATH is a Kiln model (.kiln), which load_model reads");
+  const std::string arrays = scratch.path("a.npz");
+  save_arrays(arrays, {{"a", Array(1)}});
+  CHECK(without_path(error_text<IoError>([&] { static_cast<void>(import_onnx(arrays)); }),
+                     arrays) == "import_onnx: PATH is no ONNX model, but a NumPy archive (.npz)");
+}
+
 TEST_CASE("model file: every third truncation is read or rejected") {
   const Scratch scratch;
   save_small(scratch.path("m.kiln"));

@@ -100,6 +100,10 @@ TEST_CASE("ONNX: constants have the shapes of their inputs, and replace defaults
 }
 
 TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
+  const Function squeeze = compiled(
+      model(field(1, node("Squeeze", {"x"}, {"y"})), {value("x", kFloat, {"1", "n"})}, {"y"}));
+  CHECK(squeeze({Array::zeros({1, 2})})[0] == Array::zeros({2}));
+  CHECK_THROWS_AS(squeeze({Array::zeros({1, 1})}), ValueError);
   const std::string x = value("x", kFloat, {"n"}), s = value("s", kInt64, {"1"});
   const Function expand =
       compiled(model(field(1, node("Expand", {"x", "s"}, {"y"})), {x, s}, {"y"}));
