@@ -208,7 +208,8 @@ TEST_CASE("load: an endless file is an IoError") {
   const std::vector<std::pair<const char*, std::function<void(const std::string&)>>> readers{
       {"load_weights", [&](const std::string& path) { load_weights(path, {w}); }},
       {"keras.json", [](const std::string& path) { read_keras_json(path).floatx.get(); }}};
-  for (const auto& [reader, read] : readers) {
+  for (const auto& [reader, reads] : readers) {
+    const std::function<void(const std::string&)>& read = reads;
     for (const std::string& path : {pipe, std::string("/dev/zero"), std::string("/dev/full")}) {
       INFO(reader << " of " << path);
       CHECK(error_text<Error>([&] { read(path); }).find(path + " is not a regular file") !=

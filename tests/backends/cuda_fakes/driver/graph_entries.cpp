@@ -29,7 +29,8 @@ Status graph_instantiate(GraphExecHandle* handle, GraphHandle graph_handle,
   if (handle == nullptr || flags != 0) return Status::InvalidValue;
   const std::shared_ptr<Graph> graph = state().graphs.find(graph_handle);
   if (graph == nullptr) return Status::InvalidHandle;
-  *handle = state().executable_graphs.add(std::make_shared<ExecutableGraph>(graph));
+  *handle =
+      state().executable_graphs.add(std::make_shared<ExecutableGraph>(ExecutableGraph{graph}));
   return Status::Success;
 }
 
