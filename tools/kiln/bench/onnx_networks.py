@@ -10,6 +10,7 @@ import zipfile
 import numpy as np
 import onnxruntime
 
+onnxruntime.set_default_logger_severity(4)  # not the shapes that a file declares wrongly
 build = pathlib.Path(sys.argv[1])
 wanted = sys.argv[2:]
 folder = build / "networks"
