@@ -5,6 +5,7 @@
 
 #include <kiln/k.h>
 
+#include <array>
 #include <random>
 
 using namespace kiln;
@@ -44,10 +45,12 @@ void check_same(const Make& make) {
 }  // namespace
 
 TEST_CASE("matmul: every dtype, with a weight that changes between calls") {
-  const std::int64_t sizes[][3] = {{1, 1, 1},  {0, 5, 7},  {4, 0, 20},    {3, 20, 0},
-                                   {5, 9, 17}, {2, 40, 1}, {33, 70, 130}, {200, 300, 64}};
+  const std::array<std::int64_t, 3> sizes[] = {{1, 1, 1},     {0, 5, 7},     {4, 0, 20},
+                                               {3, 20, 0},    {5, 9, 17},    {2, 40, 1},
+                                               {33, 70, 130}, {200, 300, 64}};
   for (const DType type : kDTypes) {
-    for (const auto& [m, k, n] : sizes) {
+    for (const auto& mkn : sizes) {
+      const std::int64_t m = mkn[0], k = mkn[1], n = mkn[2];
       INFO(type << ": " << m << " x " << k << " x " << n);
       const Array fed = drawn({m, k}, type, 1);
       check_same([&]() -> std::vector<Array> {

@@ -43,8 +43,7 @@ std::vector<T> draws(std::int64_t count, unsigned seed) {
 /// The ISAs that this machine has.
 inline std::vector<cpu::GemmIsa> isas() {
   std::vector<cpu::GemmIsa> out{cpu::GemmIsa::Baseline};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     out.push_back(cpu::GemmIsa::Avx2);
   }
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
