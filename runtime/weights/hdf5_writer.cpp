@@ -11,6 +11,7 @@
 #include "runtime/weights/numpy_dtype.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>

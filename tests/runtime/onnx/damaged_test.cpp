@@ -77,7 +77,8 @@ const struct {
   const char* text;
 } kDamaged[] = {
     {"", "is no ONNX model, or damaged: it has no graph"},
-    {"PK\3\4",
+    {"PK\3\4", "is no ONNX model, but a ZIP archive"},
+    {std::string("\0\1", 2),
      "is no ONNX model, or damaged: it is no protobuf message (invalid tag "
      "exception)"},
     {field(1, 8), "is no ONNX model, or damaged: it has no graph"},
