@@ -87,10 +87,12 @@ TEST_CASE("kiln inspect and convert: HDF5, in a child process") {
   CHECK_THAT(output_of("convert " + damaged + " " + out, 1),
              Catch::Matchers::StartsWith("kiln: " + damaged + " is damaged: "));
   CHECK_FALSE(std::filesystem::exists(out));
+#ifndef __SANITIZE_ADDRESS__  // it prints a report first
   // A crash of HDF5 1.10.8; later versions may reject the file.
   const std::string crash = KILN_SOURCE_DIR "/tests/runtime/hdf5/files/crash.h5";
   CHECK_THAT(output_of("convert " + crash + " " + out, 1),
              Catch::Matchers::StartsWith("kiln: " + crash + " is damaged: "));
+#endif
 }
 
 TEST_CASE("kiln run: inputs and results in NumPy archives") {
