@@ -1,5 +1,5 @@
-// Values given by import options and fed by calls: constants and defaults of inputs, sizes that only
-// a call knows, and files that ask for too many nodes.
+// Values given by import options and fed by calls: constants and defaults of inputs, sizes that
+// only a call knows, and files that ask for too many nodes.
 #include "tests/runtime/onnx/protobuf.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
