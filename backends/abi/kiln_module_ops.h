@@ -158,6 +158,9 @@ static const kiln_op_format kiln_op_formats[] = {
   {74, "bit_or", {{NULL, KILN_FIELD_INTEGER}}},
   {75, "bit_xor", {{NULL, KILN_FIELD_INTEGER}}},
   {76, "arg_sort", {{"axis", KILN_FIELD_INTEGER}, {"descending", KILN_FIELD_BOOL}}},
+  {77, "while", {{"body", KILN_FIELD_LAMBDA}, {"consts", KILN_FIELD_INTEGER},
+    {"carry", KILN_FIELD_INTEGER}, {"xs", KILN_FIELD_INTEGER}, {"length", KILN_FIELD_DIM},
+    {"reverse", KILN_FIELD_BOOL}}},
 };
 
 /* clang-format on */

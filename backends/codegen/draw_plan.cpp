@@ -237,10 +237,12 @@ class PlanDrawer {
 
   void draw(const LoopStep& loop, std::size_t number, DrawnPlan& drawn) {
     const auto& attrs = loop.node->as<ir::ScanAttrs>();
-    const int group =
-        add_group(text("loop of ", attrs.length, " iterations", attrs.reverse ? ", backwards" : "",
-                       loop.independent_rows ? ", rows in parallel" : ""),
-                  number, *loop.node, Group::Kind::Loop, drawn);
+    const std::string what =
+        loop.node->op == ir::Op::While
+            ? std::string("loop while carry 0 is true")
+            : text("loop of ", attrs.length, " iterations", attrs.reverse ? ", backwards" : "",
+                   loop.independent_rows ? ", rows in parallel" : "");
+    const int group = add_group(what, number, *loop.node, Group::Kind::Loop, drawn);
     DrawnPlan body = body_of(*loop.body, *loop.node, group);
     const std::size_t consts = at(attrs.consts), carry = at(attrs.carry);
     std::vector<int> carries(carry, -1);

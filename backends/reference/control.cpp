@@ -1,4 +1,4 @@
-// Scan, Cond and HostCall.
+// Scan, While, Cond and HostCall.
 #include "backends/reference/interpretation.h"
 
 #include "core/ops/convert.h"
@@ -14,6 +14,9 @@ Tensor step_number(std::int64_t t) {
   return number;
 }
 
+/// Whether a While that has these carries begins a further step.
+bool goes_on(const Results& carry) { return *carry[0].data != std::byte{0}; }
+
 /// Slice t of the leading axis, as a view that shares ownership of the stacked tensor.
 Tensor slice_at(const Tensor& stacked, std::int64_t t) {
   Tensor slice{stacked.dtype, {stacked.dims.begin() + 1, stacked.dims.end()}, 0, nullptr};
@@ -25,7 +28,7 @@ Tensor slice_at(const Tensor& stacked, std::int64_t t) {
 
 }  // namespace
 
-Results run_scan(const Context& c) {
+Results run_loop(const Context& c) {
   const auto& attrs = c.as<ir::ScanAttrs>();
   const auto consts = static_cast<std::size_t>(attrs.consts);
   const auto carries = static_cast<std::size_t>(attrs.carry);
@@ -41,7 +44,8 @@ Results run_scan(const Context& c) {
   Results ys;
   for (std::size_t i = carries; i < c.node.types.size(); ++i) ys.push_back(c.result(i));
   Results arguments;
-  for (std::int64_t i = 0; i < length; ++i) {
+  const bool may_end = c.node.op == ir::Op::While;
+  for (std::int64_t i = 0; i < length && (!may_end || goes_on(carry)); ++i) {
     const std::int64_t t = attrs.reverse ? length - 1 - i : i;
     arguments.assign(1, step_number(t));
     arguments.insert(arguments.end(), c.x.begin(), first_carry);

@@ -129,7 +129,7 @@ Results run_scatter_add(const Context& c);
 Results run_dot(const Context& c);
 Results run_window(const Context& c);
 Results run_fold(const Context& c);
-Results run_scan(const Context& c);
+Results run_loop(const Context& c);
 Results run_cond(const Context& c);
 Results run_identity(const Context& c);
 Results run_host_call(const Context& c);

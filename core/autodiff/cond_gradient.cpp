@@ -82,9 +82,4 @@ std::vector<Value> cond_gradient(const Grad& g) {
   return dx;
 }
 
-std::vector<Value> control_gradient(const Grad& g) {
-  if (std::holds_alternative<ir::ScanAttrs>(g.node.attrs)) return scan_gradient(g);
-  return cond_gradient(g);
-}
-
 }  // namespace kiln::autodiff

@@ -6,9 +6,6 @@
 
 namespace kiln::autodiff {
 
-/// Dispatches on the attributes. REQUIRES: the op has lowering class Control.
-std::vector<ir::Value> control_gradient(const ir::Grad& g);
-
 std::vector<ir::Value> scan_gradient(const ir::Grad& g);
 std::vector<ir::Value> cond_gradient(const ir::Grad& g);
 

@@ -118,7 +118,8 @@ class Sweep {
   std::vector<Value> apply_rule(const Grad& g) {
     const OpDef& d = def(g.node);
     if (d.grad) return d.grad(g);
-    if (d.lowering == ir::Lowering::Control) return control_gradient(g);
+    if (d.op == ir::Op::Scan) return scan_gradient(g);
+    if (d.op == ir::Op::Cond) return cond_gradient(g);
     if (d.expand) return expansion_gradient(g);
     if (d.differentiable) {
       throw NotImplementedError("gradients", "", text("op ", d.name, " has no gradient rule"),

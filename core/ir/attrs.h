@@ -234,6 +234,9 @@ struct DotAttrs {
 /// scalar), consts, carries, slices xs[t]. Results of the body: the next carries, then one slice
 /// per output ys. Results of the Scan: the last carries, then the stacked ys. t runs 0 .. length-1,
 /// or length-1 .. 0 if `reverse`; ys[t] is the output of step t either way.
+///
+/// While: the same without xs, ys and `reverse`. Carry 0 is a bool scalar; no step begins when it
+/// is false. `length` is the most steps, INT64_MAX for no limit.
 struct ScanAttrs {
   LambdaRef body;
   std::int64_t consts = 0, carry = 0, xs = 0;

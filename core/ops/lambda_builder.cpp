@@ -180,12 +180,14 @@ std::shared_ptr<const Lambda> LambdaBuilder::close_without_captures(
   return make_lambda(results, parameters_, guards, /*collects_guards=*/true);
 }
 
-NodeRef make_scan(const Closure& body, const std::vector<Value>& carry,
+namespace {
+
+NodeRef make_loop(Op op, const Closure& body, const std::vector<Value>& carry,
                   const std::vector<Value>& xs, const Dim& length, bool reverse) {
   std::vector<Value> operands = body.captures;
   operands.insert(operands.end(), carry.begin(), carry.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  return make_node(Op::Scan,
+  return make_node(op,
                    ScanAttrs{.body = {body.lambda},
                              .consts = static_cast<std::int64_t>(body.captures.size()),
                              .carry = static_cast<std::int64_t>(carry.size()),
@@ -195,11 +197,25 @@ NodeRef make_scan(const Closure& body, const std::vector<Value>& carry,
                    std::move(operands));
 }
 
+}  // namespace
+
+NodeRef make_scan(const Closure& body, const std::vector<Value>& carry,
+                  const std::vector<Value>& xs, const Dim& length, bool reverse) {
+  return make_loop(Op::Scan, body, carry, xs, length, reverse);
+}
+
 NodeRef make_scan(const TracedBody& body, const std::vector<Value>& carry,
                   const std::vector<Value>& xs, const Dim& length, bool reverse) {
   const Closure closure =
       body.builder.close(body.results, kAfterStepNumber, capture_policy(body.trace, length));
   return make_scan(closure, carry, xs, length, reverse);
+}
+
+NodeRef make_while(const TracedBody& body, const std::vector<Value>& carry, const Dim& length) {
+  // Not even the first step is sure to begin.
+  const CapturePolicy policy = capture_policy(body.trace, /*length=*/0);
+  const Closure closure = body.builder.close(body.results, kAfterStepNumber, policy);
+  return make_loop(Op::While, closure, carry, {}, length, /*reverse=*/false);
 }
 
 BranchClosures close_branches(const std::vector<Value>& then_results, const Trace& then_trace,

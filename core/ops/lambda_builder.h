@@ -84,6 +84,11 @@ struct TracedBody {
 NodeRef make_scan(const TracedBody& body, const std::vector<Value>& carry,
                   const std::vector<Value>& xs, const Dim& length, bool reverse);
 
+/// Closes the body of a loop that ends early, and makes the While. Parameters of the body: step
+/// number, carries; results: next carries. The first carry, a bool scalar, says whether a step
+/// begins; at most `length` do. Results: the last carries.
+NodeRef make_while(const TracedBody& body, const std::vector<Value>& carry, const Dim& length);
+
 /// Two branches closed over the same parameters: the captures of both, in order of first use.
 struct BranchClosures {
   std::shared_ptr<const Lambda> then_branch, else_branch;

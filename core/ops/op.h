@@ -79,7 +79,7 @@ enum class Op : std::uint16_t {
   // contraction
   Dot,
   // control
-  Scan, Cond,
+  Scan, While, Cond,
   // structural
   Identity, StopGradient, HostCall, Require,
   // composites

@@ -186,6 +186,18 @@ std::vector<Type> infer_scan(Inference& in) {
   return types;
 }
 
+std::vector<Type> infer_while(Inference& in) {
+  const auto& attrs = in.as<ScanAttrs>();
+  if (attrs.xs != 0 || attrs.reverse) in.value_error("a while has xs or runs backwards");
+  std::vector<Type> types = infer_scan(in);
+  if (types.empty() || types.size() != static_cast<std::size_t>(attrs.carry)) {
+    in.value_error(
+        text("the body of a while gives ", types.size(), " results for ", attrs.carry, " carries"));
+  }
+  require_type(in, types[0], {DType::Bool, {}}, "carry 0 of a while");
+  return types;
+}
+
 std::vector<Type> infer_cond(Inference& in) {
   const auto& attrs = in.as<CondAttrs>();
   if (in.count() == 0 || !(in.type(0) == Type{DType::Bool, {}})) {

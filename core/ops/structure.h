@@ -16,6 +16,7 @@ std::vector<Type> infer_scatter_sub(Inference& in);
 std::vector<Value> expand_scatter_sub(const Node& node, std::span<const Value> operands);
 std::vector<Type> infer_dot(Inference& in);
 std::vector<Type> infer_scan(Inference& in);
+std::vector<Type> infer_while(Inference& in);
 std::vector<Type> infer_cond(Inference& in);
 std::vector<Type> infer_scale_gradient(Inference& in);
 std::vector<Type> infer_host_call(Inference& in);
@@ -111,6 +112,18 @@ inline constexpr OpDef kStructure[] = {
             "Over no steps the carry is the initial one.",
      .infer = infer_scan,
      .gradient = "a scan the other way over the vector-Jacobian product of the body"},
+    {.op = Op::While,
+     .code = 77,
+     .name = "while",
+     .operands = {"inputs"},
+     .arity = kVariadic,
+     .attrs = attrs_kind<ScanAttrs>(),
+     .lowering = Lowering::Control,
+     .doc = "carry = body(t, consts, carry) for t = 0, 1, .. below `length`, as long as the first "
+            "carry, a bool scalar, is true; the last carry. A step that does not begin evaluates "
+            "nothing of the body.",
+     .infer = infer_while,
+     .gradient = "an error: how many steps' residuals to store is known only after the last one"},
     {.op = Op::Cond,
      .code = 55,
      .name = "cond",

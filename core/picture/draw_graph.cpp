@@ -105,7 +105,7 @@ class GraphDrawer {
   }
 
   void draw(const Node& node, Level& level) {
-    if (node.op == Op::Scan) return draw_loop(node, level);
+    if (node.op == Op::Scan || node.op == Op::While) return draw_loop(node, level);
     if (node.op == Op::Cond) return draw_branch(node, level);
     const Source source = source_of(node, level);
     for (std::uint32_t i = 0; i < node.types.size(); ++i) level.sources[node.result(i)] = source;
@@ -201,8 +201,9 @@ class GraphDrawer {
 
   void draw_loop(const Node& node, Level& level) {
     const auto& attrs = node.as<ir::ScanAttrs>();
-    const std::string what =
-        text("loop of ", attrs.length, " iterations", attrs.reverse ? ", backwards" : "");
+    const std::string what = node.op == Op::While ? std::string("loop while carry 0 is true")
+                                                  : text("loop of ", attrs.length, " iterations",
+                                                         attrs.reverse ? ", backwards" : "");
     const int group =
         picture_.add(Group{named(what, node), group_of(node, level), Group::Kind::Loop});
     Grouping grouping;

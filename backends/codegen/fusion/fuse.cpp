@@ -318,6 +318,7 @@ class Fuser {
   void add(const Node& node) {
     static constexpr Row kRows[] = {
         {Op::Scan, &Fuser::add_loop},
+        {Op::While, &Fuser::add_loop},
         {Op::Cond, &Fuser::add_branch},
         {Op::HostCall, &Fuser::add_host_call},
         {Op::Dot, &Fuser::add_contraction},

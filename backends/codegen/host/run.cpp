@@ -139,7 +139,8 @@ class Runner {
     const BoundLoop& bound = *loop;
     const auto& step = std::get<LoopStep>(*instruction.step);
     const auto& attrs = step.node->as<ir::ScanAttrs>();
-    if (bound.length == 0) {
+    const bool may_end = step.node->op == ir::Op::While;
+    if (bound.length == 0 || (may_end && !is_true(list_, step.operands[at(attrs.consts)]))) {
       for (std::size_t i = 0; i < at(attrs.carry); ++i) {
         copy(step.results[i], step.operands[at(attrs.consts) + i]);
       }
@@ -241,9 +242,28 @@ class Runner {
   void run_group(const LoopStep& step, const BoundLoop& bound, ExecutionList& body) {
     Runner runner(body, context_);
     runner.run();
+    const bool may_end = step.node->op == ir::Op::While;
     for (std::int64_t done = 1; done < bound.length; ++done) {
+      if (may_end && !is_true(body, bound.carries[0].result)) {
+        return copy_carries(step, bound, body);
+      }
       advance(step, bound, body, done);
       runner.run();
+    }
+  }
+
+  static bool is_true(const ExecutionList& list, int slot) {
+    return *list.slot(slot) != std::byte{0};
+  }
+
+  /// Copies carries that the last iteration wrote to their spare buffers to the loop's results.
+  void copy_carries(const LoopStep& step, const BoundLoop& bound, ExecutionList& body) {
+    for (const LoopCarry& carry : bound.carries) {
+      const int result = step.results[carry.number];
+      const std::byte* const last = body.slot(carry.result);
+      const std::int64_t bytes = list_.plan->sizes.bytes[at(result)];
+      if (bytes == 0 || last == list_.slot(result)) continue;
+      std::memcpy(list_.slot(result), last, at(bytes));
     }
   }
 

@@ -81,9 +81,11 @@ std::string line_of(const Program&, const LoopStep& step) {
   for (const CarryStacks& one : step.carry_stacks) stacks += line_of(step, one);
   const std::string rows =
       step.independent_rows ? text(", ", step.independent_rows->rows, " independent rows") : "";
-  return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ", attrs.length,
-              " steps, ", attrs.carry, " carried", attrs.reverse ? ", backwards" : "", stacks, rows,
-              "; ", source_of(*step.node));
+  const bool ends_early = step.node->op == ir::Op::While;
+  return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ",
+              ends_early ? "at most " : "", attrs.length, " steps, ", attrs.carry, " carried",
+              attrs.reverse ? ", backwards" : "", ends_early ? ", while carry 0 is true" : "",
+              stacks, rows, "; ", source_of(*step.node));
 }
 std::string line_of(const Program&, const BranchStep& step) {
   return text("branch (", list(step.results), ") = (", list(step.operands), ")  # ",

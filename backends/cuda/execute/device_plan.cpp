@@ -72,7 +72,8 @@ class Binder {
     bound.loop = bind_loop(step, out_->sizes, inputs_.evaluate);
     bound.spare_offsets.assign(bound.loop.carries.size(), -1);
     bound.body = body_of(*step.body);
-    out_->longest_loop = std::max(out_->longest_loop, bound.loop.length);
+    bound.ends_early = step.node->op == ir::Op::While;
+    if (!bound.ends_early) out_->longest_loop = std::max(out_->longest_loop, bound.loop.length);
     return bound;
   }
 
@@ -173,6 +174,10 @@ class Binder {
   }
   void count(const DeviceLoop& bound) {
     const DevicePlan& body = *bound.body.plan;
+    if (bound.ends_early) {
+      out_->waits_for_host = true;
+      return add(out_->launches, body.launches);
+    }
     add(out_->operations, body.operations, bound.loop.length);
     add_operations(static_cast<std::int64_t>(bound.loop.carries.size() * 2));
     add(out_->launches, body.launches, bound.loop.length);
@@ -221,6 +226,10 @@ class Binder {
           own.push_back({{StepBlock::Kind::SpareCarry, step},
                          out_->sizes.bytes[at(results[i])],
                          &loop->spare_offsets[i]});
+        }
+        if (loop->ends_early) {
+          own.push_back(
+              {{StepBlock::Kind::Scratch, step}, sizeof(std::int64_t), &loop->step_number});
         }
         add_body(loop->body);
       }

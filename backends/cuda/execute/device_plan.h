@@ -39,6 +39,8 @@ struct DeviceLoop {
   /// else -1.
   std::vector<std::int64_t> spare_offsets;
   DeviceBody body;
+  bool ends_early = false;  // a While: the host reads its first carry before each iteration
+  std::int64_t step_number = 0;  // of a While: the offset in the arena of t
 };
 struct DeviceBranch {
   DeviceBody bodies[2];  // of a true predicate, of a false one

@@ -130,13 +130,8 @@ class PlanIssuer {
   void issue(const Step& step, const DeviceLoop& bound) {
     const auto& loop = std::get<LoopStep>(step);
     const auto& attrs = loop.node->as<ir::ScanAttrs>();
-    if (bound.loop.length == 0) {
-      for (std::size_t i = 0; i < at(attrs.carry); ++i) {
-        const int result = loop.results[i];
-        copy(slot(result), slot(loop.operands[at(attrs.consts) + i]), bytes(result));
-      }
-      return;
-    }
+    if (bound.loop.length == 0) return copy_initial_carries(loop);
+    if (bound.ends_early) return issue_while(loop, bound);
     const DevicePlan& body = require_runnable(bound.body);
     const DeviceAddress body_arena = offset_by(arena_, bound.body.offset);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
@@ -153,6 +148,47 @@ class PlanIssuer {
       launch += body.launches;
     }
     copy_ends(bound.loop.last_copies);
+  }
+
+  void copy_initial_carries(const LoopStep& loop) {
+    const auto& attrs = loop.node->as<ir::ScanAttrs>();
+    for (std::size_t i = 0; i < at(attrs.carry); ++i) {
+      const int result = loop.results[i];
+      copy(slot(result), slot(loop.operands[at(attrs.consts) + i]), bytes(result));
+    }
+  }
+
+  /// Queues and finishes one iteration after the other. All have the same numbers of launches.
+  void issue_while(const LoopStep& loop, const DeviceLoop& bound) {
+    const auto consts = at(loop.node->as<ir::ScanAttrs>().consts);
+    if (!finish_and_read(slot(loop.operands[consts]))) return copy_initial_carries(loop);
+    const DevicePlan& body = require_runnable(bound.body);
+    const DeviceAddress body_arena = offset_by(arena_, bound.body.offset);
+    const DeviceAddress number = offset_by(arena_, bound.step_number);
+    SlotAddresses slots = fixed_addresses(body, body_arena, call_);
+    start_loop(loop, bound, slots);
+    bind(body, slots, 0, number);
+    const ScopedWithoutGraphs without_graphs(call_);
+    for (std::int64_t done = 0;; ++done) {
+      if (done > 0) advance(loop, bound, slots, done);
+      call_.staging.upload(number, &done, sizeof(done));
+      PlanIssuer(body, body_arena, slots, call_, launch_).run();
+      if (done == bound.loop.length - 1) return;
+      if (!finish_and_read(slots[at(bound.loop.carries[0].result)])) break;
+    }
+    for (const LoopCarry& carry : bound.loop.carries) {
+      const int result = loop.results[carry.number];
+      const DeviceAddress last = slots[at(carry.result)];
+      if (last != slot(result)) copy(slot(result), last, bytes(result));
+    }
+  }
+
+  /// Waits for what is queued, and reads a bool scalar.
+  bool finish_and_read(DeviceAddress where) {
+    std::byte value{};
+    call_.staging.download(&value, where, 1);
+    finish_call(call_);
+    return value != std::byte{0};
   }
 
   /// Sets the addresses of the body's arguments and results for the first iteration.
@@ -232,10 +268,7 @@ class PlanIssuer {
 
   void issue(const Step& step, const DeviceBranch& bound) {
     const auto& branch = std::get<BranchStep>(step);
-    std::byte predicate{};
-    call_.staging.download(&predicate, slot(branch.operands[0]), 1);
-    finish_call(call_);
-    const bool is_second = predicate == std::byte{0};
+    const bool is_second = !finish_and_read(slot(branch.operands[0]));
     const DeviceBody& taken = bound.bodies[is_second ? 1 : 0];
     const DevicePlan& body = require_runnable(taken);
     const DeviceAddress body_arena = offset_by(arena_, taken.offset);

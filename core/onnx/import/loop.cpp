@@ -1,11 +1,13 @@
-// Imports Loop: a Scan of the body, or the steps one after the other where the number of steps is
-// known and their types differ or the condition ends the loop.
+// Imports Loop: a Scan of the body; the steps one after the other where their number is known and
+// their types differ or the condition ends the loop; a While where the condition depends on data.
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/step_body.h"
 #include "core/types/escaped_text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 
 namespace kiln::onnx {
 namespace {
@@ -40,17 +42,19 @@ class LoopImport {
   }
 
   Values run() {
-    if (first_ == Ternary::Unknown) {
-      node_.fail(text("whether the loop is entered ('", escaped_text(node_.node().input[1]),
-                      "') must be known when the model is imported"));
-    }
     if (first_ == Ternary::No) return without_steps();
-    if (!is_short_) return scanned();
+    if (first_ == Ternary::Unknown) return until_false();
+    if (!is_short_) return may_end() ? until_false() : scanned();
     try {
       return scanned();
     } catch (const Error&) {
-      return unrolled();
     }
+    try {
+      return unrolled();
+    } catch (const Error&) {
+      if (!may_end()) throw;
+    }
+    return until_false();
   }
 
  private:
@@ -76,22 +80,25 @@ class LoopImport {
     return node_.run_graph(body_, arguments);
   }
 
-  StepBody traced(Ternary& goes_on) {
+  /// A step of any number, without its condition.
+  StepBody& traced() {
+    if (traced_) return *traced_;
     StepBody body(carries_, {});
     body.trace_results([&] { return step(body.step(), body.arguments()); });
-    goes_on = node_.truth(body.results[0]);
+    goes_on_ = node_.truth(body.results[0]);
     body.results.erase(body.results.begin());
-    return body;
+    return traced_.emplace(std::move(body));
+  }
+
+  /// Whether the condition may end the loop, as far as a step of any number tells.
+  bool may_end() {
+    traced();
+    return goes_on_ != Ternary::Yes || !count_;
   }
 
   Values scanned() {
-    Ternary goes_on = Ternary::Unknown;
-    StepBody body = traced(goes_on);
-    if (goes_on != Ternary::Yes || !count_) {
-      node_.fail(text("the condition '", escaped_text(body_.output[0].name),
-                      "' of the body may end the loop after any step, which depends on data; only "
-                      "loops whose number of steps is known before the first one are imported"));
-    }
+    if (may_end()) node_.fail("the condition may end the loop");
+    StepBody& body = traced();
     if (is_short_ && !keeps_types(body)) node_.fail("the types of carried values change");
     fit_carries(node_, body, carries_);
     return scan_of(body, carries_, {}, *count_);
@@ -111,8 +118,7 @@ class LoopImport {
 
   /// The carries and empty outputs.
   Values without_steps() {
-    Ternary goes_on = Ternary::Unknown;
-    const StepBody body = traced(goes_on);
+    const StepBody& body = traced();
     Values results = carries_;
     for (std::size_t i = carries_.size(); i < body.results.size(); ++i) {
       const ir::Type type = scan_stacked_type(body.results[i].type(), 0);
@@ -151,12 +157,81 @@ class LoopImport {
     return carries;
   }
 
+  /// A While. Its carries: whether a step begins, the carried values, the number of steps made, and
+  /// for each output the outputs of all steps, zeros after the last one.
+  Values until_false() {
+    if (!count_ && body_.output.size() != carries_.size() + 1) {
+      node_.fail(text("the output '", escaped_text(body_.output[carries_.size() + 1].name),
+                      "' of each step is stacked, but the condition '",
+                      escaped_text(body_.output[0].name),
+                      "' depends on data and there is no limit of steps (M)"));
+    }
+    const StepBody& one = traced();
+    Values carries{
+        condition(node_.has(1) ? node_.input(1) : ir::scalar_constant_int(DType::Bool, 1))};
+    carries.insert(carries.end(), carries_.begin(), carries_.end());
+    carries.push_back(ir::scalar_constant_int(DType::Int64, 0));
+    for (std::size_t i = carries_.size(); i < one.results.size(); ++i) {
+      const ir::Type type = scan_stacked_type(one.results[i].type(), *count_);
+      carries.push_back(ir::full(type.dtype, type.dims, 0));
+    }
+    StepBody body(carries, {});
+    body.trace_results([&] { return next_carries(body.step(), body.arguments()); });
+    fit_carries(node_, body, carries);
+    const Dim limit = count_ ? *count_ : Dim(INT64_MAX);
+    const ir::NodeRef loop = ir::make_while(
+        {.builder = body.builder, .results = body.results, .trace = body.trace}, carries, limit);
+    return without_rest(ir::results_of(loop));
+  }
+
+  static Value condition(const Value& value) {
+    return ir::reshape(ir::cast(value, DType::Bool), {});
+  }
+
+  Values next_carries(const Value& number, const Values& carries) {
+    const auto count = static_cast<std::ptrdiff_t>(carries_.size());
+    const Values results = step(number, {carries.begin() + 1, carries.begin() + 1 + count});
+    Values next{condition(results[0])};
+    next.insert(next.end(), results.begin() + 1, results.begin() + 1 + count);
+    next.push_back(number + ir::scalar_constant_int(DType::Int64, 1));
+    for (std::size_t i = next.size(); i < carries.size(); ++i) {
+      next.push_back(with_row(carries[i], number, results[i - 1]));
+    }
+    return next;
+  }
+
+  /// `rows`, in which `row` replaces row `number`.
+  static Value with_row(const Value& rows, const Value& number, const Value& row) {
+    const ir::Dims& dims = rows.dims();
+    const Value numbers = ir::iota({DType::Int64, {dims[0]}}, 0);
+    ir::Ints others(dims.size() - 1);
+    std::iota(others.begin(), others.end(), std::int64_t{1});
+    const Value is_row = ir::equal_to(numbers, ir::broadcast_to(number, numbers.dims()));
+    return ir::select(ir::broadcast_over(is_row, dims, others), ir::broadcast_over(row, dims, {0}),
+                      rows);
+  }
+
+  /// The carried values and the outputs of the steps made.
+  Values without_rest(const Values& carries) {
+    const std::size_t counter = carries_.size() + 1;
+    Values results(carries.begin() + 1, carries.begin() + static_cast<std::ptrdiff_t>(counter));
+    if (counter + 1 == carries.size()) return results;
+    const Value steps = ir::reshape(carries[counter], {1});
+    const Dim made = dims_of(Shape(wrap(steps)), "M").front();
+    for (std::size_t i = counter + 1; i < carries.size(); ++i) {
+      results.push_back(ir::slice_axis(carries[i], 0, 0, made));
+    }
+    return results;
+  }
+
   NodeContext& node_;
   const GraphProto& body_;
   Values carries_;
   Ternary first_ = Ternary::Yes;
   std::optional<Dim> count_;
   bool is_short_ = false;  // its steps may be unrolled
+  std::optional<StepBody> traced_;
+  Ternary goes_on_ = Ternary::Unknown;  // the condition of traced_
 };
 
 Values import_loop(NodeContext& node) { return LoopImport(node).run(); }

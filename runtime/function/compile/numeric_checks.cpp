@@ -54,7 +54,9 @@ class CheckInserter {
   /// Rebuilds `roots` with checks. `steps`: the step numbers of the enclosing loops.
   std::vector<Value> checked(std::span<const Value> roots, const std::vector<Value>& steps) const {
     return ir::rewrite_nodes(roots, [&](const NodeRef& node) {
-      if (node->op == Op::Scan) return ir::results_of(checked_loop(*node, steps));
+      if (node->op == Op::Scan || node->op == Op::While) {
+        return ir::results_of(checked_loop(*node, steps));
+      }
       if (node->op == Op::Cond) return ir::results_of(checked_branches(*node, steps));
       std::vector<Value> results = ir::results_of(node);
       const std::string subject = subject_of(*node);
@@ -119,7 +121,7 @@ class CheckInserter {
     attrs.consts += static_cast<std::int64_t>(steps.size());
     std::vector<Value> operands = steps;
     operands.insert(operands.end(), node.operands.begin(), node.operands.end());
-    return ir::make_node(Op::Scan, std::move(attrs), std::move(operands));
+    return ir::make_node(node.op, std::move(attrs), std::move(operands));
   }
 
   NodeRef checked_branches(const Node& node, const std::vector<Value>& steps) const {

@@ -64,7 +64,7 @@ class Walk {
   }
 
   Causes causes_of(const Node& node) const {
-    if (node.op == Op::Scan) return of_scan(node);
+    if (node.op == Op::Scan || node.op == Op::While) return of_loop(node);
     if (node.op == Op::Cond) return of_cond(node);
     return Causes(node.types.size(), cause_of(node));
   }
@@ -89,7 +89,7 @@ class Walk {
     return first_of(of_operands(node));
   }
 
-  Causes of_scan(const Node& node) const {
+  Causes of_loop(const Node& node) const {
     const auto& attrs = node.as<ir::ScanAttrs>();
     const auto consts = static_cast<std::size_t>(attrs.consts);
     const auto carries = static_cast<std::size_t>(attrs.carry);
@@ -110,6 +110,10 @@ class Walk {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i < carries && results[i] == nullptr) results[i] = parameters[1 + consts + i];
       if (results[i] == nullptr && !attrs.length.is_static()) results[i] = &node;
+    }
+    if (node.op == Op::While) {
+      const Cause running = results[0];  // decides how many steps a rank makes
+      for (Cause& result : results) result = result != nullptr ? result : running;
     }
     return results;
   }

@@ -2,6 +2,8 @@
 // with constants, ranges and draws, loops of no steps, branches beside failures.
 #include "tests/backends/random_programs/steps.h"
 
+#include "tests/support/while_loop.h"
+
 namespace kiln::testing {
 
 namespace {
@@ -96,6 +98,21 @@ bool loop_beside_a_failure(Growing& growing) {
   const RnnResult result = rnn(step, x.tensor, {start.tensor});
   growing.add(result.outputs, x.dims, 1);
   growing.add(result.new_states[0], {batch, units}, 2);
+  return true;
+}
+
+/// A loop that ends by the values of its carry, before its first step or later. They are sums of
+/// signs, which small differences of the operands do not change.
+bool loop_that_ends(Growing& growing) {
+  const Value x = growing.any();
+  const Tensor signs = sign(off_the_jump(growing, x));
+  const Tensor limit = cast(growing.number(growing.draw.below(7)), "int64");
+  const auto step = [&](const Tensor& t, const Tensor& h) {
+    const Tensor next = h * 0.5 + signs;
+    return std::pair(logical_and(t + 1 < limit, sum(next) < 2.3), next);
+  };
+  const Tensor last = while_loop(logical_and(limit > 0, sum(signs) < 2.3), signs, step);
+  growing.add(stop_gradient(last), x.dims, 2);
   return true;
 }
 

@@ -363,6 +363,7 @@ const std::vector<Step>& steps() {
       {"branch beside a failure", branch_beside_a_failure},
       {"branch of nothing", branch_of_nothing},
       {"loop beside a failure", loop_beside_a_failure},
+      {"loop that ends", loop_that_ends},
   };
   return all;
 }

@@ -29,5 +29,6 @@ bool dropout_in_training(Growing& growing);
 bool branch_beside_a_failure(Growing& growing);
 bool branch_of_nothing(Growing& growing);
 bool loop_beside_a_failure(Growing& growing);
+bool loop_that_ends(Growing& growing);
 
 }  // namespace kiln::testing

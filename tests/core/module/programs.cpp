@@ -56,6 +56,15 @@ std::vector<Value> scan(const std::vector<Value>& operands, std::size_t depth) {
   return {node->result(0), node->result(1)};
 }
 
+/// Halves x while the predicate is true; it becomes false after one step.
+Value while_true(const Value& predicate, const Value& x) {
+  LambdaBuilder builder({{DType::Int64, {}}, {DType::Bool, {}}, x.type()});
+  const auto& p = builder.parameters();
+  const auto closed = builder.close({logical_not(p[1]), p[2] * like(p[2], 0.5)}, 1);
+  ScanAttrs attrs{.body = {closed.lambda}, .carry = 2, .length = INT64_MAX};
+  return make_node(Op::While, std::move(attrs), {predicate, x})->result(1);
+}
+
 Value cond(const Value& predicate, const Value& x) {
   LambdaBuilder yes({x.type()}), no({x.type()});
   CondAttrs attrs{.then_branch = {yes.close({unary(Op::Exp, yes.parameters()[0])}, 1).lambda},
@@ -185,6 +194,7 @@ module::Module every_op_program() {
   in_scope(attention, [&] { add_effects(graph.outputs, x); });
   for (const Value& value : scan({v, xs}, 3)) graph.outputs.push_back(value);
   graph.outputs.push_back(cond(scalar_constant_int(DType::Bool, 1), x));
+  graph.outputs.push_back(while_true(scalar_constant_int(DType::Bool, 1), x));
   graph.outputs.push_back(guarded_cond(reduce_sum(x, {1}), reduce_sum(xs, {1})));
   // Two constants of one buffer.
   const auto large = std::make_shared<const std::vector<std::byte>>(5000, std::byte{0x5a});

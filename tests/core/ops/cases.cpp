@@ -166,6 +166,32 @@ Doubles scan_formula(const Lists& x) {
   return y;
 }
 
+/// c' = 2 c + w, up to 6 times, until the sum of squares is 50.
+Values while_case(const Values& x) {
+  const ir::LambdaBuilder builder({{DType::Int64, {}}, {DType::Bool, {}}, f64({2})});
+  ir::Trace trace;
+  const auto goes_on = [](const Value& c) {
+    return ir::less(ir::reduce_sum(c * c, {0}), ir::scalar_constant(kWide, 50));
+  };
+  Values results;
+  {
+    const ir::Trace::Scope tracing(trace);
+    const Value c = builder.parameters()[2];
+    const Value next = c + c + x[1];
+    results = {goes_on(next), next};
+  }
+  const ir::NodeRef loop = ir::make_while({.builder = builder, .results = results, .trace = trace},
+                                          {goes_on(x[0]), x[0]}, 6);
+  return {{loop, 1}, {loop, 0}};
+}
+Doubles while_formula(const Lists& x) {
+  Doubles c = x[0];
+  for (int t = 0; t < 6 && c[0] * c[0] + c[1] * c[1] < 50; ++t) {
+    for (std::size_t i = 0; i < 2; ++i) c[i] = 2 * c[i] + x[1][i];
+  }
+  return c;
+}
+
 /// Two groups of one channel and one filter; stride 2, one element of padding before.
 Values conv_case(const Values& x) {
   const ir::ConvAttrs attrs{.role = ir::ConvRole::Output,
@@ -371,6 +397,7 @@ std::vector<Case> cases() {
      "", -1.9, 1.9},
     {Op::Dot, {f64({2, 2, 3}), f64({2, 3, 2})}, dot_case, dot_formula},
     {Op::Scan, {f64({2}), f64({3, 2}), f64({2})}, scan_case, scan_formula, "", -1, 1},
+    {Op::While, {f64({2}), f64({2})}, while_case, while_formula, "", -2, 2, 0},
     {Op::Cond, {f64({3})}, cond_case,
      [](const Lists& x) {
        return map1(x, [&](double a) { return x[0][0] > 0 ? std::exp(a) * a : std::sin(a); });

@@ -157,6 +157,27 @@ TEST_CASE("type rules: arg_sort has the dims of its operand and an axis of it") 
         "arg_sort: axis 2 is out of range for rank 2 (x float16[2,n])");
 }
 
+TEST_CASE("type rules: a while has carries alone, of which the first is a bool scalar") {
+  const auto of = [](Type first, std::int64_t results, bool reverse) {
+    const std::vector<Value> start{argument(first), argument({kF32, {n}})};
+    const LambdaBuilder body({{DType::Int64, {}}, first, {kF32, {n}}});
+    const auto& p = body.parameters();
+    std::vector<Value> next{p[1], p[2], p[2]};
+    next.resize(static_cast<std::size_t>(results));
+    const auto closed = body.close(next, kAfterStepNumber);
+    const ScanAttrs attrs{
+        .body = {closed.lambda}, .carry = 2, .length = INT64_MAX, .reverse = reverse};
+    return make_node(Op::While, attrs, start);
+  };
+  CHECK(of({DType::Bool, {}}, 2, false)->types[1] == Type{kF32, {n}});
+  CHECK(error_text<TypeError>([&] { of({DType::Bool, {1}}, 2, false); }) ==
+        "while: carry 0 of a while is bool[1] but should be bool[] (inputs bool[1])");
+  CHECK(error_text<ValueError>([&] { of({DType::Bool, {}}, 3, false); }) ==
+        "while: the body of a while gives 3 results for 2 carries (inputs bool[])");
+  CHECK(error_text<ValueError>([&] { of({DType::Bool, {}}, 2, true); }) ==
+        "while: a while has xs or runs backwards (inputs bool[])");
+}
+
 TEST_CASE("type rules: a size that may be negative is guarded") {
   const std::vector<Guard> guards = guards_of(iota({kF32, {n - 4}}, 0));
   REQUIRE(guards.size() == 1);

@@ -1,6 +1,7 @@
 // Updates that keep the variables of all ranks equal, and updates that do not.
 #include "tests/distributed/training/training_ranks.h"
 #include "tests/support/catch.h"
+#include "tests/support/while_loop.h"
 
 #include <kiln/k.h>
 
@@ -28,6 +29,15 @@ Tensor folded(const Tensors& g, const Tensor& next) {
     return stack({next, gather(pair, constant(0, {.dtype = "int32"}))});
   };
   return gather(foldl(step, steps, {.initializer = carry}), constant(1, {.dtype = "int32"}));
+}
+
+/// Adds v to w until the sum is `limit`.
+Tensor until_large(const Tensors& g, const Tensor& limit) {
+  const auto step = [&](const Tensor&, const Tensor& h) {
+    const Tensor next = h + g.v;
+    return std::pair(sum(next) < limit, next);
+  };
+  return while_loop(sum(g.w) < limit, g.w, step);
 }
 
 struct Update {
@@ -80,6 +90,10 @@ const Update kUpdates[] = {
        return foldl(add, zeros_like(g.x), {.initializer = g.w});
      },
      "a size in foldl (replicas_test.cpp:N)"},
+    {"a loop that ends by equal values", [](const Tensors& g) { return until_large(g, sum(g.v)); },
+     nullptr},
+    {"a loop that ends by values that differ",
+     [](const Tensors& g) { return until_large(g, sum(g.x)); }, "'x' (replicas_test.cpp:N)"},
     {"a branch by an equal condition",
      [](const Tensors& g) {
        return switch_(sum(g.v) > 0, [&] { return g.w + 1; }, [&] { return g.w - 1; });

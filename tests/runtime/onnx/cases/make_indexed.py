@@ -102,6 +102,35 @@ body = helper.make_graph([
 cases.graph("Loop", [helper.make_node("Loop", ["trips", "", "x"], ["last", "all"], body=body)],
             [{"x": floats(3)}, {"x": floats(2)}], ["last", "all"],
             {"trips": np.int64(4), "w": vector(0.5, dtype=np.float32)}, opset=13, gradient=True)
+# Collatz steps: the condition depends on data, and so does the number of stacked outputs.
+collatz = [
+    helper.make_node("Mod", ["h", "two"], ["odd"]),
+    helper.make_node("Cast", ["odd"], ["is_odd"], to=TensorProto.BOOL),
+    helper.make_node("Div", ["h", "two"], ["half"]),
+    helper.make_node("Mul", ["h", "three"], ["tripled"]),
+    helper.make_node("Add", ["tripled", "one"], ["more"]),
+    helper.make_node("Where", ["is_odd", "more", "half"], ["k"]),
+    helper.make_node("Greater", ["k", "one"], ["again"]),
+    helper.make_node("Identity", ["k"], ["o"]),
+]
+numbers = {"one": np.int64(1), "two": np.int64(2), "three": np.int64(3)}
+starts = [{"x": np.array(number, np.int64)} for number in [27, 6, 1]]
+
+
+def collatz_body(*outputs):
+    ends = [info("again", TensorProto.BOOL, []), *[info(o, TensorProto.INT64, []) for o in outputs]]
+    return helper.make_graph(collatz, "collatz", [info("i", TensorProto.INT64, []),
+                                                  info("go", TensorProto.BOOL, []),
+                                                  info("h", TensorProto.INT64, [])], ends)
+
+
+cases.graph("Loop_while_stacked", [
+    helper.make_node("Greater", ["x", "one"], ["go"]),
+    helper.make_node("Loop", ["most", "go", "x"], ["last", "all"], body=collatz_body("k", "o")),
+], starts, ["last", "all"], {**numbers, "most": np.int64(300)}, opset=13)
+cases.graph("Loop_while", [
+    helper.make_node("Loop", ["", "yes", "x"], ["last"], body=collatz_body("k")),
+], starts, ["last"], {**numbers, "yes": np.array(True)}, opset=13)
 step = helper.make_graph([
     helper.make_node("Add", ["h", "x"], ["k"]),
     helper.make_node("Tanh", ["k"], ["o"]),
