@@ -16,6 +16,8 @@ namespace {
 
 std::vector<Array> run(const Function& f, const std::vector<Array>& inputs) { return f(inputs); }
 
+Tensor always() { return constant(1.0) > 0.0; }
+
 /// Adds t + 1 to each element of h until their sum is `most`.
 Tensor growing_sum(const Tensor& h, const Tensor& most, const ir::Dim& length = INT64_MAX) {
   const auto step = [&](const Tensor& t, const Tensor& now) {
@@ -52,7 +54,7 @@ TEST_CASE("while: a loop in a loop, and one whose result updates its variable") 
     const auto inner = [&](const Tensor& t, const Tensor& h) {
       return std::pair(t < 2, h * 2.0);  // 8 times h
     };
-    const Tensor next = while_loop(constant(true), now, inner);
+    const Tensor next = while_loop(always(), now, inner);
     return std::pair(sum(next) < most, next);
   };
   const Tensor grown = while_loop(sum(w) < most, w, outer);
@@ -81,7 +83,7 @@ TEST_CASE("while: its steps draw different numbers") {
   const auto step = [](const Tensor& t, const Tensor& h) {
     return std::pair(t < 1, concatenate({slice(h, {1}, {1}), random_uniform({1})}));
   };
-  const Function f = function({}, {while_loop(constant(true), zeros({2}), step)});
+  const Function f = function({}, {while_loop(always(), zeros({2}), step)});
   const Array drawn = f({})[0];
   CHECK(drawn.as<float>()[0] != drawn.as<float>()[1]);
   CHECK(drawn.as<float>()[0] != 0);
@@ -90,8 +92,7 @@ TEST_CASE("while: its steps draw different numbers") {
 TEST_CASE("while: a gradient through it is an error that names its line") {
   const Tensor h = placeholder({.shape = {2}}), most = placeholder({.shape = {}});
   const Tensor y = growing_sum(h * 2.0, most);
-  const std::string message =
-      error_text<NotImplementedError>([&] { gradients(sum(y), {h}); });
+  const std::string message = error_text<NotImplementedError>([&] { gradients(sum(y), {h}); });
   CHECK(testing::has(message, "op while has no gradient rule"));
   CHECK_NOTHROW(gradients(sum(h) + sum(stop_gradient(y)), {h}));
 }
@@ -99,8 +100,7 @@ TEST_CASE("while: a gradient through it is an error that names its line") {
 TEST_CASE("while: check_numerics names the step") {
   const auto step = [](const Tensor& t, const Tensor& h) { return std::pair(t < 9, log(h - 1)); };
   const Tensor h = placeholder({.shape = {}});
-  const Function f =
-      function({h}, {while_loop(constant(true), h, step)}, {.check_numerics = true});
+  const Function f = function({h}, {while_loop(always(), h, step)}, {.check_numerics = true});
   const std::string message = error_text<FloatingPointError>([&] { f({Array(9.0f)}); });
   CHECK(testing::has(message, "log"));
   CHECK(testing::has(message, "step 2"));

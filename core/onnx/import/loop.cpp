@@ -3,6 +3,7 @@
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/step_body.h"
+#include "core/ops/rewrite_graph.h"
 #include "core/types/escaped_text.h"
 
 #include <algorithm>
