@@ -17,6 +17,7 @@ bool divides_by_loop_invariant(const ScheduleInput& in, const CpuSchedule& sched
                                const Expression& x) {
   if (x.op != ir::Op::Div || !in.cpu.has_fma || schedule.lanes == 1) return false;
   if (x.dtype != DType::Float32 && x.dtype != DType::Float64) return false;
+  if (schedule.row_blocks.any()) return false;  // lanes have divisors of several rows
   const int level = in.levels.level(x.arguments[0]);
   return in.levels.level(x.arguments[1]) < level && level > in.kernel.vector_axis;
 }

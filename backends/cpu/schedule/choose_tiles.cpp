@@ -30,12 +30,25 @@ bool fills_tiles(const ScheduleInput& in, int lanes, int tile_axis) {
   return fills(tile_axis) && fills(in.kernel.vector_axis);
 }
 
+/// Whether every operand that tiles would read has short rows along the axis, such as pixels of
+/// three channels: vectors along the vector axis are then shuffles of a few loads.
+bool has_short_rows(const ScheduleInput& in, int lanes, int axis) {
+  const Kernel& kernel = in.kernel;
+  const std::int64_t longest = std::min<std::int64_t>(in.cpu.tuning.max_short_row, lanes) / 2;
+  return std::all_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
+    const ir::Dim& stride = access.strides[at(kernel.vector_axis)];
+    const bool is_short = stride.is_static() && stride.value() <= longest;
+    return !is_across(kernel, access, axis) || (is_short && kernel.axes[at(axis)].is_static() &&
+                                                kernel.axes[at(axis)].value() <= longest);
+  });
+}
+
 }  // namespace
 
 TileSchedule choose_tiles(const ScheduleInput& in, int lanes) {
   const Kernel& kernel = in.kernel;
   const int axis = lanes > 1 ? across_axis(kernel) : -1;
-  if (axis < 0) return {};
+  if (axis < 0 || has_short_rows(in, lanes, axis)) return {};
   TileSchedule tiles{.axis = axis, .rows = static_cast<int>(in.cpu.tuning.max_partial_rows)};
   const bool fills = fills_tiles(in, lanes, axis);
   for (const Access& access : kernel.accesses) {

@@ -14,6 +14,21 @@
 
 namespace kiln::cpu {
 
+/// Lanes along the last axes together, where rows along the last `axes` of them have fewer points
+/// than a register: an iteration takes `rows` whole rows, which are neighbours along the axis
+/// before those, and whose points fill `vectors` registers.
+///
+/// Example: x float32[n, 3] + b float32[3], registers of 16 lanes: 16 rows in 3 vectors; lane 0 of
+/// vector 1 is point (5, 1).
+struct RowBlocks {
+  int axes = 0;  // 0: lanes run along the vector axis alone
+  int rows = 0;
+  int vectors = 0;
+
+  bool any() const { return axes > 0; }
+  bool operator==(const RowBlocks&) const = default;
+};
+
 /// Operands whose elements along the vector axis are not contiguous but along an outer axis are:
 /// they are read in square tiles of `lanes` rows, which are transposed in registers. A block of
 /// rows has several tiles.
@@ -105,6 +120,7 @@ struct CpuSchedule {
   bool lanes_are_outer = false;
   bool is_compact = false;
   std::vector<StageGroup> groups = {};
+  RowBlocks row_blocks = {};
   TileSchedule tiles = {};
   StreamSchedule streams = {};
   SumParts sum_parts = {};

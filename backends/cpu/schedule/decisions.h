@@ -25,6 +25,9 @@ int register_lanes(const codegen::Kernel& kernel, const CpuDescription& cpu);
 /// vector axis.
 int choose_vectors(const ScheduleInput& in);
 
+/// REQUIRES: a vector axis.
+RowBlocks choose_row_blocks(const ScheduleInput& in);
+
 TileSchedule choose_tiles(const ScheduleInput& in, int lanes);
 
 /// Streams the results where the kernel stores many elements that it does not read, or the rows of

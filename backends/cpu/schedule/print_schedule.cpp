@@ -34,6 +34,12 @@ class Printer {
   std::string lanes(int axis) const {
     if (schedule_.lanes == 1) return "scalar";
     std::string out = text(schedule_.lanes, " lanes along i", axis);
+    const RowBlocks& blocks = schedule_.row_blocks;
+    if (blocks.any()) {
+      out = text(schedule_.lanes, " lanes along i", axis - blocks.axes, " to i", axis,
+                 ", blocks of ", blocks.rows, " rows in ", blocks.vectors,
+                 blocks.vectors == 1 ? " vector" : " vectors");
+    }
     if (schedule_.vectors() > 1) out += text(" in ", schedule_.vectors(), " vectors");
     return out;
   }

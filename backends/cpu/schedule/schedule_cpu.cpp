@@ -13,14 +13,23 @@ CpuSchedule schedule_cpu(const codegen::Kernel& kernel, const CpuDescription& cp
   schedule.register_lanes = register_lanes(kernel, cpu);
   schedule.lanes = has_lanes ? schedule.register_lanes * choose_vectors(in) : 1;
   schedule.lanes_are_outer = kernel.vector_axis >= 0 && kernel.vector_axis < kernel.outer;
-  schedule.tiles = choose_tiles(in, schedule.lanes);
-  schedule.streams = choose_streams(in, schedule.lanes, schedule.tiles);
-  widen_tiles(in, schedule);
+  if (has_lanes) schedule.row_blocks = choose_row_blocks(in);
+  if (schedule.row_blocks.any()) {
+    schedule.lanes = schedule.register_lanes;
+  } else {
+    schedule.tiles = choose_tiles(in, schedule.lanes);
+    schedule.streams = choose_streams(in, schedule.lanes, schedule.tiles);
+    widen_tiles(in, schedule);
+  }
   schedule.prefetches = choose_prefetches(in, schedule);
   schedule.is_compact = has_few_points(kernel) && schedule.lanes > schedule.register_lanes &&
                         schedule.tiles.axis < 0 && !schedule.streams.any();
-  schedule.gather_prefetches = choose_gather_prefetches(in, schedule);
-  schedule.checked_rows = choose_checked_rows(in, schedule);
+  if (schedule.row_blocks.any()) {
+    schedule.checked_rows.assign(kernel.accesses.size(), -1);  // a lane's index is of its own row
+  } else {
+    schedule.gather_prefetches = choose_gather_prefetches(in, schedule);
+    schedule.checked_rows = choose_checked_rows(in, schedule);
+  }
   schedule.sum_parts = choose_sum_parts(in, schedule.lanes);
   choose_forms(in, schedule);
   return schedule;

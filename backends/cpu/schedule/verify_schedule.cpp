@@ -23,6 +23,7 @@ class Verifier {
     check_sizes();
     check_lanes();
     check_groups();
+    check_row_blocks();
     check_tiles();
     check_streams();
     check_prefetches();
@@ -79,6 +80,39 @@ class Verifier {
     require(
         parts.axis < 0 || parts.axis != kernel_.vector_axis || parts.length % schedule_.lanes == 0,
         "parts of sums divide vectors");
+  }
+
+  void check_row_blocks() const {
+    const RowBlocks& blocks = schedule_.row_blocks;
+    if (!blocks.any()) return;
+    const int axis = kernel_.vector_axis, row_axis = axis - blocks.axes;
+    require(row_axis >= 0 && axis == kernel_.outer - 1 &&
+                kernel_.outer == static_cast<int>(kernel_.axes.size()) &&
+                schedule_.lanes == schedule_.register_lanes && schedule_.tiles.axis < 0 &&
+                !schedule_.streams.any(),
+            "row blocks beside tiles, streams or inner axes");
+    ir::Dim points = blocks.rows;
+    for (int i = row_axis + 1; i <= axis; ++i) points = points * kernel_.axes[at(i)];
+    require(points == ir::Dim(blocks.vectors * schedule_.lanes),
+            "rows of a block do not fill its vectors");
+    for (std::size_t i = 0; i < kernel_.accesses.size(); ++i) {
+      require(kernel_.accesses[i].when < 0 && schedule_.checked_rows[i] < 0,
+              "row blocks with a guard or one index for several rows");
+    }
+    for (const Stage& stage : kernel_.stages) {
+      for (const Store& store : stage.stores) {
+        const Access& access = kernel_.accesses[at(store.access)];
+        ir::Dim stride = 1;
+        for (int i = axis; i >= row_axis; --i) {
+          require(access.dynamic < 0 && access.strides[at(i)] == stride,
+                  "a row block is stored with gaps");
+          stride = stride * kernel_.axes[at(i)];
+        }
+      }
+    }
+    for (const ShortForm form : schedule_.short_forms) {
+      require(form != ShortForm::DivideByInvariant, "divisors of several rows are one");
+    }
   }
 
   void check_tiles() const {

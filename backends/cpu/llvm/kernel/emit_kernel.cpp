@@ -42,6 +42,7 @@ void KernelEmitter::outer_loops(int axis) {
     return;
   }
   if (axis == schedule_.tiles.axis) return tile_loops();
+  if (schedule_.row_blocks.any() && axis == row_axis()) return row_block_loops();
   axis_loop(axis, [&] {
     const std::vector<CheckedRow> outside = checked_rows_;
     compute(levels_.needed_everywhere(), axis + 1);

@@ -82,6 +82,22 @@ Value* MemoryEmitter::scalar_offset(const Access& access) {
   return offset;
 }
 
+bool MemoryEmitter::varies_in_lanes(const Access& access) const {
+  const int first = in_row_block() ? row_axis() : kernel_.vector_axis;
+  return first >= 0 && std::any_of(access.strides.begin() + first, access.strides.end(),
+                                   [](const ir::Dim& stride) { return stride != ir::Dim(0); });
+}
+
+bool MemoryEmitter::has_neighbours_in_lanes(const Access& access) const {
+  if (!in_row_block()) return access.strides[at(kernel_.vector_axis)].is_one();
+  ir::Dim stride = 1;
+  for (int axis = kernel_.vector_axis; axis >= row_axis(); --axis) {
+    if (access.strides[at(axis)] != stride) return false;
+    stride = stride * kernel_.axes[at(axis)];
+  }
+  return true;
+}
+
 MemoryEmitter::Address MemoryEmitter::address_of(int number) {
   if (checked_rows_[at(number)].base) return address_in_row(number);
   const Access& access = kernel_.accesses[at(number)];
@@ -102,7 +118,7 @@ MemoryEmitter::Address MemoryEmitter::address_in_memory(int number) {
     if (!dynamic->getType()->isVectorTy()) offset = b_.CreateAdd(offset, dynamic);
   }
   const bool scattered = dynamic && dynamic->getType()->isVectorTy();
-  const bool along = in_vector() && levels_.varies_along(access);
+  const bool along = in_vector() && varies_in_lanes(access);
   result.allowed = inside;
   if (!along && !scattered) {
     if (inside && mask_ && inside->getType()->isVectorTy()) {
@@ -111,8 +127,8 @@ MemoryEmitter::Address MemoryEmitter::address_in_memory(int number) {
     result.pointer = b_.CreateGEP(element, base, offset);
     return result;
   }
-  const bool unit = along && access.strides[at(kernel_.vector_axis)].is_one();
-  if (unit && !scattered) {
+  if (along && !scattered && has_neighbours_in_lanes(access)) {
+    if (in_row_block()) offset = b_.CreateAdd(offset, b_.getInt64(at(first_point())));
     result.pointer = b_.CreateGEP(element, base, offset);
     result.contiguous = true;
     const bool per_lane = inside && inside->getType()->isVectorTy();
@@ -122,7 +138,9 @@ MemoryEmitter::Address MemoryEmitter::address_in_memory(int number) {
   }
   if (mask_) result.allowed = inside ? b_.CreateAnd(splat(inside), mask_) : mask_;
   Value* offsets = b_.CreateVectorSplat(at(lanes_), offset);
-  if (along) {
+  if (along && in_row_block()) {
+    offsets = b_.CreateAdd(offsets, offsets_in_block(access));
+  } else if (along) {
     Value* stride = splat(size(access.strides[at(kernel_.vector_axis)]));
     offsets = b_.CreateAdd(offsets, b_.CreateMul(lane_numbers(b_.getInt64Ty()), stride));
   }
@@ -180,6 +198,9 @@ void MemoryEmitter::report(int number, Value* limit, Value* index, Value* bad) {
 
 Value* MemoryEmitter::load(const Expression& x) {
   if (tiles_.row && schedule_.tiles.tiled[at(x.number)]) return row_of_tile(x);
+  Value* shuffled = in_row_block() ? load_in_block(x) : nullptr;
+  if (!shuffled) shuffled = load_windows(x);
+  if (shuffled) return from_memory(e_, x.dtype, shuffled);
   const Address from = address_of(x.number);
   const bool is_in_memory = !uses_scratch(kernel_.accesses[at(x.number)].operand);
   if (from.contiguous && is_in_memory) prefetch_next_row(x.number, from.pointer, false);

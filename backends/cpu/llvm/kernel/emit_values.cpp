@@ -58,6 +58,10 @@ Value* LoopEmitter::in_lanes(int expression) {
 
 Value* LoopEmitter::axis_index(int axis) {
   Value* index = index_[at(axis)];
+  if (in_row_block() && axis >= row_axis()) {
+    Value* lanes = constant_lanes(indices_of_lanes(axis));
+    return b_.CreateAdd(b_.CreateVectorSplat(at(lanes_), index), lanes);
+  }
   if (axis != kernel_.vector_axis || !in_vector()) return index;
   return b_.CreateAdd(b_.CreateVectorSplat(at(lanes_), index), lane_numbers(b_.getInt64Ty()));
 }

@@ -1,5 +1,5 @@
-// Emits one kernel as LLVM IR: the loop nest in emit_kernel.cpp, tiles in emit_tiles.cpp, loops
-// with streaming stores in emit_streams.cpp.
+// Emits one kernel as LLVM IR: the loop nest in emit_kernel.cpp, tiles in emit_tiles.cpp, blocks of
+// short rows in emit_row_blocks.cpp, loops with streaming stores in emit_streams.cpp.
 #pragma once
 
 #include "backends/cpu/llvm/kernel/stage_emitter.h"
@@ -16,6 +16,10 @@ class KernelEmitter : private StageEmitter {
 
  private:
   void outer_loops(int axis);
+  /// Emits the loop over the rows of blocks.
+  void row_block_loops();
+  /// Emits the vectors of the block that begins with `row`; of its first `points`, null: of all.
+  void row_block(llvm::Value* row, llvm::Value* points);
   /// Emits the loops from the axis of the tiles to the vector axis.
   void tile_loops();
   /// Emits the loops inside a block of rows [first, last).

@@ -1,12 +1,14 @@
 // Emits loads, stores and prefetches of lanes at the insertion point: addresses in emit_memory.cpp,
 // checked rows in emit_checked_rows.cpp, prefetches in emit_prefetch.cpp, scratch rows in
-// emit_scratch_rows.cpp.
+// emit_scratch_rows.cpp, lanes of several rows in emit_row_blocks.cpp,
+// lanes at constant distances in emit_windows.cpp.
 #pragma once
 
 #include "backends/cpu/llvm/kernel/function_frame.h"
 #include "backends/cpu/schedule/cpu_schedule.h"
 
 #include <map>
+#include <optional>
 
 namespace kiln::cpu {
 
@@ -39,6 +41,9 @@ class MemoryEmitter : protected FunctionFrame {
   bool in_vector() const { return width_ > 1; }
   llvm::Value* splat(llvm::Value* x);
   llvm::Value* same_shape(llvm::Value* scalar, llvm::Value* like);
+  /// Whether lanes of the current vector access different elements; whether those are neighbours.
+  bool varies_in_lanes(const codegen::Access& access) const;
+  bool has_neighbours_in_lanes(const codegen::Access& access) const;
   /// The element offset of the first lane, without a dynamic index.
   llvm::Value* scalar_offset(const codegen::Access& access);
   /// Returns the address in the scratch row if the current loops use it, else in memory.
@@ -92,6 +97,39 @@ class MemoryEmitter : protected FunctionFrame {
   void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
   llvm::Value* row_of_tile(const codegen::Expression& x);
 
+  /// The element offsets of the lanes from the first point, if they are static.
+  std::optional<std::vector<std::int64_t>> known_offsets(const codegen::Access& access) const;
+  /// The elements in memory of a load whose lanes are at small constant distances; null: it has to
+  /// gather them.
+  llvm::Value* load_windows(const codegen::Expression& x);
+
+  // Row blocks (emit_row_blocks.cpp).
+  bool in_row_block() const { return block_vector_ >= 0; }
+  /// The axis along which rows follow each other; those after it are in the row.
+  int row_axis() const { return kernel_.vector_axis - schedule_.row_blocks.axes; }
+  int row_length() const;
+  /// The point of the block at lane 0 of the current vector.
+  int first_point() const { return block_vector_ * lanes_; }
+  /// The index along the axis of a point of the block, or of a lane of the current vector, from the
+  /// first point or lane.
+  int index_of_point(int axis, int point) const;
+  int index_of_lane(int axis, int lane) const;
+  std::vector<int> indices_of_lanes(int axis) const;
+  llvm::Value* constant_lanes(const std::vector<int>& numbers);  // int64
+  /// The element offsets of the lanes from the block's first point.
+  llvm::Value* offsets_in_block(const codegen::Access& access);
+  /// Loads the operands that are the same in all rows, before the loop over rows.
+  void load_repeated_rows();
+  llvm::Value* load_row(const codegen::Access& access, DType dtype);
+  /// The elements in memory of a load whose lanes are no neighbours; null: it has to gather them.
+  llvm::Value* load_in_block(const codegen::Expression& x);
+  /// Loads a point of the row for all rows of the block, which are neighbours.
+  llvm::Value* load_column(const codegen::Access& access, DType dtype, int point);
+  /// Loads columns, each of them contiguous, and interleaves them.
+  llvm::Value* load_planes(const codegen::Access& access, DType dtype);
+  /// The element offset of a point of the row from its first one.
+  llvm::Value* offset_in_row(const codegen::Access& access, int point);
+
   const CpuDescription cpu_;
   const CpuSchedule schedule_;
   const KernelLevels levels_;
@@ -102,6 +140,8 @@ class MemoryEmitter : protected FunctionFrame {
   std::vector<llvm::Value*> index_;  // along each axis
   std::vector<CheckedRow> checked_rows_;  // of each access; no base: checked at every point
   Tiles tiles_;
+  int block_vector_ = -1;  // the vector of the row block; -1: no such block
+  std::map<int, llvm::Value*> repeated_rows_;  // of accesses: one row, as it is in memory
   bool is_streaming_ = false;  // in the current loops
   std::size_t group_ = 0;  // the first stage of the current loops
 
