@@ -7,8 +7,10 @@
 #include "backends/codegen/graph/expand_composites.h"
 #include "backends/codegen/graph/make_padding_symmetric.h"
 #include "backends/codegen/graph/merge_loop_results.h"
+#include "backends/codegen/graph/raise_permutes.h"
 #include "backends/codegen/graph/share_relu_masks.h"
 #include "backends/codegen/graph/sink_permutes.h"
+#include "backends/codegen/graph/sink_repetitions.h"
 #include "backends/codegen/graph/update_rows.h"
 #include "backends/codegen/graph/widen_accumulators.h"
 #include "backends/codegen/kernel/split/split_reductions.h"
@@ -267,6 +269,10 @@ constexpr CodegenPass kPipeline[] = {
      "expands composite ops (softmax and the like) into primitives"},
     {"sink_permutes", rewrite_graph<sink_permutes>, verify_graph, print_results, kOptional,
      kReorders, "moves layout permutations together, so that they cancel"},
+    {"sink_repetitions", rewrite_graph<sink_repetitions>, verify_graph, print_results, kOptional,
+     kReorders, "stores what is computed of repeated elements in place of the elements"},
+    {"raise_permutes", rewrite_graph<raise_permutes>, verify_graph, print_results, kOptional,
+     kReorders, "computes permuted results in their own layout"},
     {"make_padding_symmetric", rewrite_graph<make_padding_symmetric>, verify_graph, print_results,
      kRequired, kReorders, "pads images where a library's convolutions need symmetric padding"},
     {"share_relu_masks", rewrite_graph<share_relu_masks>, verify_graph, print_results, kOptional,

@@ -3,13 +3,13 @@
 // past a reduction lets the reduction read memory in order.
 #include "backends/codegen/graph/sink_permutes.h"
 
+#include "backends/codegen/graph/permutations.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
 #include "core/types/at.h"
 
 #include <algorithm>
-#include <numeric>
 #include <variant>
 
 namespace kiln::codegen {
@@ -22,35 +22,11 @@ using ir::NodeRef;
 using ir::Op;
 using ir::Value;
 
-Ints inverse(const Ints& axes) {
-  Ints result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    result[at(axes[i])] = static_cast<std::int64_t>(i);
-  }
-  return result;
-}
-
 const Ints* permutation(const Value& value) {
   return value.node->op == Op::Permute ? &value.node->as<ir::AxesAttrs>().axes : nullptr;
 }
 
 bool is_broadcast(const Value& value) { return value.node->op == Op::Broadcast; }
-
-/// permute(broadcast(x), axes) as broadcast(permute(x)).
-Value permuted_broadcast(const Value& value, const Ints& axes) {
-  const Node& node = *value.node;
-  const Ints& mapped = node.as<ir::BroadcastAttrs>().axes;
-  const Ints to = inverse(axes);
-  Ints order(mapped.size()), targets;
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return to[at(mapped[at(a)])] < to[at(mapped[at(b)])];
-  });
-  for (const std::int64_t axis : order) targets.push_back(to[at(mapped[at(axis)])]);
-  Dims dims;
-  for (const std::int64_t axis : axes) dims.push_back(value.dims()[at(axis)]);
-  return ir::broadcast(ir::permute(node.operands[0], order), dims, targets);
-}
 
 /// The permutation that all operands of an elementwise node share. Broadcasts and bool masks, as
 /// dropout has them, are left out: they are small, so that permuting them costs little. Null when
@@ -92,10 +68,7 @@ std::vector<Value> sunk(const NodeRef& node) {
     const Value& operand = node->operands[0];
     const Ints* first = permutation(operand);
     if (!first) return ir::results_of(node);
-    Ints axes;
-    for (const std::int64_t axis : node->as<ir::AxesAttrs>().axes) {
-      axes.push_back((*first)[at(axis)]);
-    }
+    const Ints axes = composed(*first, node->as<ir::AxesAttrs>().axes);
     return {ir::permute(operand.node->operands[0], axes)};
   }
   if (def(*node).lowering == ir::Lowering::Reduce &&

@@ -1,5 +1,5 @@
-// Resizes by repetition or a gather per axis (nearest), or by two gathers and a weight per axis
-// (bilinear).
+// Resizes by repetition or a gather per axis (nearest), or by the pixels on both sides and a weight
+// per axis (bilinear).
 #include <kiln/resize.h>
 
 #include "core/k/image/data_format_impl.h"
@@ -11,6 +11,7 @@ namespace {
 
 using ir::Dim;
 using ir::Dims;
+using ir::Ints;
 using ir::Op;
 using ir::Value;
 
@@ -31,18 +32,29 @@ bool is_bilinear(const std::string& interpolation) {
                                           "' is neither 'nearest' nor 'bilinear'"));
 }
 
-/// Interpolates linearly at positions i / factor of an axis.
+/// x with a further axis of `factor` after `axis`, along which it is constant.
+Value with_repeats(const Value& x, int axis, std::int64_t factor) {
+  Dims dims = x.dims();
+  dims.insert(dims.begin() + axis + 1, factor);
+  Ints axes;
+  for (int i = 0; i < x.rank(); ++i) axes.push_back(i <= axis ? i : i + 1);
+  return ir::broadcast(x, dims, axes);
+}
+
+/// Interpolates linearly at positions i / factor of an axis: between each pixel and the next one.
 Value linear(const Value& x, int axis, std::int64_t factor) {
   if (factor == 1) return x;
-  const Dim size = x.dims()[static_cast<std::size_t>(axis)];
-  const Value index = ir::iota({DType::Int64, {size * factor}}, 0);
-  const Value count = ir::like(index, static_cast<double>(factor));
-  const Value left = index / count;
+  Dims dims = x.dims();
+  Dim& size = dims[at(axis)];
+  const Value index = ir::iota({DType::Int64, {size}}, 0);
   const Value last = ir::broadcast_to(ir::dim_size(size), index.dims()) - ir::like(index, 1);
-  const Value right = ir::binary(Op::Minimum, left + ir::like(index, 1), last);
-  const Value weight = ir::cast(index - left * count, x.dtype()) / static_cast<double>(factor);
-  const Value low = ir::gather(x, left, axis), high = ir::gather(x, right, axis);
-  return low + (high - low) * ir::broadcast(weight, low.dims(), {axis});
+  const Value right = ir::binary(Op::Minimum, index + ir::like(index, 1), last);
+  const Value low = with_repeats(x, axis, factor);
+  const Value high = with_repeats(ir::gather(x, right, axis), axis, factor);
+  const Value part = ir::iota({DType::Int64, {factor}}, 0);
+  const Value weight = ir::cast(part, x.dtype()) / static_cast<double>(factor);
+  size = size * factor;
+  return ir::reshape(low + (high - low) * ir::broadcast(weight, low.dims(), {axis + 1}), dims);
 }
 
 void require_size(std::int64_t size, const char* argument) {

@@ -206,6 +206,61 @@ TEST_CASE("sink_permutes keeps the values of reductions over every set of axes")
   }
 }
 
+TEST_CASE("raise_permutes keeps the values of every elementwise op and dtype") {
+  std::mt19937_64 generator(3);
+  const Dims dims{2, 3, 4, 5};
+  for (const DType dtype : dtypes_in(ir::kAnyDType)) {
+    INFO(dtype_name(dtype));
+    Sample sample;
+    const Value x = sample.input(dtype, dims), y = sample.input(dtype, dims);
+    const Value row = ir::broadcast(sample.input(dtype, {3, 5}), dims, {1, 3});
+    const Value moved = ir::permute(sample.input(dtype, {5, 3, 4, 2}), {3, 1, 2, 0});
+    const Value mask = sample.input(DType::Bool, dims);
+    for (const ir::OpDef& d : ir::all_ops()) {
+      if (d.lowering != ir::Lowering::Elementwise) continue;
+      for (const std::vector<Value>& operands :
+           {std::vector<Value>{x, y}, std::vector<Value>{moved, row}, std::vector<Value>{row, y}}) {
+        for (const Value& value : nodes_of(d.op, operands, mask)) {
+          sample.results.push_back(ir::permute(value, drawn_permutation(generator, dims.size())));
+        }
+      }
+    }
+    check_pass("raise_permutes", sample, /*specials=*/true);
+  }
+}
+
+TEST_CASE("sink_repetitions keeps the values of elementwise ops, moves, sums and repetitions") {
+  for (const DType dtype : dtypes_in(ir::kAnyDType)) {
+    INFO(dtype_name(dtype));
+    Sample sample;
+    const Value x = sample.input(dtype, {2, 3, 4}), row = sample.input(dtype, {4});
+    const Value full = sample.input(dtype, {2, 6, 4}), mask = sample.input(DType::Bool, {2, 6, 4});
+    const Value twice =
+        ir::reshape(ir::broadcast(x, {2, 3, 2, 4}, {0, 1, 3}), {2, 6, 4});  // along axis 1
+    const Value rows = ir::broadcast(row, {2, 6, 4}, {2});
+    for (const ir::OpDef& d : ir::all_ops()) {
+      if (d.lowering != ir::Lowering::Elementwise) continue;
+      for (const std::vector<Value>& operands :
+           {std::vector<Value>{twice, twice}, std::vector<Value>{twice, rows},
+            std::vector<Value>{full, twice}}) {
+        const auto nodes = nodes_of(d.op, operands, mask);
+        for (const Value& value : nodes) {
+          sample.results.push_back(ir::permute(value, {2, 0, 1}));
+        }
+      }
+    }
+    const Value again =
+        ir::reshape(ir::broadcast(twice, {2, 6, 4, 3}, {0, 1, 2}), {2, 6, 12});  // along axis 2
+    sample.results.push_back(again);
+    for (const Op op : {Op::Max, Op::Min}) {
+      for (const Ints& axes : {Ints{0}, Ints{1}, Ints{2}, Ints{1, 2}, Ints{0, 1}}) {
+        sample.results.push_back(ir::reduce(op, again, axes));
+      }
+    }
+    check_pass("sink_repetitions", sample, /*specials=*/true);
+  }
+}
+
 TEST_CASE("share_relu_masks keeps the values of relu and of the ops that read its mask") {
   for (const DType dtype : dtypes_in(ir::kNumbers)) {
     INFO(dtype_name(dtype));

@@ -99,6 +99,19 @@ const Row kRows[] = {
        return Sample{{x, w}, {conv2d(permute_dimensions(exp(first), {0, 2, 3, 1}), w)}};
      },
      "= permute ", nullptr},
+    {"sink_repetitions",
+     [] {
+       const Tensor x = input({2, 4, 4, 3}), mean = input({3});
+       const Tensor y = resize_images(exp(x), 2, 2, "channels_last") - mean;
+       return Sample{{x, mean}, {permute_dimensions(y, {0, 3, 1, 2})}};
+     },
+     nullptr, "= reshape %permute"},
+    {"raise_permutes",
+     [] {
+       const Tensor x = input({2, 4, 4, 3});
+       return Sample{{x}, {permute_dimensions(exp(x) - 1.0, {0, 3, 1, 2})}};
+     },
+     "= permute %sub", nullptr},
     {"make_padding_symmetric",
      [] {
        const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});

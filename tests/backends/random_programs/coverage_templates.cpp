@@ -99,6 +99,22 @@ Program small_convolutions() {
   return builder.with_gradients({conv2d(x, builder.input({3, 3, 64, 64}), {.padding = "same"})});
 }
 
+/// What is computed of pixels that a resize repeats: with channels and an image, permuted, summed.
+Program resized_images() {
+  Builder builder;
+  const Tensor x = resize_images(builder.batched({2, 3, 5, 3}), 2, 3, "channels_last");
+  const Tensor y = tanh(x - builder.input({3})) * builder.input({3});
+  return builder.with_gradients({permute_dimensions(y, {0, 3, 1, 2}),
+                                 y + builder.batched({2, 6, 15, 3}), sum(y, {.axis = {1, 2}})});
+}
+
+Program permuted_results() {
+  Builder builder;
+  const Tensor x = builder.batched({3, 5, 4});
+  return builder.with({permute_dimensions(tanh(x) * builder.input({4}), {2, 0, 1}),
+                       permute_dimensions(x * builder.batched({3, 5, 4}), {1, 0, 2})});
+}
+
 Program lstm_training() {
   Builder builder;
   const Tensor x = builder.batched({2, 5, 3});
@@ -207,6 +223,8 @@ const std::vector<Template>& coverage_templates() {
       {"dense layers and gradients", dense_layers_and_gradients},
       {"the gradient of a filter", filter_gradient},
       {"convolutions of few pixels", small_convolutions},
+      {"resized images", resized_images},
+      {"permuted results", permuted_results},
       {"LSTM training", lstm_training},
       {"masked GRU training, backwards", masked_gru_training},
       {"a loop with an invariant state", loop_with_an_invariant_state},

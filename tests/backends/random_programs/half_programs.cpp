@@ -221,6 +221,19 @@ HalfProgram images(DType dtype) {
   return builder.with_gradients(sum(y * y) + sum(mean(y, {.axis = {2, 3}})));
 }
 
+/// Pixels that are repeated, and what is computed of them.
+HalfProgram resized_images(DType dtype) {
+  Builder builder(dtype);
+  const Tensor x = resize_images(builder.drawn({2, 3, 4, 3}), 2, 2, "channels_last");
+  return builder.with_gradients(sum(square(tanh(x - builder.drawn({3})))));
+}
+
+HalfProgram permuted_results(DType dtype) {
+  Builder builder(dtype);
+  const Tensor x = builder.drawn({5, 4, 3});
+  return builder.with({permute_dimensions(tanh(x) * builder.drawn({3}), {2, 0, 1})});
+}
+
 HalfProgram dense_layers(DType dtype) {
   Builder builder(dtype);
   const Tensor x = builder.drawn({7, 4});
@@ -271,6 +284,8 @@ const std::vector<HalfTemplate>& half_templates() {
       {.name = "lookups", .make = lookups, .is_exact = true},
       {.name = "gradients of a convolution", .make = convolution_gradients, .is_exact = true},
       {.name = "images with channels first", .make = images},
+      {.name = "resized images", .make = resized_images},
+      {.name = "permuted results", .make = permuted_results},
       {.name = "dense layers", .make = dense_layers},
       {.name = "mixed training", .make = mixed_training},
       {.name = "wide layers", .make = wide_layers},
