@@ -10,6 +10,7 @@
 #include "core/types/text.h"
 #include "runtime/host/caller.h"
 #include "runtime/host/log.h"
+#include "runtime/plugin/load_lock.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -37,31 +38,9 @@ struct OpenedPlugins {
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::map<FileId, const Plugin*> by_file;
 };
-constinit ForkMutex opened_mutex;
+constinit ForkMutex opened_mutex;  // not held while a LoadLock loads a plugin
 KILN_AT_LOAD NoDestructor<OpenedPlugins> opened;  // guarded by opened_mutex
 [[maybe_unused]] const bool are_plugins_held = hold_at_fork<opened_mutex>();
-
-/// Serialises loading, during which opened_mutex is not held.
-class LoadLock {
- public:
-  /// BackendError in a child of a fork() during dlopen(), after which glibc's loader is unusable.
-  explicit LoadLock(const std::string& function) : lock_(mutex) {
-    if (is_loading) {
-      throw BackendError(function, "",
-                         "a backend was being opened when the process forked, and no other can be "
-                         "opened in its child; start a new program instead of forking");
-    }
-    is_loading = true;
-  }
-  ~LoadLock() { is_loading = false; }
-  LoadLock(const LoadLock&) = delete;
-  LoadLock& operator=(const LoadLock&) = delete;
-
- private:
-  static constinit inline ForkMutex mutex;
-  static constinit inline bool is_loading = false;
-  const std::lock_guard<ForkMutex> lock_;
-};
 
 std::string real_path(const std::string& path) {
   char resolved[PATH_MAX];
@@ -205,7 +184,7 @@ const Plugin& open_file(const std::string& path, const std::string& expected_nam
   const std::optional<FileId> id = file_id(real);
   if (!id) reject("does not exist");
   if (const Plugin* known = find_file(*id)) return named(*known);
-  const LoadLock lock(function);
+  const LoadLock lock([&] { throw BackendError(function, "", LoadLock::kForkedText); });
   if (const Plugin* known = find_file(*id)) return named(*known);  // opened by another thread
   Plugin plugin = load_plugin(real, function);
   named(plugin);

@@ -4,6 +4,7 @@
 #include "core/k/base/call.h"
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
+#include "runtime/plugin/load_lock.h"
 #include "runtime/plugin/plugin.h"
 
 #include <kiln/error.h>
@@ -55,28 +56,11 @@ const kiln_hdf5_api* open_file(const std::string& file, const std::string& path)
   return reinterpret_cast<decltype(&kiln_hdf5_entry)>(entry)(is_alone);
 }
 
-/// Serialises opening. A child of a fork() during dlopen() cannot use the loader.
-class LoadLock {
- public:
-  explicit LoadLock(const std::string& path) : lock_(mutex) {
-    if (is_loading) reject(path, "it was being opened when the process forked");
-    is_loading = true;
-  }
-  ~LoadLock() { is_loading = false; }
-  LoadLock(const LoadLock&) = delete;
-  LoadLock& operator=(const LoadLock&) = delete;
-
- private:
-  static constinit inline ForkMutex mutex;
-  static constinit inline bool is_loading = false;
-  const std::lock_guard<ForkMutex> lock_;
-};
-
 }  // namespace
 
 const kiln_hdf5_api& hdf5_library(const std::string& path) {
   if (const kiln_hdf5_api* known = opened.load(std::memory_order_acquire)) return *known;
-  const LoadLock lock(path);
+  const LoadLock lock([&] { reject(path, LoadLock::kForkedText); });
   if (const kiln_hdf5_api* known = opened.load(std::memory_order_acquire)) return *known;
   for (const std::string& folder : plugin_directories()) {
     const std::string file = text(folder, "/", kFile);
