@@ -17,17 +17,8 @@
 
 #include <kiln/files.h>
 
-#include <algorithm>
-
 namespace kiln {
 namespace {
-
-std::string start_of(const std::string& path) {
-  const runtime::InputFile file(path);
-  std::string start(std::min<std::uint64_t>(file.size(), runtime::kFormatBytes), '\0');
-  file.read(0, std::as_writable_bytes(std::span(start)));
-  return start;
-}
 
 Model load_model_file(const std::string& path) {
   runtime::ModelFile file = runtime::read_model_file(path);
@@ -84,7 +75,8 @@ Model load_module_file(const std::string& path, const std::string& weights) {
 Model load_model(const StringArgument& path, const LoadModelOptions& options, Where where) {
   return api_call("load_model", where, [&] {
     return runtime::with_file(where, [&] {
-      const std::string_view format = runtime::known_format(start_of(path));
+      const std::string_view format =
+          runtime::known_format(runtime::first_bytes(runtime::InputFile(path)));
       const bool is_model = format == runtime::kModel;
       if (!options.weights.empty() && (is_model || format == runtime::kProtobuf)) {
         Call::value_error("weights", text(path, " has its weights itself"));

@@ -10,7 +10,6 @@
 
 #include <kiln/error.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -35,9 +34,7 @@ std::string contents_of(const InputFile& file, std::uint64_t max_bytes) {
 
 /// Rejects a file that begins like one of another format.
 void reject_other_formats(const InputFile& file) {
-  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
-  file.read(0, std::as_writable_bytes(std::span(start)));
-  const std::string_view format = known_format(start);
+  const std::string_view format = known_format(first_bytes(file));
   if (!format.empty() && format != kText) file.reject(text("is ", format, ", not a module"));
 }
 

@@ -21,19 +21,11 @@ namespace kiln {
 namespace runtime {
 namespace {
 
-/// The first bytes of a file, which tell its format.
-std::string start_of(const std::string& path) {
-  const InputFile file(path);
-  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
-  file.read(0, std::as_writable_bytes(std::span(start)));
-  return start;
-}
-
 /// The format of a file. HDF5's signature may follow bytes of another format.
-std::string_view format_of(const std::string& path) {
-  const std::string_view format = known_format(start_of(path));
+std::string_view format_of(const InputFile& file) {
+  const std::string_view format = known_format(first_bytes(file));
   const bool may_be_hdf5 = format.empty() || format == kText;
-  return may_be_hdf5 && is_hdf5(InputFile(path)) ? kHdf5 : format;
+  return may_be_hdf5 && is_hdf5(file) ? kHdf5 : format;
 }
 
 bool is_numpy_format(std::string_view format) {
@@ -41,8 +33,8 @@ bool is_numpy_format(std::string_view format) {
          format == kOtherArchive || format == kModel;
 }
 
-/// Returns the array, with 1 for bytes other than 0 and 1, which a view of bools may have.
-Array canonical(const Array& array) {
+/// Returns the array; of bools with 1 for bytes other than 0 and 1, which a view may have.
+Array with_valid_bools(const Array& array) {
   const auto* const bytes = static_cast<const std::byte*>(array.data());
   if (array.dtype() != DType::Bool || are_bools(bytes, array.bytes())) return array;
   return Array::copy_of(bytes, {array.dims().begin(), array.dims().end()}, DType::Bool);
@@ -56,9 +48,9 @@ bool is_hdf5_extension(std::string_view extension) {
   return extension == ".h5" || extension == ".hdf5";
 }
 
-/// Why a name that Keras 3 gives to its own layouts cannot be written; empty for others. They have
-/// the classes of layers, which no variable knows.
-std::string keras3_text(const std::string& path) {
+/// The reason why a file of Keras 3 is not written; empty for other paths. Its layouts contain the
+/// classes of layers, which variables do not have.
+std::string keras3_rejection(const std::string& path) {
   for (const char* extension : {".weights.h5", ".keras"}) {
     if (!path.ends_with(extension)) continue;
     return text(path, " ends in '", extension, "', where Keras 3 expects a layout of its own; .h5 ",
@@ -70,21 +62,24 @@ std::string keras3_text(const std::string& path) {
 }  // namespace
 
 bool is_hdf5_file(const std::string& path) {
-  const std::string_view format = format_of(path);
+  const std::string_view format = format_of(InputFile(path));
   return format == kHdf5 || format == kKerasArchive;
 }
 
 bool is_array_file(const std::string& path) {
   constexpr std::size_t kLengthBytes = 8;  // of a safetensors header, which follows
-  const std::string start = start_of(path);
-  return is_numpy_format(known_format(start)) ||
-         (start.size() > kLengthBytes && start[kLengthBytes] == '{') || is_hdf5_file(path);
+  const InputFile file(path);
+  const std::string start = first_bytes(file);
+  const bool may_be_safetensors = start.size() > kLengthBytes && start[kLengthBytes] == '{';
+  const std::string_view format = format_of(file);
+  return is_numpy_format(format) || may_be_safetensors || format == kHdf5 ||
+         format == kKerasArchive;
 }
 
 std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
                                            std::map<std::string, std::string>* metadata) {
   try {
-    const std::string_view format = format_of(path);
+    const std::string_view format = format_of(InputFile(path));
     if (format == kHdf5) return open_hdf5(path);
     if (format == kKerasArchive) return open_keras_archive(path);
     if (format == kNumpyArray) return std::make_unique<NpyFile>(path);
@@ -102,18 +97,20 @@ std::string other_dtype_text(const TensorEntry& tensor, const std::string& path)
 }
 
 std::string unknown_extension_text(const std::string& path) {
-  if (const std::string reason = keras3_text(path); !reason.empty()) return reason;
+  if (const std::string reason = keras3_rejection(path); !reason.empty()) return reason;
   const std::string extension = extension_of(path);
+  const char* const written = "; .npz, .npy, .h5 and .safetensors are written";
+  if (extension.empty()) return text(path, " has no extension", written);
   for (const char* known : {".npy", ".npz", ".safetensors", ".h5", ".hdf5"}) {
     if (extension == known) return "";
   }
-  return text(path, " ends in '", extension, "'; .npz, .npy, .h5 and .safetensors are written");
+  return text(path, " ends in '", extension, "'", written);
 }
 
 void write_array_file(const std::string& path, std::span<const NamedArray> arrays,
                       const std::map<std::string, std::string>& metadata,
                       std::optional<unsigned> mode) {
-  if (const std::string reason = keras3_text(path); !reason.empty()) {
+  if (const std::string reason = keras3_rejection(path); !reason.empty()) {
     Call::value_error("path", reason);
   }
   const std::string extension = extension_of(path);
@@ -157,7 +154,8 @@ void save_arrays(const StringArgument& path, const std::map<std::string, Array>&
     const std::string unknown = runtime::unknown_extension_text(path);
     if (!unknown.empty()) Call::value_error("path", unknown);
     std::vector<runtime::NamedArray> named;
-    for (const auto& [name, array] : arrays) named.push_back({name, runtime::canonical(array)});
+    for (const auto& [name, array] : arrays)
+      named.push_back({name, runtime::with_valid_bools(array)});
     runtime::with_file(where, [&] { runtime::write_array_file(path, named); });
   });
 }

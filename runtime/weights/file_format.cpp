@@ -3,7 +3,8 @@
 #include "runtime/weights/file_format.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 namespace kiln::runtime {
@@ -56,6 +57,12 @@ bool is_text(std::string_view start) {
 }
 
 }  // namespace
+
+std::string first_bytes(const InputFile& file) {
+  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
+  file.read(0, std::as_writable_bytes(std::span(start)));
+  return start;
+}
 
 std::string_view known_format(std::string_view start) {
   for (const auto& [signature, format] : kSignatures) {

@@ -29,9 +29,7 @@ constexpr std::size_t kHeaderAlignment = 8;
 
 /// Rejects a file that begins like one of another format.
 void reject_other_formats(const InputFile& file) {
-  std::string start(std::min<std::uint64_t>(file.size(), kFormatBytes), '\0');
-  file.read(0, std::as_writable_bytes(std::span(start)));
-  const std::string_view format = known_format(start);
+  const std::string_view format = known_format(first_bytes(file));
   if (!format.empty()) file.reject(text("is ", format, ", not a safetensors file"));
 }
 

@@ -15,7 +15,6 @@
 
 #include <kiln/files.h>
 
-#include <algorithm>
 #include <iostream>
 
 namespace kiln::tool {
@@ -87,10 +86,7 @@ ProgramFile read_model(const ModuleOptions& options) {
 }
 
 std::string_view format_of(const std::string& path) {
-  const runtime::InputFile file(path);
-  std::string start(std::min<std::uint64_t>(file.size(), runtime::kFormatBytes), '\0');
-  file.read(0, std::as_writable_bytes(std::span(start)));
-  return runtime::known_format(start);
+  return runtime::known_format(runtime::first_bytes(runtime::InputFile(path)));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_CASE("save_arrays: what no file can have") {
   CHECK(error_of("x.csv", {}) ==
         "save_arrays: PATH ends in '.csv'; .npz, .npy, .h5 and .safetensors are written");
   CHECK(error_of("x", {}) ==
-        "save_arrays: PATH ends in ''; .npz, .npy, .h5 and .safetensors are written");
+        "save_arrays: PATH has no extension; .npz, .npy, .h5 and .safetensors are written");
   CHECK(error_of("x.npy", {}) ==
         "save_arrays: PATH: a .npy file holds one array, not 0; .npz holds several");
   CHECK(error_of("x.npz", {{"\xff", Array(1)}}) == "save_arrays: name '\\xff' is not UTF-8");
