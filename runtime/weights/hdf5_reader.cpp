@@ -1,4 +1,5 @@
-// Exceptions of the file's bytes are kept while the library returns.
+// Exceptions must not pass through the C library: those of Hdf5Bytes::read() are stored in thrown_
+// and thrown again when the library's call has failed.
 #include "runtime/weights/hdf5_reader.h"
 
 #include "core/types/escaped_text.h"

@@ -23,6 +23,8 @@ namespace {
 /// Bytes of an attribute, as Keras splits them: an object header holds no more than 64 KiB.
 constexpr std::size_t kMaxAttribute = 64512;
 constexpr std::size_t kMaxRank = 32;  // of HDF5
+/// The version of the layout. Keras converts the weights of lower versions when it loads them.
+constexpr const char* kKerasVersion = "2.0.0";
 
 struct Layer {
   std::string name;
@@ -44,14 +46,11 @@ std::vector<Layer> layers_of(std::span<const NamedArray> arrays) {
 }
 
 /// Whether a part of the path is empty, "." or "..".
-bool has_invalid_part(std::string_view name) {
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (part.empty() || part == "." || part == "..") return true;
-    begin = end + 1;
-  }
-  return false;
+bool has_invalid_part(std::string_view path) {
+  const std::vector<std::string_view> parts = path_parts(path);
+  return std::any_of(parts.begin(), parts.end(), [](std::string_view part) {
+    return part.empty() || part == "." || part == "..";
+  });
 }
 
 void require_writable(std::span<const NamedArray> arrays) {
@@ -79,7 +78,7 @@ void require_writable(std::span<const NamedArray> arrays) {
   }
 }
 
-/// A file that is being written.
+/// A file that is being written; holds hdf5_mutex.
 class Hdf5Writer {
  public:
   Hdf5Writer(const std::string& path, OutputFile& output)
@@ -99,17 +98,18 @@ class Hdf5Writer {
     require(library_.add_text(file_, "", attribute, {value.data(), value.size()}, &error_));
   }
 
-  /// Writes a list, in several attributes if it is long.
+  /// Writes a list; one of more than kMaxAttribute bytes in attributes NAME0, NAME1, ...
   void add_list(const std::string& group, const std::string& attribute,
                 const std::vector<std::string_view>& list) {
     std::size_t width = 1;
     for (const std::string_view one : list) width = std::max(width, one.size());
-    const std::size_t most = kMaxAttribute / width;
+    const std::size_t max_count = kMaxAttribute / width;
     std::vector<kiln_hdf5_text> texts;
     for (const std::string_view one : list) texts.push_back({one.data(), one.size()});
-    for (std::size_t begin = 0; begin < texts.size(); begin += most) {
-      const std::size_t count = std::min(most, texts.size() - begin);
-      const std::string name = count == texts.size() ? attribute : text(attribute, begin / most);
+    for (std::size_t begin = 0; begin < texts.size(); begin += max_count) {
+      const std::size_t count = std::min(max_count, texts.size() - begin);
+      const std::string name =
+          count == texts.size() ? attribute : text(attribute, begin / max_count);
       require(library_.add_texts(file_, group.c_str(), name.c_str(), texts.data() + begin, count,
                                  &error_));
     }
@@ -130,20 +130,20 @@ class Hdf5Writer {
  private:
   static bool read_bytes(void* context, std::uint64_t offset, void* to, std::size_t bytes) {
     auto& writer = *static_cast<Hdf5Writer*>(context);
-    return writer.keeps_error(
+    return writer.returns(
         [&] { writer.output_.read_at(offset, {static_cast<std::byte*>(to), bytes}); });
   }
 
   static bool write_bytes(void* context, std::uint64_t offset, const void* from,
                           std::size_t bytes) {
     auto& writer = *static_cast<Hdf5Writer*>(context);
-    return writer.keeps_error(
+    return writer.returns(
         [&] { writer.output_.write_at(offset, {static_cast<const std::byte*>(from), bytes}); });
   }
 
-  /// Whether work() returned.
+  /// Returns whether work() returned; stores its exception, which must not pass through HDF5.
   template <class Work>
-  bool keeps_error(const Work& work) {
+  bool returns(const Work& work) {
     try {
       work();
       return true;
@@ -153,7 +153,7 @@ class Hdf5Writer {
     }
   }
 
-  /// Throws the error of a failed call, or of a write that failed in it.
+  /// Throws the error of a failed call, or of a write that failed during a successful one.
   void require(bool is_done) {
     if (is_done && !thrown_) return;
     throw_hdf5(error_, std::exchange(thrown_, nullptr), path_);
@@ -182,8 +182,7 @@ void write_hdf5(const std::string& path, std::span<const NamedArray> arrays,
     for (const Layer& layer : layers) names.push_back(layer.name);
     writer.add_list("", kLayerNames, names);
     writer.add_text(kBackend, kKilnBackend);
-    writer.add_text("keras_version",
-                    "2.0.0");  // of the layout; Keras converts weights of older ones
+    writer.add_text("keras_version", kKerasVersion);
     for (const Layer& layer : layers) {
       std::vector<std::string_view> weights;
       for (const NamedArray* weight : layer.weights) weights.push_back(weight->name);

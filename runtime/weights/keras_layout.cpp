@@ -1,5 +1,5 @@
-// Lists of Keras 1 and 2 are those of its loading, and so is their order. Keras 3 loads by path:
-// its files have no order.
+// Keras 1 and 2 load weights in the order of the lists in a file's attributes, which is the order
+// here. Keras 3 loads by path: its files have no order.
 #include "runtime/weights/keras_layout.h"
 
 #include "core/types/text.h"
@@ -25,7 +25,7 @@ bool is_number(std::string_view text) {
   });
 }
 
-/// Whether `text` is `word`, or `word` and "_1".
+/// Whether `text` is `word`, or `word` and a number: "dense", "dense_1".
 bool is_numbered(std::string_view text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
@@ -38,17 +38,7 @@ bool is_cell(std::string_view word) {
   return cell != word.npos && is_numbered(word.substr(cell), "_cell");
 }
 
-std::vector<std::string_view> split(std::string_view path) {
-  std::vector<std::string_view> words;
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    words.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
-std::string joined(std::string_view begin, std::string_view end) {
+std::string join_path(std::string_view begin, std::string_view end) {
   return begin.empty() ? std::string(end) : text(begin, "/", end);
 }
 
@@ -58,17 +48,19 @@ std::string_view without_number(std::string_view weight) {
   return has_number ? weight.substr(0, colon) : weight;
 }
 
-/// The name of a weight of a layer: that of the layer, and of the weight the part after the layer.
+/// The name of a weight of a layer: the layer's, then the parts of the weight's path after the last
+/// that names the layer, without the name of a recurrent cell: of layer "lstm",
+/// "lstm_1/lstm_cell/kernel" becomes "lstm/kernel".
 std::string weight_name(std::string_view layer, std::string_view weight) {
   std::string name(layer);
-  std::vector<std::string_view> words = split(weight);
+  std::vector<std::string_view> words = path_parts(weight);
   for (std::size_t i = words.size() - 1; i-- > 0;) {
     if (!is_numbered(words[i], layer)) continue;
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     break;
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i + 1 == words.size() || !is_cell(words[i])) name = joined(name, words[i]);
+    if (i + 1 == words.size() || !is_cell(words[i])) name = join_path(name, words[i]);
   }
   return name;
 }
@@ -109,7 +101,7 @@ class ListedLayers {
       const std::vector<std::string> backend = file_.texts(group->second, kBackend);
       is_of_kiln_ = backend == std::vector<std::string>{kKilnBackend};
       for (const std::string& layer : layers) add_layer(root, layer);
-      if (indices_.contains(joined(root, kTopLevel))) add_layer(root, std::string(kTopLevel));
+      if (indices_.contains(join_path(root, kTopLevel))) add_layer(root, std::string(kTopLevel));
       return KerasLayout{.format = "Keras HDF5 file (.h5)",
                          .keeps_order = true,
                          .is_numbered = false,
@@ -120,7 +112,7 @@ class ListedLayers {
 
  private:
   void add_layer(std::string_view root, const std::string& layer) {
-    const std::string path = joined(root, layer);
+    const std::string path = join_path(root, layer);
     const auto group = indices_.find(path);
     if (group == indices_.end()) {
       file_.reject(text("is damaged: it has no group of its layer ", quoted_name(layer)));
@@ -134,7 +126,7 @@ class ListedLayers {
   }
 
   void add_weight(const std::string& group, const std::string& layer, const std::string& weight) {
-    const std::string path = joined(group, weight);
+    const std::string path = join_path(group, weight);
     const auto object = indices_.find(path);
     if (object == indices_.end() || !file_.objects()[object->second].is_dataset) {
       file_.reject(
@@ -147,7 +139,7 @@ class ListedLayers {
     weights_.push_back(
         {.object = object->second,
          .name = is_of_kiln_ ? weight : weight_name(layer, plain),
-         .other_names = {path, std::string(plain), joined(layer, split(plain).back())}});
+         .other_names = {path, std::string(plain), join_path(layer, path_parts(plain).back())}});
   }
 
   const Hdf5Reader& file_;
@@ -166,7 +158,7 @@ class NumberedLayers {
       : file_(file), indices_(indices_of(file.objects())) {}
 
   static bool is_weight(const Hdf5Object& object) {
-    const std::vector<std::string_view> words = split(object.path);
+    const std::vector<std::string_view> words = path_parts(object.path);
     return object.is_dataset && words.size() > 1 && words[words.size() - 2] == kVars &&
            is_number(words.back());
   }
@@ -189,7 +181,7 @@ class NumberedLayers {
  private:
   /// Whether the dataset is of an optimizer or a random generator.
   static bool is_state(const Hdf5Object& object) {
-    const std::vector<std::string_view> words = split(object.path);
+    const std::vector<std::string_view> words = path_parts(object.path);
     return is_weight(object) &&
            (words[0] == "optimizer" ||
             std::find(words.begin(), words.end(), "seed_generator") != words.end());
@@ -198,16 +190,16 @@ class NumberedLayers {
   /// Adds the names of the layers that hold the weight, one in another, and that of its own layer;
   /// none if this one has no name.
   void add_names(KerasWeight& weight) {
-    const std::vector<std::string_view> words = split(weight.other_names[0]);
+    const std::vector<std::string_view> words = path_parts(weight.other_names[0]);
     std::string group, name, layer;
     for (std::size_t i = 0; i + 2 < words.size(); ++i) {
-      group = joined(group, words[i]);
-      layer = layer_name(joined(group, kVars));
-      if (!layer.empty() && !is_cell(layer)) name = joined(name, layer);
+      group = join_path(group, words[i]);
+      layer = layer_name(join_path(group, kVars));
+      if (!layer.empty() && !is_cell(layer)) name = join_path(name, layer);
     }
     if (layer.empty()) return;
-    weight.name = joined(name, words.back());
-    weight.other_names.push_back(joined(layer, words.back()));
+    weight.name = join_path(name, words.back());
+    weight.other_names.push_back(join_path(layer, words.back()));
   }
 
   /// The attribute of a group "vars"; empty if there is none.
@@ -268,6 +260,16 @@ KerasLayout keras_layout(const Hdf5Reader& file) {
   }
   make_distinct(layout->weights, file);
   return *std::move(layout);
+}
+
+std::vector<std::string_view> path_parts(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 std::string numbered_name(const std::string& layer, std::size_t i) { return text(layer, "/", i); }

@@ -30,10 +30,13 @@ struct KerasLayout {
 /// have is the path of each. IoError for lists that name no dataset.
 KerasLayout keras_layout(const Hdf5Reader& file);
 
+/// The parts of a path between its slashes: "a", "" and "b" of "a//b".
+std::vector<std::string_view> path_parts(std::string_view path);
+
 /// Returns the name under which Keras 3 numbers variable i of its layer, "lstm/0".
 std::string numbered_name(const std::string& layer, std::size_t i);
 
-/// "both/forward_lstm" of "both/forward_lstm/kernel".
+/// The name of a weight without its last part: "both/forward_lstm" of "both/forward_lstm/kernel".
 std::string_view layer_of(std::string_view name);
 
 /// Attributes of files that Kiln writes.

@@ -1,4 +1,4 @@
-// NumPy's names of dtypes, which HDF5 files are read with, too.
+// NumPy's names of dtypes, which name the element types of HDF5 files, too (runtime/hdf5).
 #pragma once
 
 #include <kiln/dtype.h>
