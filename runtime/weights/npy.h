@@ -56,14 +56,14 @@ class NpzFile final : public ArrayFile {
   std::vector<TensorEntry> tensors_;
 };
 
-/// Replace the file atomically, in the order of `arrays`; the same arrays give the same bytes.
-/// IoError; ValueError for a name that occurs twice, is not UTF-8, or has a zero byte, which ends
-/// it in Python, or more than 65531 bytes. bfloat16 is written as NumPy writes it with ml_dtypes,
-/// '<V2'. `mode`: as for OutputFile.
+/// Replaces the file atomically; the same array gives the same bytes. bfloat16 is written as NumPy
+/// writes it with ml_dtypes, '<V2'. IoError. `mode`: as for OutputFile.
 void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode = {});
-/// Adds a member NAME.npy to an archive.
-void add_npy_member(ZipWriter& archive, const std::string& name, const Array& array);
+/// The same for a .npz file, in the order of `arrays`. ValueError for a name that occurs twice, is
+/// not UTF-8, or has a zero byte, which ends it in Python, or more than 65531 bytes.
 void write_npz(const std::string& path, std::span<const NamedArray> arrays,
                std::optional<unsigned> mode = {});
+/// Adds a member NAME.npy to an archive. IoError. REQUIRES: a name that write_npz() accepts.
+void add_npy_member(ZipWriter& archive, const std::string& name, const Array& array);
 
 }  // namespace kiln::runtime

@@ -65,7 +65,7 @@ class NamedTensors {
  public:
   NamedTensors(const ArrayFile& file, const LoadWeightsOptions& options)
       : file_(file), options_(options), values_(file.tensors().size()) {
-    std::map<std::string, std::string> names;  // and those of the file
+    std::map<std::string, std::string> names;  // names in the file, by those that match variables
     for (const TensorEntry& tensor : file.tensors()) {
       const std::string name = options.rename ? options.rename(tensor.name) : tensor.name;
       const auto [first, is_new] = names.emplace(name, tensor.name);
@@ -81,7 +81,8 @@ class NamedTensors {
 
   const std::vector<WeightSlot>& slots() const { return slots_; }
 
-  /// Transforms the tensors whose numbers are wanted, which then have other dims.
+  /// Applies the user's transform to each tensor i with is_wanted(i): its slot has the dims and the
+  /// dtype of the result from then on.
   template <class IsWanted>
   void transform(const IsWanted& is_wanted) {
     if (!options_.transform) return;
@@ -93,6 +94,7 @@ class NamedTensors {
     }
   }
 
+  /// The value of tensor i, transformed or read. REQUIRES: the first call for i.
   Array value(std::size_t i) {
     return values_[i] ? *std::move(values_[i]) : file_.read(file_.tensors()[i]);
   }
@@ -101,12 +103,12 @@ class NamedTensors {
   const ArrayFile& file_;
   const LoadWeightsOptions& options_;
   std::vector<WeightSlot> slots_;
-  std::vector<std::optional<Array>> values_;  // of those that are transformed
+  std::vector<std::optional<Array>> values_;  // of transformed tensors, until value() moves them
 };
 
-/// Gives variables the names that Keras 3 numbers the tensors of their layers by: "lstm/0" for the
-/// first variable made of those named "lstm/...". Only where the file has as many of the layer, as
-/// the variables are else not all of it.
+/// Adds the names of Keras 3 to the slots of variables: "lstm/0" to the variable "lstm/..." that
+/// was made first, "lstm/1" to the next. Leaves out a layer of which the file has another number of
+/// tensors: some of its variables are not in `variables`, so that their numbers are unknown.
 void add_numbered_names(const ArrayFile& file, const std::vector<Tensor>& variables,
                         std::vector<WeightSlot>& slots) {
   std::map<std::string, std::size_t, std::less<>> counts;
@@ -133,11 +135,25 @@ void add_numbered_names(const ArrayFile& file, const std::vector<Tensor>& variab
   }
 }
 
-/// Whether a set of names has one of the slot's.
+/// Whether the set contains the name or another name of the slot.
 bool has_name(const std::set<std::string>& names, const WeightSlot& slot) {
   return names.contains(slot.name) ||
          std::any_of(slot.other_names.begin(), slot.other_names.end(),
                      [&](const std::string& name) { return names.contains(name); });
+}
+
+/// Transforms the tensors that may match a variable: before they are matched, as the transform
+/// changes their dims.
+void transform_wanted(NamedTensors& tensors, const std::vector<WeightSlot>& variables,
+                      bool by_order) {
+  std::set<std::string> wanted;
+  for (const WeightSlot& variable : variables) {
+    wanted.insert(variable.name);
+    wanted.insert(variable.other_names.begin(), variable.other_names.end());
+  }
+  tensors.transform([&](std::size_t i) {
+    return by_order ? i < variables.size() : has_name(wanted, tensors.slots()[i]);
+  });
 }
 
 void require_order(const ArrayFile& file, const std::string& path) {
@@ -193,14 +209,7 @@ LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>
       if (by_order) require_order(*file, path);
       if (file->is_numbered()) add_numbered_names(*file, variables, slots);
       NamedTensors tensors(*file, options);
-      std::set<std::string> wanted;
-      for (const WeightSlot& slot : slots) {
-        wanted.insert(slot.name);
-        wanted.insert(slot.other_names.begin(), slot.other_names.end());
-      }
-      tensors.transform([&](std::size_t i) {
-        return by_order ? i < slots.size() : has_name(wanted, tensors.slots()[i]);
-      });
+      transform_wanted(tensors, slots, by_order);
       const WeightMatch match = runtime::match_weights(
           tensors.slots(), slots,
           {.strict = options.strict, .skip_mismatch = options.skip_mismatch, .by_order = by_order},

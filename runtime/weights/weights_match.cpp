@@ -96,35 +96,7 @@ class Matcher {
   }
 
   /// Finds the pairs.
-  WeightMatch match() const {
-    WeightMatch result;
-    if (rules_.by_order) {
-      for (std::size_t i = 0; i < std::min(tensors_.size(), variables_.size()); ++i) {
-        result.pairs.push_back({i, i});
-      }
-      for (std::size_t i = tensors_.size(); i < variables_.size(); ++i) {
-        result.missing_variables.push_back(i);
-      }
-      for (std::size_t i = variables_.size(); i < tensors_.size(); ++i) {
-        result.unused_tensors.push_back(i);
-      }
-      return result;
-    }
-    std::vector<bool> matched(tensors_.size());
-    for (std::size_t i = 0; i < variables_.size(); ++i) {
-      const std::size_t found = tensor_of(variables_[i]);
-      if (found == kNone || matched[found]) {
-        result.missing_variables.push_back(i);
-        continue;
-      }
-      matched[found] = true;
-      result.pairs.push_back({found, i});
-    }
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      if (!matched[i]) result.unused_tensors.push_back(i);
-    }
-    return result;
-  }
+  WeightMatch match() const { return rules_.by_order ? match_by_order() : match_by_name(); }
 
   /// Returns `match` without the pairs that skip_mismatch leaves out.
   WeightMatch without_skipped(const WeightMatch& match) const {
@@ -168,6 +140,34 @@ class Matcher {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
+  WeightMatch match_by_order() const {
+    WeightMatch result;
+    const std::size_t count = std::min(tensors_.size(), variables_.size());
+    for (std::size_t i = 0; i < count; ++i) result.pairs.push_back({i, i});
+    for (std::size_t i = count; i < variables_.size(); ++i) result.missing_variables.push_back(i);
+    for (std::size_t i = count; i < tensors_.size(); ++i) result.unused_tensors.push_back(i);
+    return result;
+  }
+
+  WeightMatch match_by_name() const {
+    WeightMatch result;
+    std::vector<bool> matched(tensors_.size());
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      const std::size_t found = tensor_of(variables_[i]);
+      if (found == kNone || matched[found]) {
+        result.missing_variables.push_back(i);
+        continue;
+      }
+      matched[found] = true;
+      result.pairs.push_back({found, i});
+    }
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (!matched[i]) result.unused_tensors.push_back(i);
+    }
+    return result;
+  }
+
+  /// The index of the tensor with a name of the variable; kNone if there is none.
   std::size_t tensor_of(const WeightSlot& variable) const {
     const auto found = by_name_.find(variable.name);
     if (found != by_name_.end()) return found->second;
