@@ -1,4 +1,4 @@
-// Opens folders one by one, so that neither links nor ".." lead out of the first.
+// Opens the folders of a path one by one, so that neither links nor ".." lead out of the first.
 #include "runtime/model/external_data.h"
 
 #include "core/types/text.h"
@@ -6,6 +6,7 @@
 
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 namespace kiln::runtime {
 namespace {
 
+/// A file descriptor, closed by its owner; negative for none.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -35,36 +37,76 @@ class Descriptor {
   int number_;
 };
 
-struct Reading {
-  std::string model;     // for messages
-  std::string_view location;
+/// The place of data as the model gives it.
+struct DataLocation {
+  std::string_view model;  // its path
+  std::string_view path;  // relative to the model's folder
 
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw IoError("", "path", text(model, " keeps data in ", quoted_name(location), ": ", reason));
+  [[noreturn]] void reject(const std::string& reason) const {
+    throw IoError("", "path", text(model, " keeps data in ", quoted_name(path), ": ", reason));
   }
 };
 
 /// Opens the file one folder after the other, so that no link leads out of them.
-Descriptor open_beneath(const Reading& reading, const std::string& folder) {
-  std::string_view rest = reading.location;
+Descriptor open_beneath(const std::string& folder, const DataLocation& location) {
+  std::string_view rest = location.path;
   if (rest.empty() || rest.front() == '/' || rest.find('\0') != rest.npos) {
-    reading.fail("this is no relative path");
+    location.reject("this is no relative path");
   }
-  Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.number() < 0) location.reject(text(folder, ": ", std::strerror(errno)));
   while (true) {
     const std::size_t end = rest.find('/');
     const std::string part(rest.substr(0, end));
-    if (part == "..") reading.fail("the path leaves the folder of the model");
+    if (part == "..") location.reject("the path leaves the folder of the model");
     const int kind = end == rest.npos ? 0 : O_DIRECTORY;
     if (!part.empty() && part != ".") {
-      at = Descriptor(::openat(at.number(), part.c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | kind));
-      if (at.number() < 0) {
-        reading.fail(errno == ELOOP ? "a symbolic link is not followed" : std::strerror(errno));
+      file = Descriptor(::openat(file.number(), part.c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | kind));
+      if (file.number() < 0) {
+        location.reject(errno == ELOOP ? "a symbolic link is not followed" : std::strerror(errno));
       }
     }
-    if (end == rest.npos) return at;
+    if (end == rest.npos) return file;
     rest.remove_prefix(end + 1);
+  }
+}
+
+/// Returns the size of the file. Rejects one that may be another file of the user.
+std::uint64_t checked_size(const Descriptor& file, const DataLocation& location) {
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) location.reject(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) location.reject("this is no regular file");
+  if (status.st_nlink != 1) location.reject("the file has several names (hard links)");
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Rejects data of other than `size` bytes, and data that are not in the file.
+void require_data(const onnx::ExternalData& data, std::uint64_t size, std::uint64_t file_size,
+                  const DataLocation& location) {
+  const auto offset = static_cast<std::uint64_t>(data.offset);
+  const std::uint64_t left = file_size - std::min(offset, file_size);
+  if (data.length && static_cast<std::uint64_t>(*data.length) != size) {
+    location.reject(text("the tensor needs ", size, " bytes, but the model says ", *data.length));
+  }
+  if (size > left) {
+    location.reject(
+        text("bytes ", offset, " to ", offset + size, " are outside of its ", file_size, " bytes"));
+  }
+  if (!data.length && size != left) {
+    location.reject(
+        text("the tensor needs ", size, " bytes, but ", left, " follow offset ", offset));
+  }
+}
+
+void read_bytes(const Descriptor& file, std::int64_t offset, std::span<std::byte> to,
+                const DataLocation& location) {
+  while (!to.empty()) {
+    const ssize_t got = ::pread(file.number(), to.data(), to.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) location.reject(got < 0 ? std::strerror(errno) : "the file became shorter");
+    offset += got;
+    to = to.subspan(static_cast<std::size_t>(got));
   }
 }
 
@@ -76,29 +118,11 @@ ExternalFiles::ExternalFiles(const std::string& model) : model_(model) {
 }
 
 std::span<const std::byte> ExternalFiles::read(const onnx::ExternalData& data, std::size_t size) {
-  const Reading reading{model_, data.location};
-  const Descriptor file = open_beneath(reading, folder_);
-  struct stat status{};
-  if (::fstat(file.number(), &status) != 0) reading.fail(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) reading.fail("this is no regular file");
-  if (status.st_nlink != 1) reading.fail("the file has several names (hard links)");
-  const std::int64_t length = data.length.value_or(status.st_size - data.offset);
-  if (length < 0 || static_cast<std::size_t>(length) != size) {
-    reading.fail(text("the tensor needs ", size, " bytes, but the model says ", length));
-  }
-  if (data.offset > status.st_size || length > status.st_size - data.offset) {
-    reading.fail(text("bytes ", data.offset, " to ", data.offset + length, " are outside of its ",
-                      status.st_size, " bytes"));
-  }
+  const DataLocation location{.model = model_, .path = data.location};
+  const Descriptor file = open_beneath(folder_, location);
+  require_data(data, size, checked_size(file, location), location);
   std::vector<std::byte>& bytes = read_.emplace_back(size);
-  std::size_t done = 0;
-  while (done < size) {
-    const auto offset = static_cast<off_t>(data.offset) + static_cast<off_t>(done);
-    const ssize_t got = ::pread(file.number(), bytes.data() + done, size - done, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) reading.fail(got < 0 ? std::strerror(errno) : "the file became shorter");
-    done += static_cast<std::size_t>(got);
-  }
+  read_bytes(file, data.offset, bytes, location);
   return bytes;
 }
 

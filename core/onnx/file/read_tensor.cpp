@@ -74,26 +74,28 @@ void read_external(pbf_reader entry, ExternalData& external) {
   const auto end = value.data() + value.size();
   const auto parsed = std::from_chars(value.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number < 0) {
-    throw MalformedModel(text("external data has ", key, " '", value, "'"));
+    throw MalformedModel(text("external data has the ", key, " '", value,
+                              "', which is no number of bytes from 0 to 2^63 - 1"));
   }
   if (key == "offset") external.offset = number;
   if (key == "length") external.length = number;
+}
+
+[[noreturn]] void reject_dims(const TensorProto& tensor) {
+  throw MalformedModel(text("tensor '", tensor.name, "' has dims out of range: [",
+                            join_text(tensor.dims, ","), "]"));
 }
 
 /// The bytes that dims and dtype demand; nullopt for dtypes without a size.
 std::optional<std::size_t> bytes_needed(const TensorProto& tensor) {
   std::int64_t count = 1;
   for (const std::int64_t dim : tensor.dims) {
-    if (dim < 0 || __builtin_mul_overflow(count, dim, &count)) {
-      throw MalformedModel(text("tensor '", tensor.name, "' has dims out of range"));
-    }
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count)) reject_dims(tensor);
   }
   const auto bits = data_type_bits(tensor.data_type);
   std::int64_t total = 0;
   if (!bits) return std::nullopt;
-  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(*bits), &total)) {
-    throw MalformedModel(text("tensor '", tensor.name, "' has dims out of range"));
-  }
+  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(*bits), &total)) reject_dims(tensor);
   return static_cast<std::size_t>(total / 8 + (total % 8 != 0 ? 1 : 0));
 }
 

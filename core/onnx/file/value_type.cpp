@@ -13,22 +13,21 @@ struct DataTypeRow {
   int bits;  // 0 for strings
 };
 
-// Indexed by TensorProto.DataType.
-constexpr std::array<DataTypeRow, 28> kDataTypes = {{
+// Indexed by TensorProto.DataType; number 0 is no type.
+constexpr std::array<DataTypeRow, 29> kDataTypes = {{
     {"undefined", 0},      {"float32", 32},     {"uint8", 8},          {"int8", 8},
     {"uint16", 16},        {"int16", 16},       {"int32", 32},         {"int64", 64},
     {"string", 0},         {"bool", 8},         {"float16", 16},       {"float64", 64},
     {"uint32", 32},        {"uint64", 64},      {"complex64", 64},     {"complex128", 128},
     {"bfloat16", 16},      {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
     {"float8e5m2fnuz", 8}, {"uint4", 4},        {"int4", 4},           {"float4e2m1", 4},
-    {"float8e8m0", 8},     {"uint2", 2},        {"int2", 2},           {"", 0},
+    {"float8e8m0", 8},     {"uint2", 2},        {"int2", 2},           {"float6e2m3", 6},
+    {"float6e3m2", 6},
 }};
 
 const DataTypeRow* row_of(std::int32_t data_type) {
   const bool is_known = data_type > 0 && static_cast<std::size_t>(data_type) < kDataTypes.size();
-  return is_known && !kDataTypes[static_cast<std::size_t>(data_type)].name.empty()
-             ? &kDataTypes[static_cast<std::size_t>(data_type)]
-             : nullptr;
+  return is_known ? &kDataTypes[static_cast<std::size_t>(data_type)] : nullptr;
 }
 
 }  // namespace

@@ -95,10 +95,15 @@ const struct {
      "is no ONNX model, or damaged: 'z' is used before a node makes it"},
     {model(nested(33)), "is no ONNX model, or damaged: graphs are nested more than 32 deep"},
     {model(graph(kRelu, field(5, tensor(field(1, -1) + field(2, 1) + field(9, ""))))),
-     "is no ONNX model, or damaged: tensor 'w' has dims out of range"},
+     "is no ONNX model, or damaged: tensor 'w' has dims out of range: [-1]"},
     {model(graph(kRelu, field(5, tensor(field(1, std::int64_t{1} << 62) + field(2, 1) +
                                         field(9, "abcd"))))),
-     "is no ONNX model, or damaged: tensor 'w' has dims out of range"},
+     "is no ONNX model, or damaged: tensor 'w' has dims out of range: "
+     "[4611686018427387904]"},
+    {model(graph(kRelu,
+                 field(5, tensor(field(14, 1) + field(13, field(1, "offset") + field(2, "-4")))))),
+     "is no ONNX model, or damaged: external data has the offset '-4', which is no number of bytes "
+     "from 0 to 2^63 - 1"},
     {model(graph(kRelu, field(5, tensor(field(1, 3) + field(2, 1) + field(9, "abcd"))))),
      "is no ONNX model, or damaged: tensor 'w' (float32) has 4 bytes, but its dims need 12"},
     {model(graph(kRelu, field(5, tensor(field(1, std::int64_t{1} << 55) + field(2, 1) +
@@ -184,6 +189,12 @@ TEST_CASE("ONNX: options that name nothing, and what a node does not accept") {
         "import_onnx: '/head/Concat' of net.onnx: Concat: axis 5 is out of range for rank 2");
 }
 
+TEST_CASE("ONNX: an element type that Kiln lacks has its name") {
+  const std::string float6 = field(1, node("Relu", "x", "y")) + field(11, value("x", 27));
+  CHECK(error_of<TypeError>(model(float6 + field(12, value("y")))) ==
+        "import_onnx: input 'x' of net.onnx is of type float6e2m3, which Kiln does not have");
+}
+
 TEST_CASE("ONNX: every truncation is read or rejected") {
   const std::string good =
       model(graph(kRelu, field(5, tensor(field(1, 2) + field(2, 1) + field(9, "abcdefgh")))));
@@ -231,9 +242,17 @@ TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
         "import_onnx: PATH keeps data in 'missing': No such file or directory");
   CHECK(error(external(".")) == "import_onnx: PATH keeps data in '.': this is no regular file");
   CHECK(error(external("w.bin")) ==
-        "import_onnx: PATH keeps data in 'w.bin': the tensor needs 8 bytes, but the model says 12");
+        "import_onnx: PATH keeps data in 'w.bin': the tensor needs 8 bytes, but 12 follow "
+        "offset 0");
   const std::string late =
       field(13, field(1, "offset") + field(2, "8")) + field(13, field(1, "length") + field(2, "8"));
   CHECK(error(external("w.bin", late)) ==
         "import_onnx: PATH keeps data in 'w.bin': bytes 8 to 16 are outside of its 12 bytes");
+  const std::string far = field(13, field(1, "offset") + field(2, "9223372036854775807"));
+  CHECK(error(external("w.bin", far)) ==
+        "import_onnx: PATH keeps data in 'w.bin': bytes 9223372036854775807 to "
+        "9223372036854775815 are outside of its 12 bytes");
+  const std::string longer = field(13, field(1, "length") + field(2, "12"));
+  CHECK(error(external("w.bin", longer)) ==
+        "import_onnx: PATH keeps data in 'w.bin': the tensor needs 8 bytes, but the model says 12");
 }
