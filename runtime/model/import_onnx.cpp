@@ -1,4 +1,4 @@
-// Files and variables for core/onnx, which has none.
+// Reads the files and makes the variables of an import, which core/onnx cannot do itself.
 #include <kiln/onnx.h>
 
 #include "core/k/base/tensor_impl.h"
@@ -64,8 +64,8 @@ std::map<std::string, ir::Value> constants_of(const std::map<std::string, Array>
   return constants;
 }
 
-/// Values that may decide shapes: integers, bools and scalars; others are data.
-std::map<std::string, Array> deciding(const std::map<std::string, Array>& given) {
+/// The values that may decide shapes: few integers or bools, and scalars; others are data.
+std::map<std::string, Array> deciding_values(const std::map<std::string, Array>& given) {
   constexpr std::int64_t kMaxElements = 64;
   std::map<std::string, Array> small;
   for (const auto& [name, array] : given) {
@@ -97,7 +97,7 @@ runtime::ImportedFile runtime::import_file(const std::string& path, const Import
   try {
     const onnx::ModelProto proto = onnx::read_model(bytes);
     onnx::ImportOptions core = core_options(path, options);
-    core.given = constants_of(deciding(given));
+    core.given = constants_of(deciding_values(given));
     const auto imported = onnx::import_model(proto, core, services);
     ImportedFile result{.model = {}, .assumed = imported.assumed};
     Model& model = result.model;

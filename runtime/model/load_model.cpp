@@ -1,4 +1,4 @@
-// Formats by the first bytes of a file.
+// Chooses the reader by the first bytes of the file.
 #include <kiln/model.h>
 
 #include "core/ir/argument_text.h"
@@ -32,7 +32,8 @@ Model load_model_file(const std::string& path) {
   return model;
 }
 
-/// The values of a module's variables, of the file of weights.
+/// New variables for those of a module, with their values in the file `weights`. ValueError for a
+/// variable that is not in the file with its dtype and dims, and for any if `weights` is empty.
 std::vector<Variable> variables_of(const module::Module& module,
                                    const std::vector<std::string>& names,
                                    const std::string& weights) {
@@ -79,7 +80,8 @@ Model load_model(const StringArgument& path, const LoadModelOptions& options, Wh
           runtime::known_format(runtime::first_bytes(runtime::InputFile(path)));
       const bool is_model = format == runtime::kModel;
       if (!options.weights.empty() && (is_model || format == runtime::kProtobuf)) {
-        Call::value_error("weights", text(path, " has its weights itself"));
+        Call::value_error("weights",
+                          text(path, " has its own weights; only a module needs a file of them"));
       }
       if (is_model) return load_model_file(path);
       if (format == runtime::kProtobuf) return runtime::import_file(path, {}).model;

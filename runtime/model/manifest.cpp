@@ -1,4 +1,4 @@
-// JSON by RapidJSON; every member is checked for its kind.
+// Writes and parses JSON; every member is checked for its kind.
 #include "runtime/model/manifest.h"
 
 #include "core/k/base/call.h"
@@ -18,12 +18,10 @@ class ManifestWriter {
  public:
   ManifestWriter() : json_(buffer_) {}
 
-  void key(const char* name) {
-    json_.Key(name, static_cast<rapidjson::SizeType>(std::char_traits<char>::length(name)));
-  }
-  void string(std::string_view text) {
-    if (json_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()))) return;
-    Call::value_error("metadata", text_of(text));
+  void key(const char* name) { json_.Key(name); }
+  void string(std::string_view value) {
+    if (json_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()))) return;
+    Call::value_error("metadata", text(quoted_name(value), " is not UTF-8"));
   }
   void strings(const char* name, const std::vector<std::string>& list) {
     key(name);
@@ -32,26 +30,24 @@ class ManifestWriter {
     json_.EndArray();
   }
   JsonWriter& json() { return json_; }
-  std::string text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+  std::string contents() const { return {buffer_.GetString(), buffer_.GetSize()}; }
 
  private:
-  static std::string text_of(std::string_view name) {
-    return kiln::text(quoted_name(name), " is not UTF-8");
-  }
-
   JsonBuffer buffer_;
   JsonWriter json_;
 };
 
-/// A member of an object. Throws unless it is there and `is_kind`.
-const JsonValue& member(const JsonValue& object, const char* name,
-                        bool (JsonValue::*is_kind)() const, const std::string& what) {
-  const auto lacks = [&] {
-    return IoError("", "path", text(what, " lacks '", name, "', or it is of another kind"));
+/// The member of an object. IoError unless the object has it, of that json_kind().
+const JsonValue& member(const JsonValue& object, const char* name, std::string_view kind,
+                        const std::string& subject) {
+  const auto reject = [&](const std::string& problem) {
+    throw IoError("", "path", text(subject, " ", problem));
   };
-  if (!object.IsObject()) throw lacks();
+  if (!object.IsObject()) reject(text("has ", json_kind(object), " where an object belongs"));
   const auto found = object.FindMember(name);
-  if (found == object.MemberEnd() || !(found->value.*is_kind)()) throw lacks();
+  if (found == object.MemberEnd()) reject(text("lacks '", name, "'"));
+  const std::string_view found_kind = json_kind(found->value);
+  if (found_kind != kind) reject(text("has ", found_kind, " as '", name, "', not ", kind));
   return found->value;
 }
 
@@ -60,11 +56,11 @@ std::string string_of(const JsonValue& value) {
 }
 
 std::vector<std::string> strings_of(const JsonValue& object, const char* name,
-                                    const std::string& what) {
+                                    const std::string& subject) {
   std::vector<std::string> strings;
-  for (const JsonValue& one : member(object, name, &JsonValue::IsArray, what).GetArray()) {
+  for (const JsonValue& one : member(object, name, "an array", subject).GetArray()) {
     if (!one.IsString()) {
-      throw IoError("", "path", text(what, ": '", name, "' holds ", json_kind(one)));
+      throw IoError("", "path", text(subject, ": '", name, "' holds ", json_kind(one)));
     }
     strings.push_back(string_of(one));
   }
@@ -105,30 +101,30 @@ std::string manifest_text(const Manifest& manifest) {
   }
   writer.json().EndObject();
   writer.json().EndObject();
-  return writer.text();
+  return writer.contents();
 }
 
-Manifest read_manifest(std::string_view text_of_file, const std::string& what) {
-  const JsonDocument json = parse_json(text_of_file, what);
-  if (string_of(member(json, "format", &JsonValue::IsString, what)) != kFormat) {
-    throw IoError("", "path", text(what, " is not that of a Kiln model"));
+Manifest read_manifest(std::string_view contents, const std::string& subject) {
+  const JsonDocument json = parse_json(contents, subject);
+  if (string_of(member(json, "format", "a string", subject)) != kFormat) {
+    throw IoError("", "path", text(subject, " is not that of a Kiln model"));
   }
-  const std::string version = string_of(member(json, "version", &JsonValue::IsString, what));
+  const std::string version = string_of(member(json, "version", "a string", subject));
   if (version != text(kModelVersion)) {
-    throw IoError(
-        "", "path",
-        text(what, " has version ", quoted_name(version), "; version ", kModelVersion, " is read"));
+    throw IoError("", "path",
+                  text(subject, " has version ", quoted_name(version), "; version ", kModelVersion,
+                       " is read"));
   }
   Manifest manifest;
-  manifest.names.inputs = strings_of(json, "inputs", what);
-  manifest.names.outputs = strings_of(json, "outputs", what);
-  for (const JsonValue& one : member(json, "variables", &JsonValue::IsArray, what).GetArray()) {
-    manifest.names.variables.push_back(string_of(member(one, "name", &JsonValue::IsString, what)));
-    manifest.names.is_trained.push_back(member(one, "trained", &JsonValue::IsBool, what).GetBool());
+  manifest.names.inputs = strings_of(json, "inputs", subject);
+  manifest.names.outputs = strings_of(json, "outputs", subject);
+  for (const JsonValue& one : member(json, "variables", "an array", subject).GetArray()) {
+    manifest.names.variables.push_back(string_of(member(one, "name", "a string", subject)));
+    manifest.names.is_trained.push_back(member(one, "trained", "a boolean", subject).GetBool());
   }
-  for (const auto& entry : member(json, "metadata", &JsonValue::IsObject, what).GetObject()) {
+  for (const auto& entry : member(json, "metadata", "an object", subject).GetObject()) {
     if (!entry.value.IsString()) {
-      throw IoError("", "path", text(what, ": 'metadata' holds ", json_kind(entry.value)));
+      throw IoError("", "path", text(subject, ": 'metadata' holds ", json_kind(entry.value)));
     }
     manifest.metadata.emplace(string_of(entry.name), string_of(entry.value));
   }

@@ -16,10 +16,11 @@ struct Manifest {
   std::map<std::string, std::string> metadata;
 };
 
-/// Throws ValueError for a text that is not UTF-8.
+/// Returns the JSON of a manifest, of version kModelVersion. ValueError for a text that is not
+/// UTF-8.
 std::string manifest_text(const Manifest& manifest);
-/// Reads one. Throws IoError "<what> ..." for malformed JSON, for another version, and unless it
-/// has all fields with their types.
-Manifest read_manifest(std::string_view text, const std::string& what);
+/// Parses a manifest. IoError "<subject> ..." for malformed JSON, for another version, and unless
+/// it has all fields with their types. `subject`: "m.kiln: manifest.json".
+Manifest read_manifest(std::string_view json, const std::string& subject);
 
 }  // namespace kiln::runtime

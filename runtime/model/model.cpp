@@ -8,15 +8,16 @@
 namespace kiln {
 namespace {
 
+/// The item of that name. `kind`: "input", "output" or "variable".
 template <class Item>
-const Item& named(const char* function, const std::vector<Item>& items, std::string_view name) {
+const Item& named(const char* kind, const std::vector<Item>& items, std::string_view name) {
   std::vector<std::string> names;
   for (const Item& item : items) {
     if (item.name() == name) return item;
     names.push_back(item.name());
   }
   const std::string near = runtime::near_name(std::string(name), names);
-  Call::value_error("name", text("the model has no ", function, " named '", name, "'",
+  Call::value_error("name", text("the model has no ", kind, " named '", name, "'",
                                  near.empty() ? "" : "; it has '", near, near.empty() ? "" : "'"));
 }
 

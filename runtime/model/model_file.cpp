@@ -3,6 +3,7 @@
 
 #include "core/module/read.h"
 #include "core/module/write.h"
+#include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/files/quoted_name.h"
 #include "runtime/files/zip_stream.h"
@@ -10,6 +11,8 @@
 #include "runtime/weights/npy.h"
 
 #include <kiln/error.h>
+
+#include <map>
 
 namespace kiln::runtime {
 namespace {
@@ -34,33 +37,39 @@ std::vector<std::byte> contents_of(const InputFile& file, const ZipFile& archive
   file.reject(text("is no Kiln model: it has no member ", name));
 }
 
+/// Rejects a manifest that does not name each input, output and variable of the graph.
 void require_counts(const InputFile& file, const ModelFile& model) {
   const ModelNames& names = model.manifest.names;
   const module::Module& module = model.module;
-  const bool agrees = names.inputs.size() == module.graph.inputs.size() &&
-                      names.outputs.size() == module.graph.outputs.size() &&
-                      names.variables.size() == module.state.size();
-  if (!agrees) file.reject("is damaged: its manifest and its graph disagree");
+  const auto require = [&](const char* noun, std::size_t named, std::size_t count) {
+    if (named == count) return;
+    file.reject(text("is damaged: its manifest names ", counted(named, noun),
+                     ", but its graph has ", count));
+  };
+  require("input", names.inputs.size(), module.graph.inputs.size());
+  require("output", names.outputs.size(), module.graph.outputs.size());
+  require("variable", names.variables.size(), module.state.size());
 }
 
-/// The values of the variables, by their names among the weights.
+/// The values of the variables, which the weights have under their names.
 std::vector<Array> values_of(const InputFile& file, const std::string& path,
                              const ModelFile& model) {
   const NpzFile weights(path, kModelWeights);
+  std::map<std::string_view, const TensorEntry*> tensors;
+  for (const TensorEntry& tensor : weights.tensors()) tensors.emplace(tensor.name, &tensor);
   std::vector<Array> values;
   for (std::size_t i = 0; i < model.module.state.size(); ++i) {
     const std::string& name = model.manifest.names.variables[i];
     const ir::Type& type = model.module.state[i].variable.type();
-    const auto& tensors = weights.tensors();
-    const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                    [&](const TensorEntry& one) { return one.name == name; });
-    const bool has_dtype = found != tensors.end() && found->other_dtype.empty();
-    const bool fits = has_dtype && found->dtype == type.dtype &&
-                      ir::Dims(found->dims.begin(), found->dims.end()) == type.dims;
+    const auto found = tensors.find(name);
+    const TensorEntry* const tensor = found == tensors.end() ? nullptr : found->second;
+    const bool has_dtype = tensor != nullptr && tensor->other_dtype.empty();
+    const bool fits = has_dtype && tensor->dtype == type.dtype &&
+                      ir::Dims(tensor->dims.begin(), tensor->dims.end()) == type.dims;
     if (!fits) {
       file.reject(text("is damaged: its weights lack variable ", quoted_name(name), " ", type));
     }
-    values.push_back(weights.read(*found));
+    values.push_back(weights.read(*tensor));
   }
   return values;
 }

@@ -19,7 +19,8 @@ struct ModelFile {
 
 /// Replaces the file atomically. IoError; ValueError for texts that are not UTF-8.
 void write_model_file(const std::string& path, const ModelFile& file);
-/// Throws IoError "<path> ..." for a damaged file, and where its parts disagree.
+/// Reads a .kiln file whole. IoError "<path> ..." for a damaged file, for one of another version,
+/// and where manifest, graph and weights disagree.
 ModelFile read_model_file(const std::string& path);
 
 }  // namespace kiln::runtime

@@ -1,4 +1,4 @@
-// The graph as `function` would build it, without passes.
+// Saves the graph that `function` would build, without passes.
 #include <kiln/model.h>
 
 #include "core/ir/argument_text.h"
@@ -22,7 +22,7 @@ void require_dense(const std::vector<Tensor>& inputs) {
   }
 }
 
-/// A file of another format would be taken for damaged.
+/// Rejects a path with the extension of another format, whose readers would call the file damaged.
 void require_own_extension(const std::string& path) {
   for (const char* other : {".onnx", ".npz", ".npy", ".h5", ".hdf5", ".keras", ".safetensors"}) {
     if (!path.ends_with(other)) continue;

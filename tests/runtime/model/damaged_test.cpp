@@ -55,7 +55,10 @@ const struct {
 } kDamaged[] = {
     {{{"manifest.json", "{"}},
      ": manifest.json is malformed at line 1, column 2: missing a name for object member"},
-    {{{"manifest.json", "[]"}}, ": manifest.json lacks 'format', or it is of another kind"},
+    {{{"manifest.json", "[]"}}, ": manifest.json has an array where an object belongs"},
+    {{{"manifest.json", "{}"}}, ": manifest.json lacks 'format'"},
+    {{{"manifest.json", R"({"format":1})"}},
+     ": manifest.json has a number as 'format', not a string"},
     {{{"manifest.json", R"({"format":"other"})"}}, ": manifest.json is not that of a Kiln model"},
     {{{"manifest.json", R"({"format":"kiln model","version":"2"})"}},
      ": manifest.json has version '2'; version 1 is read"},
