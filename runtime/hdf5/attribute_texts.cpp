@@ -1,6 +1,8 @@
-// HDF5 reads texts of fixed length, whose bytes are the attribute's.
+// HDF5 reads texts of fixed length, which the attribute holds; those of variable length are read
+// from the global heap without it (global_heap.h).
 #include "runtime/hdf5/attribute_texts.h"
 
+#include "runtime/files/quoted_name.h"
 #include "runtime/hdf5/raw_attribute.h"
 
 #include <algorithm>
@@ -9,8 +11,8 @@ namespace kiln::hdf5 {
 namespace {
 
 [[noreturn]] void reject(const Object& object, const char* attribute, const std::string& message) {
-  throw Rejection("is damaged: attribute '" + std::string(attribute) + "' of '" + object.path +
-                  "' " + message);
+  throw Rejection("is damaged: attribute " + runtime::quoted_name(attribute) + " of " +
+                  runtime::quoted_name(object.path) + " " + message);
 }
 
 /// Texts whose references the attribute holds.

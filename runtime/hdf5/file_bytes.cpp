@@ -30,8 +30,8 @@ Bytes Bytes::part(std::size_t count) {
 }
 
 Bytes FileBytes::read(std::uint64_t address, std::uint64_t count) const {
-  const std::uint64_t most = stream_.bytes - std::min(base_, stream_.bytes);
-  if (address > most || count > most - address) {
+  const std::uint64_t size = stream_.bytes - std::min(base_, stream_.bytes);
+  if (address > size || count > size - address) {
     throw Rejection("is damaged: an address is outside of the file");
   }
   std::vector<unsigned char> bytes(count);

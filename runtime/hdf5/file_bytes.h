@@ -11,7 +11,7 @@
 
 namespace kiln::hdf5 {
 
-/// Some bytes of a file, read in their order: little-endian numbers.
+/// Some bytes of a file, read from the first on. Each function rejects a read beyond the last.
 class Bytes {
  public:
   Bytes() = default;
@@ -20,11 +20,12 @@ class Bytes {
   std::size_t size() const { return bytes_.size(); }
   std::size_t left() const { return bytes_.size() - at_; }
   std::size_t at() const { return at_; }
-  /// Rejection if fewer are left.
   void skip(std::size_t count);
+  /// Reads a little-endian number of `width` bytes, at most 8.
   std::uint64_t number(std::size_t width);
+  /// Reads `count` bytes: a view that is valid while this object exists.
   std::string_view text(std::size_t count);
-  /// The next `count` bytes, of which the rest of this object begins behind.
+  /// Reads a copy of `count` bytes.
   Bytes part(std::size_t count);
 
  private:
@@ -32,13 +33,15 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
+/// The bytes of a file by HDF5's addresses.
 class FileBytes {
  public:
-  /// `base`: the offset of address 0. REQUIRES: the stream outlives the object.
+  /// `base`: the offset of address 0 in the file, behind the user block. REQUIRES: the stream
+  /// outlives the object.
   FileBytes(const kiln_hdf5_stream& stream, std::uint64_t base) : stream_(stream), base_(base) {}
 
   std::uint64_t size() const { return stream_.bytes; }
-  /// Rejection if they are not in the file.
+  /// Reads `count` bytes from the address on. Rejection if they are not in the file.
   Bytes read(std::uint64_t address, std::uint64_t count) const;
 
  private:

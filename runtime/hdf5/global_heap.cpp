@@ -29,8 +29,8 @@ std::string GlobalHeap::text(Bytes& reference) {
 
 const GlobalHeap::Collection& GlobalHeap::collection(std::uint64_t address) {
   const auto [entry, is_new] = collections_.try_emplace(address);
-  Collection& made = entry->second;
-  if (!is_new) return made;
+  Collection& loaded = entry->second;
+  if (!is_new) return loaded;
   Bytes prefix = file_.read(address, kPrefix);
   if (prefix.text(4) != "GCOL" || prefix.number(1) != 1) reject("has another signature");
   prefix.skip(3);
@@ -38,18 +38,18 @@ const GlobalHeap::Collection& GlobalHeap::collection(std::uint64_t address) {
   if (size < kPrefix || size > file_.size() - loaded_) reject("is larger than the file");
   loaded_ += size;
   Bytes objects = file_.read(address, size);
-  made.bytes = Bytes(objects).text(size);
+  loaded.bytes = Bytes(objects).text(size);
   objects.skip(kPrefix);
   while (objects.left() >= kPrefix) {
     const std::uint64_t number = objects.number(2);
     objects.skip(6);
-    const std::uint64_t held = objects.number(8);
+    const std::uint64_t bytes = objects.number(8);
     if (number == 0) break;  // free space
-    if (held > objects.left()) reject("has a text beyond its end");
-    made.objects.emplace(number, Place{objects.at(), held});
-    objects.skip(std::min<std::uint64_t>(objects.left(), (held + 7) / 8 * 8));
+    if (bytes > objects.left()) reject("has a text beyond its end");
+    loaded.objects.emplace(number, ByteRange{objects.at(), bytes});
+    objects.skip(std::min<std::uint64_t>(objects.left(), (bytes + 7) / 8 * 8));
   }
-  return made;
+  return loaded;
 }
 
 }  // namespace kiln::hdf5

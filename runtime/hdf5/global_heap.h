@@ -1,6 +1,6 @@
-// Texts of variable length, which are in collections of a file's global heap. Not by HDF5: to
-// version 1.10 at least, it copies as many bytes as the heap says to where it has allocated as many
-// as the reference says.
+// Reads texts of variable length, which are in collections of a file's global heap, without HDF5:
+// up to version 1.10 at least, HDF5 allocates the size in the reference and copies the size in the
+// heap.
 #pragma once
 
 #include "runtime/hdf5/file_bytes.h"
@@ -22,12 +22,13 @@ class GlobalHeap {
   std::string text(Bytes& reference);
 
  private:
-  /// The offset and size of an object.
-  using Place = std::pair<std::size_t, std::size_t>;
+  /// The offset and size of an object in its collection.
+  using ByteRange = std::pair<std::size_t, std::size_t>;
   struct Collection {
     std::string bytes;
-    std::map<std::uint64_t, Place> objects;
+    std::map<std::uint64_t, ByteRange> objects;  // by number
   };
+  /// The collection at the address, which the first call reads.
   const Collection& collection(std::uint64_t address);
 
   const FileBytes& file_;

@@ -68,8 +68,8 @@ struct kiln_hdf5_api {
   void (*close)(kiln_hdf5_file* file);
 };
 
-/// The one exported function, called once. `is_alone`: nothing else in the process uses HDF5, which
-/// need then do nothing when the process ends: after a damaged file, it prints that it cannot end.
+/// The one exported function, called once. `is_alone`: nothing else in the process uses HDF5; its
+/// exit handler is then not installed, which prints an error after a damaged file.
 [[gnu::visibility("default")]] const kiln_hdf5_api* kiln_hdf5_entry(bool is_alone);
 
 }  // extern "C"

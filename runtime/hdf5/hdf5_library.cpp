@@ -37,9 +37,10 @@ void set_error(kiln_hdf5_error* error, const char* message, bool is_memory) {
   error->message[length] = '\0';
 }
 
-/// Whether work() returned; else sets the error.
+/// Returns whether work() returned; sets the error if it threw, as no exception may leave the
+/// library.
 template <class Work>
-bool reported(kiln_hdf5_error* error, const Work& work) {
+bool run_reporting(kiln_hdf5_error* error, const Work& work) {
   try {
     const ScopedSettings settings;
     work();
@@ -54,7 +55,7 @@ bool reported(kiln_hdf5_error* error, const Work& work) {
 
 kiln_hdf5_file* open(const kiln_hdf5_stream* stream, kiln_hdf5_error* error) {
   std::unique_ptr<kiln_hdf5_file> file;
-  const bool is_open = reported(error, [&] {
+  const bool is_open = run_reporting(error, [&] {
     file = std::make_unique<kiln_hdf5_file>(stream, false);
     file->objects = read_objects(file->id, stream->bytes);
     file->text_reader.emplace(file->id, *stream);
@@ -78,7 +79,7 @@ void object(const kiln_hdf5_file* file, std::size_t number, kiln_hdf5_object* de
 
 bool texts(kiln_hdf5_file* file, std::size_t number, const char* attribute,
            const kiln_hdf5_text** views, std::size_t* count, kiln_hdf5_error* error) {
-  return reported(error, [&] {
+  return run_reporting(error, [&] {
     file->texts = file->text_reader->read(file->objects[number], attribute);
     file->views.clear();
     for (const std::string& text : file->texts) file->views.push_back({text.data(), text.size()});
@@ -88,32 +89,33 @@ bool texts(kiln_hdf5_file* file, std::size_t number, const char* attribute,
 }
 
 bool read(kiln_hdf5_file* file, std::size_t number, void* to, kiln_hdf5_error* error) {
-  return reported(error, [&] { read_elements(file->id, file->objects[number], to); });
+  return run_reporting(error, [&] { read_elements(file->id, file->objects[number], to); });
 }
 
 kiln_hdf5_file* create(const kiln_hdf5_stream* stream, kiln_hdf5_error* error) {
   kiln_hdf5_file* file = nullptr;
-  reported(error, [&] { file = std::make_unique<kiln_hdf5_file>(stream, true).release(); });
+  run_reporting(error, [&] { file = std::make_unique<kiln_hdf5_file>(stream, true).release(); });
   return file;
 }
 
 bool add_texts(kiln_hdf5_file* file, const char* group, const char* attribute,
                const kiln_hdf5_text* texts, std::size_t count, kiln_hdf5_error* error) {
-  return reported(error, [&] { write_texts(file->id, group, attribute, {texts, count}, true); });
+  return run_reporting(error,
+                       [&] { write_texts(file->id, group, attribute, {texts, count}, true); });
 }
 
 bool add_text(kiln_hdf5_file* file, const char* group, const char* attribute, kiln_hdf5_text text,
               kiln_hdf5_error* error) {
-  return reported(error, [&] { write_texts(file->id, group, attribute, {&text, 1}, false); });
+  return run_reporting(error, [&] { write_texts(file->id, group, attribute, {&text, 1}, false); });
 }
 
 bool add_array(kiln_hdf5_file* file, const kiln_hdf5_object* described, const void* elements,
                kiln_hdf5_error* error) {
-  return reported(error, [&] { write_array(file->id, *described, elements); });
+  return run_reporting(error, [&] { write_array(file->id, *described, elements); });
 }
 
 bool finish(kiln_hdf5_file* file, kiln_hdf5_error* error) {
-  return reported(error, [&] {
+  return run_reporting(error, [&] {
     checked(H5Fclose(file->id.release()));
     if (file->state.has_failed) throw Rejection("cannot be written");
   });

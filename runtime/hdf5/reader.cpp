@@ -2,6 +2,7 @@
 // once, so that circles end. Datasets are checked before anything is allocated for their elements.
 #include "runtime/hdf5/reader.h"
 
+#include "runtime/files/quoted_name.h"
 #include "runtime/hdf5/element_type.h"
 
 #include <algorithm>
@@ -13,20 +14,11 @@ namespace kiln::hdf5 {
 namespace {
 
 constexpr int kMaxDepth = 16;
-/// Deflate makes no more of a byte than 1,032.
+/// The most bytes that deflate expands one byte to.
 constexpr std::uint64_t kMaxExpansion = 1032;
 constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
-std::string quoted(const std::string& path) {
-  constexpr std::size_t kMax = 80;
-  std::string shown = path.size() > kMax ? path.substr(0, kMax) + "..." : path;
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20) c = '?';
-  }
-  return "'" + shown + "'";
-}
-
-/// The product of the sizes; more than kMaxBytes where it does not fit.
+/// bytes * dims[0] * dims[1] ...; more than kMaxBytes where it does not fit.
 std::uint64_t product(std::uint64_t bytes, const std::vector<hsize_t>& dims) {
   for (const hsize_t dim : dims) {
     if (dim == 0) return 0;
@@ -74,7 +66,7 @@ class Walker {
       const char* const kind = link.type == H5L_TYPE_SOFT       ? "soft"
                                : link.type == H5L_TYPE_EXTERNAL ? "external"
                                                                 : "user-defined";
-      throw Rejection(std::string("has the ") + kind + " link " + quoted(path) +
+      throw Rejection(std::string("has the ") + kind + " link " + runtime::quoted_name(path) +
                       ", which is not followed");
     }
     const Handle object(H5Oopen(group, name, H5P_DEFAULT), H5Oclose);
@@ -85,7 +77,8 @@ class Walker {
     H5O_info_t info{};
     checked(H5Oget_info2(id, &info, H5O_INFO_BASIC));
     if (!addresses_.insert(info.addr).second) {
-      throw Rejection("has " + quoted(path) + ", which is an object with another path, too");
+      throw Rejection("has " + runtime::quoted_name(path) +
+                      ", which is an object with another path, too");
     }
     if (info.type != H5O_TYPE_GROUP && info.type != H5O_TYPE_DATASET) return;
     Object object;
@@ -98,7 +91,8 @@ class Walker {
   }
 
   void add_links(hid_t group, const std::string& path, int depth) {
-    if (depth > kMaxDepth) throw Rejection("has groups nested more than 16 deep");
+    if (depth > kMaxDepth)
+      throw Rejection("has groups nested more than " + std::to_string(kMaxDepth) + " deep");
     Visit visit{*this, path, depth};
     hsize_t next = 0;
     const herr_t status = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &next, visit_link, &visit);
@@ -127,7 +121,7 @@ class Walker {
   }
 
   static void require_stored_here(hid_t properties, const Object& object) {
-    const std::string dataset = quoted(object.path);
+    const std::string dataset = runtime::quoted_name(object.path);
     if (H5Pget_layout(properties) == H5D_VIRTUAL) {
       throw Rejection("has the virtual dataset " + dataset + ", which is not read");
     }
@@ -156,7 +150,7 @@ class Walker {
       declared = std::max(declared, product(element_bytes, chunk));
     }
     const std::uint64_t stored = H5Dget_storage_size(id);
-    const std::string dataset = quoted(object.path);
+    const std::string dataset = runtime::quoted_name(object.path);
     if (declared > kMaxBytes) {
       throw Rejection("is damaged: dataset " + dataset + " declares 2^63 bytes or more");
     }

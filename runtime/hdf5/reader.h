@@ -19,12 +19,14 @@ struct Object {
   std::uint64_t bytes = 0;  // of the elements of a dataset with a dtype
 };
 
-/// Returns the objects of a file of `bytes` bytes, sorted by their paths' components; the root is
-/// the first. Rejection for links other than hard ones, groups nested more than 16 deep, an object
-/// with two paths, and for datasets that are stored elsewhere, or declare more than they can hold.
+/// Returns the groups and datasets of a file of `bytes` bytes, sorted by their paths' components;
+/// the root is the first. Rejection for links other than hard ones, groups nested more than 16
+/// deep, an object with two paths, and for datasets that are stored elsewhere, or declare more than
+/// they can hold.
 std::vector<Object> read_objects(hid_t file, std::uint64_t bytes);
 
-/// REQUIRES: the object is a dataset with a dtype; `to` has object.bytes bytes.
+/// Reads the elements of a dataset as they are in the file. REQUIRES: the object is one with a
+/// dtype; `to` has object.bytes bytes.
 void read_elements(hid_t file, const Object& object, void* to);
 
 }  // namespace kiln::hdf5
