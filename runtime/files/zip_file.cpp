@@ -17,10 +17,11 @@ using zip::kEnd64Bytes;
 using zip::kEnd64LocatorBytes;
 using zip::kEndBytes;
 
-/// deflate stores 258 bytes in 2 bits at best.
+/// The most bytes that deflate expands one byte to: 2 bits stand for 258 bytes at best.
 constexpr std::uint64_t kMaxRatio = 1032;
 
-/// Sets sizes and the offset that are all ones to those of ZIP64, which has no others.
+/// Replaces the sizes and the offset that are all ones by the numbers of the extra field of ZIP64,
+/// which has numbers for these fields alone.
 void read_extra64(const ZipRecord& extra, ZipMember& member) {
   constexpr std::size_t kTag = 4, kNumber = 8;
   for (std::size_t at = 0; at + kTag <= extra.size();) {
@@ -65,7 +66,7 @@ ZipFile::Directory ZipFile::find_directory() const {
   const std::uint64_t begin = file_.size() - tail.size();
   file_.read(begin, std::as_writable_bytes(std::span(tail)));
   Directory directory;
-  // A comment may hold the signature: the record is one whose numbers fit to the file.
+  // A comment may contain the signature: the record is one whose numbers fit the file.
   for (std::size_t at = tail.rfind(kSignature); at != tail.npos;
        at = at == 0 ? tail.npos : tail.rfind(kSignature, at - 1)) {
     if (read_end(begin + at, directory)) return directory;
@@ -85,9 +86,9 @@ bool ZipFile::read_end(std::uint64_t at, Directory& directory) const {
 
 bool ZipFile::read_end64(std::uint64_t locator, Directory& directory) const {
   constexpr std::size_t kRecord = 8, kCount = 32, kSize = 40, kBegin = 48;
-  const ZipRecord place(file_, locator, kEnd64LocatorBytes);
-  if (place.u32(0) != zip::kEnd64Locator) return false;
-  const std::uint64_t at = place.u64(kRecord);
+  const ZipRecord end64_locator(file_, locator, kEnd64LocatorBytes);
+  if (end64_locator.u32(0) != zip::kEnd64Locator) return false;
+  const std::uint64_t at = end64_locator.u64(kRecord);
   if (at > locator || locator - at < kEnd64Bytes) return false;
   const ZipRecord record(file_, at, kEnd64Bytes);
   directory = {record.u64(kBegin), at, record.u64(kCount)};

@@ -43,6 +43,7 @@ class ZipFile {
   Directory find_directory() const;
   /// Reads the record at the end of the archive; false if `at` is not the offset of one.
   bool read_end(std::uint64_t at, Directory& directory) const;
+  /// The same for ZIP64, whose record the locator at that offset gives.
   bool read_end64(std::uint64_t locator, Directory& directory) const;
   /// Reads the entry at `at`, which it sets to the next one.
   ZipMember read_entry(std::uint64_t& at, const Directory& directory) const;
