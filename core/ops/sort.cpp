@@ -17,13 +17,13 @@ DType unsigned_of_size(std::size_t bytes) {
   }
 }
 
-/// `value`, wrapped, with the dtype and dims of x.
+/// `value`, wrapped to the dtype of x, in each element of a tensor with the type of x.
 Value integer_like(const Value& x, std::int64_t value) {
   return broadcast_to(scalar_constant_int(x.dtype(), value), x.dims());
 }
 
-/// Unsigned integers in the order of the floats: negative ones have all bits inverted, others the
-/// sign; NaN is the largest.
+/// Unsigned integers in the order of the floats x: negative ones have all bits inverted, others the
+/// bit `sign`; -0 has the bits of 0, and NaN is the largest.
 Value ordered_float_bits(const Value& x, DType dtype, std::int64_t sign) {
   const Value zero = zeros_like(x);
   const Value bits = bitcast(select(equal_to(x, zero), zero, x), dtype);
@@ -32,7 +32,7 @@ Value ordered_float_bits(const Value& x, DType dtype, std::int64_t sign) {
   return select(equal_to(x, x), binary(Op::BitXor, bits, inverted), highest);
 }
 
-/// Unsigned integers of the size of x, in its order.
+/// Unsigned integers of the size of x, of any dtype, that are ordered as its elements are.
 Value ordered_bits(const Value& x) {
   const DType dtype = unsigned_of_size(dtype_bytes(x.dtype()));
   const std::int64_t sign = std::int64_t{-1} << (8 * dtype_bytes(x.dtype()) - 1);
@@ -46,8 +46,9 @@ Value ordered_bits(const Value& x) {
   return binary(Op::BitXor, bits, integer_like(bits, sign));
 }
 
-/// Sorts rows: `keys` are (rows, n), the result has the indices along axis 1. Each step moves the
-/// elements whose bit is 0 before the others.
+/// Sorts rows by their lowest `bits` bits: `keys` are unsigned (rows, n); the result is int64
+/// (rows, n), the indices along axis 1. Each step is a stable partition: the elements whose bit is
+/// 0 move before the others.
 Value sorted_indices(const Value& keys, std::int64_t bits) {
   const Type type = keys.type(), indices{DType::Int64, type.dims};
   const Dim rows = type.dims[0], n = type.dims[1];
@@ -60,8 +61,8 @@ Value sorted_indices(const Value& keys, std::int64_t bits) {
   const Value size = broadcast_to(dim_size(n), type.dims);
   const Value zeros = size - broadcast_over(reduce_sum(ones, {1}), type.dims, {1});
   const Value index = iota(indices, 1);
-  const Value place = select(is_one, zeros + up_to - 1.0, index - up_to);
-  const Value target = reshape(iota(indices, 0) * size + place, {rows * n});
+  const Value column = select(is_one, zeros + up_to - 1.0, index - up_to);
+  const Value target = reshape(iota(indices, 0) * size + column, {rows * n});
   const auto moved = [&](const Value& x) {
     return reshape(scatter_add(target, reshape(x, {rows * n}), 0, rows * n), type.dims);
   };
