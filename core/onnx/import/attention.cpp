@@ -40,7 +40,7 @@ class AttentionNode {
     const Value biased = bias ? capped + ir::broadcast_to(bias, score_dims_) : capped;
     const Value weights = probabilities(capped, bias);
     const Value inspected[] = {raw, capped, biased, weights};
-    if (mode < 0 || mode > 3) node_.fail(text("qk_matmul_output_mode is ", mode));
+    if (mode < 0 || mode > 3) node_.fail(text("qk_matmul_output_mode is ", mode, ", not 0 to 3"));
     return {output(weights), k_, v_, inspected[mode]};
   }
 
@@ -52,7 +52,8 @@ class AttentionNode {
   /// (batch, time, heads * depth) as (batch, heads, time, depth).
   Value heads(const Value& x, const char* attribute) const {
     if (x.rank() == 4) return x;
-    if (x.rank() != 3) node_.fail(text("Q, K or V has rank ", x.rank(), " (", x.type(), ")"));
+    if (x.rank() != 3)
+      node_.fail(text("Q, K or V has rank ", x.rank(), ", not 3 or 4 (", x.type(), ")"));
     const Dim count = node_.integer(attribute);
     const Dims& dims = x.dims();
     return ir::permute(ir::reshape(x, {dims[0], dims[1], count, floor_div(dims[2], count)}),
@@ -96,7 +97,7 @@ class AttentionNode {
     if (!node_.has(3)) return {};
     const Value mask = node_.input(3);
     if (mask.rank() < 1 || mask.rank() > 4) {
-      node_.fail(text("attn_mask has rank ", mask.rank(), " (", mask.type(), ")"));
+      node_.fail(text("attn_mask has rank ", mask.rank(), ", not 1 to 4 (", mask.type(), ")"));
     }
     const Dim total = score_dims_[3], own = mask.dims().back();
     const bool is_one = own.is_one() && node_.opset() < 24;

@@ -37,7 +37,7 @@ Value filter_of(NodeContext& node, std::size_t spatial) {
 
 std::int64_t groups_of(const NodeContext& node) {
   const std::int64_t groups = node.integer("group", 1);
-  if (groups < 1) node.fail(text("group is ", groups));
+  if (groups < 1) node.fail(text("group is ", groups, ", below 1"));
   return groups;
 }
 

@@ -68,7 +68,8 @@ Values import_deform_conv(NodeContext& node) {
                           .sizes = {w.dims().begin() + 2, w.dims().end()},
                           .area = 1,
                           .offset_groups = node.integer("offset_group", 1)};
-  if (groups < 1 || windows.offset_groups < 1) node.fail("group or offset_group is below 1");
+  if (groups < 1 || windows.offset_groups < 1)
+    node.fail(text("group ", groups, " or offset_group ", windows.offset_groups, " is below 1"));
   windows.area = product(windows.sizes);
   const Dim &batch = x.dims()[0], &channels = x.dims()[1], &filters = w.dims()[0];
   const Dims leading{batch, windows.offset_groups, windows.area};

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxConstant = 4096;  // bytes: larger Constant nodes become variables
 constexpr int kMaxFunctionDepth = 32;
-// Of functions and steps that are nested, a small file can ask for more than any machine has.
+// Nested functions and loops multiply: a small file can ask for more nodes than memory can hold.
 constexpr std::int64_t kMaxNodes = std::int64_t{1} << 18;
 
 /// Throws the error anew with another message.
@@ -26,21 +26,22 @@ template <class Kind>
   throw Kind("import_onnx", error.argument(), message, Call::where());
 }
 
-/// Adds the place of a node to errors of its import function; those of nodes inside it have theirs.
+/// Runs work(). Puts `prefix`, which names a node, before the messages of its errors, unless a node
+/// inside has done so.
 template <class Work>
-void with_place(const std::string& place, const Work& work) {
-  const auto placed = [&](const auto& error) {
+void with_prefix(const std::string& prefix, const Work& work) {
+  const auto throw_prefixed = [&](const auto& error) {
     if (error.function() == "import_onnx") throw error;
-    replace_message(error, text(place, ": ", error.message()));
+    replace_message(error, text(prefix, ": ", error.message()));
   };
   try {
     work();
   } catch (const ValueError& error) {
-    placed(error);
+    throw_prefixed(error);
   } catch (const TypeError& error) {
-    placed(error);
+    throw_prefixed(error);
   } catch (const NotImplementedError& error) {
-    placed(error);
+    throw_prefixed(error);
   }
 }
 
@@ -285,8 +286,8 @@ void Importer::run_nodes(const std::vector<NodeProto>& nodes, Environment& envir
     const OperatorRow* row = node.domain.empty() ? operator_row(node.op_type) : nullptr;
     const std::string_view name = name_of(node);
     const NodeScope scope(row ? row->name.data() : nullptr, name);
-    with_place(text("'", escaped_text(name), "' of ", options_.model),
-               [&] { run_node(node, environment, opset); });
+    with_prefix(text("'", escaped_text(name), "' of ", options_.model),
+                [&] { run_node(node, environment, opset); });
   }
 }
 

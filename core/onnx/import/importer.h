@@ -1,5 +1,5 @@
-// Importer: the state of one import, and the walk over nodes. NodeContext is its side for import
-// functions.
+// Importer: the state of one import, and the walk over nodes. Import functions see it through
+// NodeContext.
 #pragma once
 
 #include "core/k/shape/shape_values.h"
@@ -26,7 +26,7 @@ class Importer final : public GraphImporter {
 
  private:
   struct Variable {
-    std::size_t order;  // the number of the initializer; Constant nodes follow
+    std::size_t order;  // the index of the initializer; Constant nodes come after all of them
     NamedValue named;
     bool is_trained;
   };
@@ -36,6 +36,7 @@ class Importer final : public GraphImporter {
   /// The given constant of an input, as declared: a scalar can be given for one element. Throws
   /// ValueError for another shape.
   ir::Value constant_of(const ValueInfo& info, const ir::Value& given) const;
+  /// Lets the given value of the input, if there is one of its type, decide shapes and branches.
   void assume_given(const NamedValue& input);
   void bind_initializers(const GraphProto& graph, Environment& environment);
   void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment, std::int64_t opset);
@@ -53,7 +54,7 @@ class Importer final : public GraphImporter {
   std::map<std::string, ir::Dim, std::less<>> named_dims_;
   std::vector<Variable> variables_;
   int function_depth_ = 0;
-  std::int64_t nodes_run_ = 0;  // those of functions and steps each time
+  std::int64_t nodes_run_ = 0;  // a node of a function or a loop counts in every call or step
 };
 
 }  // namespace kiln::onnx

@@ -106,7 +106,7 @@ Values import_squeeze(NodeContext& node) {
 Values import_unsqueeze(NodeContext& node) {
   const Value x = node.input(0);
   const auto given = node.attribute_or_input("axes", 1);
-  if (!given) node.fail("axes are missing");
+  if (!given) node.fail("neither the attribute nor the input axes is given");
   const int rank = x.rank() + static_cast<int>(given->size());
   Dims dims = x.dims();
   for (const std::int64_t axis : node.axes(*given, rank)) dims.insert(dims.begin() + axis, 1);
@@ -157,7 +157,8 @@ Values import_tile(NodeContext& node) {
   const Value x = node.input(0);
   const Dims repeats = shape_input(node, 1, "repeats");
   if (static_cast<int>(repeats.size()) != x.rank()) {
-    node.fail(text("repeats has ", repeats.size(), " entries (x ", x.type(), ")"));
+    node.fail(
+        text("repeats has ", repeats.size(), " entries, not ", x.rank(), " (x ", x.type(), ")"));
   }
   Dims pairs, result;
   Ints axes;
@@ -177,7 +178,7 @@ Dims split_sizes(NodeContext& node, const Dim& size) {
   if (node.has(1)) return shape_input(node, 1, "split");
   const std::int64_t count =
       node.integer("num_outputs", static_cast<std::int64_t>(node.output_count()));
-  if (count < 1) node.fail(text("num_outputs is ", count));
+  if (count < 1) node.fail(text("num_outputs is ", count, ", below 1"));
   const Dim part = ceil_div(size, Dim(count));
   Dims sizes(at(count), part);
   sizes.back() = size - part * Dim(count - 1);
@@ -216,7 +217,7 @@ Blocks blocks_of(NodeContext& node) {
   const Value x = node.input(0);
   const std::int64_t size = node.integer("blocksize");
   if (x.rank() != 4 || size < 1) {
-    node.fail(text("blocksize ", size, " does not fit (x ", x.type(), ")"));
+    node.fail(text("blocksize ", size, " is below 1, or x is not of rank 4 (x ", x.type(), ")"));
   }
   return {x, size, x.dims()[0], x.dims()[1], x.dims()[2], x.dims()[3]};
 }

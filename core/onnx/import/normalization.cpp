@@ -199,7 +199,7 @@ Values import_lrn(NodeContext& node) {
   const Value original = node.input(0), x = ir::widened(original);
   require_channels(node, x);
   const std::int64_t size = node.integer("size");
-  if (size < 1) node.fail(text("size is ", size));
+  if (size < 1) node.fail(text("size is ", size, ", below 1"));
   Dims low(at(x.rank()), 0), high = low;
   low[1] = (size - 1) / 2;
   high[1] = size / 2;

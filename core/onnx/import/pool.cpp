@@ -154,7 +154,7 @@ Values import_max_pool(NodeContext& node) {
 /// (sum |x|^p)^(1/p) of x over the axes. The gradient at 0 is 0.
 Value lp_norm(NodeContext& node, const Value& x, const Ints& axes) {
   const std::int64_t p = node.integer("p", 2);
-  if (p < 1) node.fail(text("p is ", p));
+  if (p < 1) node.fail(text("p is ", p, ", below 1"));
   if (p == 2) return sqrt_or_zero(ir::reduce_sum(x * x, axes));
   const Value size = ir::unary(Op::Abs, x);
   if (p == 1) return ir::reduce_sum(size, axes);

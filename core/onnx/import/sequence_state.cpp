@@ -26,7 +26,8 @@ DType state_dtype_of(DType dtype) { return dtype == DType::Float64 ? dtype : DTy
 Values import_rotary_embedding(NodeContext& node) {
   const Value given = node.input(0);
   const bool is_flat = given.rank() == 3;
-  if (!is_flat && given.rank() != 4) node.fail(text("X has rank ", given.rank()));
+  if (!is_flat && given.rank() != 4)
+    node.fail(text("X has rank ", given.rank(), ", not 3 or 4 (X ", given.type(), ")"));
   Value x = given;
   if (is_flat) {
     const Dim heads = node.integer("num_heads");
@@ -100,10 +101,12 @@ Values import_linear_attention(NodeContext& node) {
   const std::string rule = node.string("update_rule", "gated_delta");
   const bool is_gated = rule == "gated" || rule == "gated_delta";
   const bool is_delta = rule == "delta" || rule == "gated_delta";
-  if (!is_gated && !is_delta && rule != "linear") node.fail(text("update_rule '", rule, "'"));
+  if (!is_gated && !is_delta && rule != "linear")
+    node.fail(text("update_rule '", rule, "' is none of linear, gated, delta and gated_delta"));
   const std::int64_t heads = node.integer("kv_num_heads"), all = node.integer("q_num_heads");
   if (heads < 1 || all < 1 || all % heads != 0 || query.rank() != 3) {
-    node.fail(text("q_num_heads ", all, ", kv_num_heads ", heads, " (query ", query.type(), ")"));
+    node.fail(text("q_num_heads ", all, " is no positive multiple of kv_num_heads ", heads,
+                   ", or query is not of rank 3 (query ", query.type(), ")"));
   }
   for (std::size_t i = 0; i < node.input_count(); ++i) {
     if (i == 3 || !node.has(i) || node.input(i).rank() == 3) continue;
@@ -197,7 +200,8 @@ Values import_tensor_scatter(NodeContext& node) {
   const int axis = node.axis(node.integer("axis", -2), cache.rank());
   const bool is_circular = node.string("mode", "linear") == "circular";
   if (axis == 0 || update.rank() != cache.rank()) {
-    node.fail(text("axis ", axis, " (cache ", cache.type(), ", update ", update.type(), ")"));
+    node.fail(text("axis ", axis, " is that of the batch, or the ranks differ (cache ",
+                   cache.type(), ", update ", update.type(), ")"));
   }
   const Dim batch = cache.dims()[0], size = cache.dims()[at(axis)],
             length = update.dims()[at(axis)];

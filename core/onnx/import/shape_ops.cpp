@@ -74,7 +74,7 @@ Values import_size(NodeContext& node) { return {ir::dim_size(product(node.input(
 /// Ones on diagonal k of a matrix with the dims of x.
 Values import_eye_like(NodeContext& node) {
   const Value x = node.input(0);
-  if (x.rank() != 2) node.fail(text("x has rank ", x.rank(), " (x ", x.type(), ")"));
+  if (x.rank() != 2) node.fail(text("x has rank ", x.rank(), ", not 2 (x ", x.type(), ")"));
   const auto dtype = node.has_attribute("dtype")
                          ? dtype_of(static_cast<std::int32_t>(node.integer("dtype")))
                          : std::optional(x.dtype());

@@ -109,12 +109,12 @@ Value copied_operand(const Value& x) {
   const Dim& start = node.as<ir::SliceAttrs>().start.front();
   const ir::Node& source = *node.operands[0].node;
   if (source.op != Op::Concat || x.rank() != 1 || !start.is_static()) return {};
-  std::int64_t place = start.value();
+  std::int64_t position = start.value();
   for (const Value& part : source.operands) {
     const Dim& size = part.dims()[0];
     if (!size.is_static()) return {};
-    if (place < size.value()) return size.is_one() ? part : Value();
-    place -= size.value();
+    if (position < size.value()) return size.is_one() ? part : Value();
+    position -= size.value();
   }
   return {};
 }
