@@ -3,7 +3,9 @@
 
 #include <kiln/onnx.h>
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,5 +21,9 @@ struct ImportedFile {
 /// Call is running.
 ImportedFile import_file(const std::string& path, const ImportOptions& options,
                          const std::map<std::string, Array>& given = {});
+
+/// The reason to reject a file of these bytes, which are no ONNX model: the format that they have
+/// instead, if it is known, else `reason`, that of the reader.
+std::string onnx_rejection(std::span<const std::byte> bytes, const char* reason);
 
 }  // namespace kiln::runtime

@@ -28,18 +28,6 @@ std::vector<std::byte> bytes_of_file(const runtime::InputFile& file) {
   return bytes;
 }
 
-/// Why the bytes are no ONNX model: the format that they have instead, or what the reader says.
-std::string rejection_text(std::span<const std::byte> bytes, const char* reason) {
-  const std::size_t count = std::min(bytes.size(), runtime::kFormatBytes);
-  const std::string_view format =
-      runtime::known_format({reinterpret_cast<const char*>(bytes.data()), count});
-  if (format == runtime::kModel) return text("is ", format, ", which load_model reads");
-  if (format.empty() || format == runtime::kProtobuf || format == runtime::kText) {
-    return text("is no ONNX model, or damaged: ", reason);
-  }
-  return text("is no ONNX model, but ", format);
-}
-
 ir::Value variable_of(const std::string& name, const ir::Type& type,
                       std::span<const std::byte> value) {
   std::vector<std::int64_t> dims;
@@ -110,8 +98,19 @@ runtime::ImportedFile runtime::import_file(const std::string& path, const Import
     for (const auto& [key, text] : proto.metadata) model.metadata.emplace(key, text);
     return result;
   } catch (const onnx::MalformedModel& error) {
-    file.reject(rejection_text(bytes, error.what()));
+    file.reject(onnx_rejection(bytes, error.what()));
   }
+}
+
+std::string runtime::onnx_rejection(std::span<const std::byte> bytes, const char* reason) {
+  const std::size_t count = std::min(bytes.size(), runtime::kFormatBytes);
+  const std::string_view format =
+      runtime::known_format({reinterpret_cast<const char*>(bytes.data()), count});
+  if (format == runtime::kModel) return text("is ", format, ", which load_model reads");
+  if (format.empty() || format == runtime::kProtobuf || format == runtime::kText) {
+    return text("is no ONNX model, or damaged: ", reason);
+  }
+  return text("is no ONNX model, but ", format);
 }
 
 Model import_onnx(const StringArgument& path, const ImportOptions& options, Where where) {

@@ -48,17 +48,6 @@ bool is_hdf5_extension(std::string_view extension) {
   return extension == ".h5" || extension == ".hdf5";
 }
 
-/// The reason why a file of Keras 3 is not written; empty for other paths. Its layouts contain the
-/// classes of layers, which variables do not have.
-std::string keras3_rejection(const std::string& path) {
-  for (const char* extension : {".weights.h5", ".keras"}) {
-    if (!path.ends_with(extension)) continue;
-    return text(path, " ends in '", extension, "', where Keras 3 expects a layout of its own; .h5 ",
-                "is written in that of Keras 2, which Keras 3 reads, too");
-  }
-  return "";
-}
-
 }  // namespace
 
 bool is_hdf5_file(const std::string& path) {
@@ -94,6 +83,15 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
 std::string other_dtype_text(const TensorEntry& tensor, const std::string& path) {
   return text("array ", quoted_name(tensor.name), " of ", path, " is of dtype ",
               quoted_name(tensor.other_dtype), ", which Kiln does not have");
+}
+
+std::string keras3_rejection(const std::string& path) {
+  for (const char* extension : {".weights.h5", ".keras"}) {
+    if (!path.ends_with(extension)) continue;
+    return text(path, " ends in '", extension, "', where Keras 3 expects a layout of its own; .h5 ",
+                "is written in that of Keras 2, which Keras 3 reads, too");
+  }
+  return "";
 }
 
 std::string unknown_extension_text(const std::string& path) {

@@ -27,9 +27,13 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
 /// "array 'x' of FILE is of dtype '|O', which Kiln does not have".
 std::string other_dtype_text(const TensorEntry& tensor, const std::string& path);
 
+/// The reason why a file of Keras 3 (.weights.h5, .keras) is not written; empty for other paths.
+/// Its layouts contain the classes of layers, which variables do not have.
+std::string keras3_rejection(const std::string& path);
+
 /// Empty if arrays can be written to a path of that extension: .npz, .npy, .h5, .hdf5 or
 /// .safetensors. Else the text of the error:
-/// "FILE ends in '.csv'; .npz, .npy, .h5 and .safetensors are written".
+/// "FILE ends in '.csv'; .npz, .npy, .h5 and .safetensors are written", or keras3_rejection().
 std::string unknown_extension_text(const std::string& path);
 
 /// Replaces the file atomically, in the format of its extension: .npz, .npy with one array, .h5 or

@@ -2,6 +2,7 @@
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/weights/array_formats.h"
+#include "runtime/weights/file_format.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 #include "tools/kiln/isolated_file.h"
@@ -17,10 +18,19 @@ namespace {
 
 void require_known_extension(const std::string& path) {
   const std::string unknown = runtime::unknown_extension_text(path);
-  if (!unknown.empty()) throw ValueError("kiln", "OUT", unknown);
+  if (!unknown.empty()) throw ValueError("kiln convert", "OUT", unknown);
 }
 
-/// ONNX models, modules and models to a model of Kiln.
+/// Rejects a file that may be an ONNX model, whose weights are arrays of a .kiln file only.
+void require_arrays(const std::string& path) {
+  const auto format = runtime::known_format(runtime::first_bytes(runtime::InputFile(path)));
+  if (format != runtime::kProtobuf) return;
+  throw ValueError("kiln convert", "IN",
+                   text(path, " is ", format,
+                        "; an ONNX model becomes a .kiln file, whose arrays convert to others"));
+}
+
+/// Writes an ONNX model, a module or a model of Kiln as a model of Kiln.
 void convert_model(const std::string& from, const std::string& weights, const std::string& to) {
   save_model(to, load_model(from, {.weights = weights}));
   std::cout << "the model is in " << to << "\n";
@@ -29,16 +39,18 @@ void convert_model(const std::string& from, const std::string& weights, const st
 void convert(const std::string& from, const std::string& weights, const std::string& to) {
   if (to.ends_with(".kiln")) return convert_model(from, weights, to);
   if (!weights.empty()) {
-    throw ValueError("kiln", "--weights", "--weights is for a module that becomes a .kiln file");
+    throw ValueError("kiln convert", "--weights",
+                     "--weights is for a module that becomes a .kiln file");
   }
   require_known_extension(to);
+  require_arrays(from);
   isolate_hdf5(from);
   std::map<std::string, std::string> metadata;
   const auto file = runtime::open_array_file(from, &metadata);
   std::vector<runtime::NamedArray> arrays;
   for (const runtime::TensorEntry& tensor : file->tensors()) {
     if (!tensor.other_dtype.empty()) {
-      throw ValueError("kiln", "IN", runtime::other_dtype_text(tensor, from));
+      throw ValueError("kiln convert", "IN", runtime::other_dtype_text(tensor, from));
     }
     arrays.push_back({tensor.name, file->read(tensor)});
   }

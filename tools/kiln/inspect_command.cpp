@@ -1,4 +1,4 @@
-// Prints what a file of arrays or a module has.
+// kiln inspect: prints the contents of a file of arrays, a module or a model.
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 #include "core/types/counted.h"
@@ -53,13 +53,14 @@ void count_ops(std::span<const ir::Value> roots, std::map<std::string, std::size
   }
 }
 
-/// The names of the outputs: those that the file gives them, or else their ops.
-std::vector<std::string> output_names(const ir::Graph& graph) {
+/// The ops of the outputs, to which a module gives no names.
+std::vector<std::string> output_ops(const ir::Graph& graph) {
   std::vector<std::string> names;
   for (const ir::Value& output : graph.outputs) names.emplace_back(def(*output.node).name);
   return names;
 }
 
+/// `outputs`: the names that the outputs are shown with.
 Contents contents_of_module(const module::Module& module, const std::vector<std::string>& outputs) {
   const ir::Graph& graph = module.graph;
   const std::vector<std::string> names = runtime::argument_names(graph.inputs, module.state);
@@ -111,7 +112,7 @@ Contents contents_of(const std::string& path) {
   }
   if (is_onnx_file(path)) return contents_of_onnx(path);
   const module::Module module = runtime::read_module_file(path);
-  return contents_of_module(module, output_names(module.graph));
+  return contents_of_module(module, output_ops(module.graph));
 }
 
 void print(const char* noun, const Named& list) {

@@ -20,7 +20,6 @@ namespace kiln::tool {
 namespace {
 
 struct OnnxCommand {
-  bool table = false;
   ModuleOptions module;
   std::string backend;
   std::vector<std::string> calls;  // IN, OUT, IN, OUT, ..
@@ -58,14 +57,21 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() * 1e3;
 }
 
-/// The inputs of the model by their names in the file. An array for an input with a default is an
-/// error, as the function is compiled for all calls.
-std::vector<Array> read_inputs(const Model& model, const ModuleOptions& options,
+/// The inputs with a default that the model keeps, as no --constant replaces it.
+std::vector<std::string> kept_defaults(const ModuleOptions& options) {
+  const ImportOptions import = options.import_options();
+  std::vector<std::string> names = OnnxFile(options.file).defaulted_inputs();
+  std::erase_if(names, [&](const std::string& name) { return import.constants.contains(name); });
+  return names;
+}
+
+/// The inputs of the model by their names in the file. ValueError for an array of an input that is
+/// in `defaults`: the function is compiled with the default for all calls.
+std::vector<Array> read_inputs(const Model& model, const std::vector<std::string>& defaults,
                                const std::string& path) {
   const std::map<std::string, Array> arrays = load_arrays(path);
-  const ImportOptions import = options.import_options();
-  for (const std::string& name : OnnxFile(options.file).defaulted_inputs()) {
-    if (arrays.count(name) == 0 || import.constants.count(name) != 0) continue;
+  for (const std::string& name : defaults) {
+    if (!arrays.contains(name)) continue;
     throw ValueError("kiln onnx", "--call",
                      text(path, " has an array '", name, "', an input with a default: --constant ",
                           name, "=.. replaces that for all calls"));
@@ -81,6 +87,32 @@ std::vector<Array> read_inputs(const Model& model, const ModuleOptions& options,
   return inputs;
 }
 
+struct TimedCall {
+  std::vector<Array> outputs;
+  double first = 0, best = 0;  // milliseconds
+};
+
+TimedCall timed_call(const Function& function, const std::vector<Array>& inputs, int repeat) {
+  auto start = std::chrono::steady_clock::now();
+  TimedCall call{.outputs = function(inputs)};
+  call.first = call.best = milliseconds_since(start);
+  for (int i = 1; i < repeat; ++i) {
+    start = std::chrono::steady_clock::now();
+    function(inputs);
+    call.best = std::min(call.best, milliseconds_since(start));
+  }
+  return call;
+}
+
+void write_outputs(const Model& model, const std::vector<Array>& outputs, const std::string& path) {
+  std::map<std::string, Array> named;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    named.emplace(model.outputs[i].name(), outputs[i]);
+  }
+  save_arrays(path, named);
+}
+
+/// Imports and compiles the model once, and calls it for each --call.
 void call_model(const OnnxCommand& command) {
   auto start = std::chrono::steady_clock::now();
   const Model model = import_onnx(command.module.file, command.module.import_options());
@@ -89,23 +121,13 @@ void call_model(const OnnxCommand& command) {
   const Function function =
       kiln::function(model.inputs, model.outputs, {.backend = command.backend});
   std::cout << "function " << milliseconds_since(start) << " ms\n";
+  const std::vector<std::string> defaults = kept_defaults(command.module);
   for (std::size_t i = 0; i + 1 < command.calls.size(); i += 2) {
-    const std::vector<Array> inputs = read_inputs(model, command.module, command.calls[i]);
-    start = std::chrono::steady_clock::now();
-    const std::vector<Array> outputs = function(inputs);
-    const double first = milliseconds_since(start);
-    double best = first;
-    for (int k = 1; k < command.repeat; ++k) {
-      start = std::chrono::steady_clock::now();
-      function(inputs);
-      best = std::min(best, milliseconds_since(start));
-    }
-    std::map<std::string, Array> named;
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      named.emplace(model.outputs[k].name(), outputs[k]);
-    }
-    save_arrays(command.calls[i + 1], named);
-    std::cout << "call " << i / 2 << " first " << first << " ms, best " << best << " ms\n";
+    const TimedCall call =
+        timed_call(function, read_inputs(model, defaults, command.calls[i]), command.repeat);
+    write_outputs(model, call.outputs, command.calls[i + 1]);
+    std::cout << "call " << i / 2 << " first " << call.first << " ms, best " << call.best
+              << " ms\n";
   }
   std::cout << "code generated " << function.stats().code_generations << " times\n";
 }
@@ -118,9 +140,11 @@ void add_onnx(CLI::App& app) {
       app, "onnx", "List the ONNX operators that are imported, or call a model at several sizes",
       "kiln onnx --table\n"
       "  kiln onnx net.onnx --call small.npz a.npz --call large.npz b.npz --repeat 10");
-  command->add_flag("--table", options->table,
-                    "list all operators, with the reasons of those that are not imported");
-  CLI::Option* file = command->add_option("FILE", options->module.file, "ONNX model");
+  CLI::Option* file =
+      command->add_option("FILE", options->module.file, "ONNX model [default: print the table]");
+  command->add_flag("--table")
+      ->description("list all operators, with the reasons of those that are not imported")
+      ->excludes(file);
   command
       ->add_option("--call", options->calls,
                    "a file of inputs, and the .npz of outputs to write; repeated calls are of one "

@@ -1,9 +1,10 @@
-// Counts and types from the file alone.
+// Lists names, types and counts as the file has them; nothing is imported.
 #include "tools/kiln/onnx_file.h"
 
 #include "core/onnx/file/read.h"
 #include "core/types/text.h"
 #include "runtime/files/file_io.h"
+#include "runtime/model/import_file.h"
 
 #include <algorithm>
 #include <set>
@@ -42,7 +43,7 @@ OnnxFile::OnnxFile(const std::string& path) {
   try {
     model_ = onnx::read_model(bytes_);
   } catch (const onnx::MalformedModel& error) {
-    file.reject(text("is no ONNX model, or damaged: ", error.what()));
+    file.reject(runtime::onnx_rejection(bytes_, error.what()));
   }
 }
 

@@ -13,7 +13,7 @@ namespace kiln::tool {
 
 class OnnxFile {
  public:
-  /// Throws IoError.
+  /// IoError "<path> ..." for a file that cannot be read, is damaged or no ONNX model.
   explicit OnnxFile(const std::string& path);
 
   /// The names of unknown dims of the inputs.

@@ -1,4 +1,4 @@
-// kiln run: calls a module once.
+// kiln run: calls a module or a model once.
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
 #include "core/types/escaped_text.h"
@@ -50,6 +50,9 @@ RunSettings settings_of(const RunCommand& options, const ProgramFile& program,
 
 /// Rejects a file that cannot have the results, before they are computed.
 void require_fitting_format(const module::Module& module, const std::string& path) {
+  if (const std::string reason = runtime::keras3_rejection(path); !reason.empty()) {
+    throw ValueError("kiln run", "--outputs", reason);
+  }
   const std::size_t count = module.graph.outputs.size() + module.graph.updates.size();
   if (!path.ends_with(".npy") || count == 1) return;
   throw ValueError(
@@ -106,7 +109,7 @@ void run(const RunCommand& options) {
 void add_run(CLI::App& app) {
   const auto options = std::make_shared<RunCommand>();
   CLI::App* command = add_command(
-      app, "run", "Run a module with inputs from files, or random ones",
+      app, "run", "Run a module or a model with inputs from files, or random ones",
       "kiln run dump/40-module.kir --backend cpu --dim x.0=32\n"
       "  kiln run net.onnx --inputs in.npz --outputs out.npz --dim batch=8\n"
       "  kiln launch -n 4 -- kiln run train/00-user.kir  # of a group: the root prints\n"
@@ -116,7 +119,8 @@ void add_run(CLI::App& app) {
   command
       ->add_option("--outputs", options->outputs,
                    "file for the results and the updated variables, which are then not printed: a "
-                   "NumPy archive if it ends in .npz, a NumPy array if in .npy, else safetensors")
+                   "NumPy archive if it ends in .npz, a NumPy array if in .npy, HDF5 if in .h5, "
+                   "else safetensors")
       ->type_name("FILE");
   command
       ->add_option("--backend", options->backend,

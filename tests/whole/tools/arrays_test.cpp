@@ -119,4 +119,7 @@ TEST_CASE("kiln run: inputs and results in NumPy archives") {
         "kiln run: " + scratch.path("two.npy") +
             ": a .npy file holds one array, not 2; .npz holds several\n");
   CHECK(results.begin()->second == Array{-1.f, -2.f});
+  CHECK_THAT(output_of("run " + two + " --outputs " + scratch.path("two.keras"), 1),
+             Catch::Matchers::StartsWith("kiln run: " + scratch.path("two.keras") +
+                                         " ends in '.keras', where Keras 3 expects"));
 }

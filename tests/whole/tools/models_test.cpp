@@ -52,6 +52,12 @@ TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
   CHECK_THAT(kiln::testing::contents_of(scratch.path("dump/00-user.kir")),
              ContainsSubstring("net.onnx/conv/Conv"));
 
+  CHECK(output_of("convert " + kNet + " " + scratch.path("w.npz"), 1) ==
+        "kiln convert: " + kNet +
+            " is a protobuf message, such as ONNX's; an ONNX model becomes a .kiln file, whose "
+            "arrays convert to others\n");
+  CHECK_THAT(output_of("inspect " + scratch.write("page.onnx", "<html>"), 1),
+             ContainsSubstring("is no ONNX model, but an HTML or XML text"));
   const std::string model = scratch.path("net.kiln");
   CHECK(output_of("convert " + kNet + " " + model) == "the model is in " + model + "\n");
   CHECK_THAT(output_of("inspect " + model),
@@ -100,6 +106,7 @@ TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function
       CHECK_THAT(table, ContainsSubstring(std::string(row.name)));
     }
   }
+  CHECK_THAT(output_of("onnx --table " + kNet, 1), ContainsSubstring("FILE excludes --table"));
   const Scratch scratch;
   save_arrays(scratch.path("a.npz"), {{"image", Array::full({3, 1, 8, 8}, 0.5)}});
   save_arrays(scratch.path("b.npz"), {{"image", Array::full({1, 1, 8, 8}, 0.25)}});
