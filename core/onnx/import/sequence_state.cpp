@@ -95,14 +95,22 @@ Values linear_step(const LinearStep& step) {
                          {kBatch, kHead, kIn, kOut}, {kBatch, kHead, kGroup, kOut})};
 }
 
-/// A loop over the tokens with a matrix per head as its state.
-Values import_linear_attention(NodeContext& node) {
+/// The attributes and sizes of linear attention.
+struct LinearAttention {
+  bool is_gated, is_delta;
+  std::int64_t heads, query_heads;
+  DType dtype;  // that it computes in
+  Dim batch, time, d_k, d_v;
+};
+
+LinearAttention linear_attention_of(NodeContext& node) {
   const Value query = node.input(0);
   const std::string rule = node.string("update_rule", "gated_delta");
   const bool is_gated = rule == "gated" || rule == "gated_delta";
   const bool is_delta = rule == "delta" || rule == "gated_delta";
-  if (!is_gated && !is_delta && rule != "linear")
+  if (!is_gated && !is_delta && rule != "linear") {
     node.fail(text("update_rule '", rule, "' is none of linear, gated, delta and gated_delta"));
+  }
   const std::int64_t heads = node.integer("kv_num_heads"), all = node.integer("q_num_heads");
   if (heads < 1 || all < 1 || all % heads != 0 || query.rank() != 3) {
     node.fail(text("q_num_heads ", all, " is no positive multiple of kv_num_heads ", heads,
@@ -112,33 +120,49 @@ Values import_linear_attention(NodeContext& node) {
     if (i == 3 || !node.has(i) || node.input(i).rank() == 3) continue;
     node.fail(text("input ", i, " is not of rank 3 (", node.input(i).type(), ")"));
   }
-  const DType dtype = state_dtype_of(query.dtype());
-  const Dim batch = query.dims()[0], time = query.dims()[1];
-  const Dim d_k = floor_div(query.dims()[2], all), d_v = floor_div(node.input(2).dims()[2], heads);
+  return {.is_gated = is_gated,
+          .is_delta = is_delta,
+          .heads = heads,
+          .query_heads = all,
+          .dtype = state_dtype_of(query.dtype()),
+          .batch = query.dims()[0],
+          .time = query.dims()[1],
+          .d_k = floor_div(query.dims()[2], all),
+          .d_v = floor_div(node.input(2).dims()[2], heads)};
+}
+
+/// The sequences of the loop, (time, batch, heads, ..): queries, keys, values, decays and rates;
+/// without the last two where the rule has none.
+Values linear_sequences(NodeContext& node, const LinearAttention& attention) {
+  const Dim heads = attention.heads;
   /// (batch, time, ..) as (time, batch, dims).
   const auto stacked = [&](std::size_t i, Dims dims) {
-    dims.insert(dims.begin(), {batch, time});
+    dims.insert(dims.begin(), {attention.batch, attention.time});
     Ints axes{1, 0};
     for (int axis = 2; axis < static_cast<int>(dims.size()); ++axis) axes.push_back(axis);
-    return ir::permute(ir::cast(ir::reshape(node.input(i), dims), dtype), axes);
+    return ir::permute(ir::cast(ir::reshape(node.input(i), dims), attention.dtype), axes);
   };
   /// A number per head, or per group of elements, for each of `size` elements.
   const auto gate = [&](std::size_t i, const Dim& size) {
     const Dim given = node.input(i).dims()[2];
     const bool is_per_element = i == 4 && equal(given, size * heads) == ir::Ternary::Yes;
     if (is_per_element) return stacked(i, {heads, size});
-    return ir::broadcast_to(stacked(i, {given, 1}), {time, batch, heads, size});
+    return ir::broadcast_to(stacked(i, {given, 1}), {attention.time, attention.batch, heads, size});
   };
-  Values xs{stacked(0, {heads, all / heads, d_k}), stacked(1, {heads, d_k}),
-            stacked(2, {heads, d_v})};
-  if (is_gated) xs.push_back(gate(4, d_k));
-  if (is_delta) xs.push_back(gate(5, d_v));
-  const Dims state_dims{batch, heads, d_k, d_v};
-  const Value first =
-      node.has(3) ? fitted_operand(node, ir::cast(node.input(3), dtype), state_dims, "past_state")
-                  : ir::full(dtype, state_dims, 0);
+  const std::int64_t group = attention.query_heads / attention.heads;
+  Values xs{stacked(0, {heads, group, attention.d_k}), stacked(1, {heads, attention.d_k}),
+            stacked(2, {heads, attention.d_v})};
+  if (attention.is_gated) xs.push_back(gate(4, attention.d_k));
+  if (attention.is_delta) xs.push_back(gate(5, attention.d_v));
+  return xs;
+}
+
+/// The loop over the tokens: the last state, then the stacked outputs.
+ir::NodeRef linear_scan(const LinearAttention& attention, const Value& first, const Values& xs) {
   std::vector<ir::Type> types{{DType::Int64, {}}, first.type()};
-  for (const Value& x : xs) types.push_back({dtype, Dims(x.dims().begin() + 1, x.dims().end())});
+  for (const Value& x : xs) {
+    types.push_back({attention.dtype, Dims(x.dims().begin() + 1, x.dims().end())});
+  }
   const ir::LambdaBuilder builder(types);
   const Values& p = builder.parameters();
   ir::Trace trace;
@@ -149,18 +173,32 @@ Values import_linear_attention(NodeContext& node) {
                            .query = p[2],
                            .key = p[3],
                            .value = p[4],
-                           .decay = is_gated ? p[5] : Value(),
-                           .rate = is_delta ? p.back() : Value()});
+                           .decay = attention.is_gated ? p[5] : Value(),
+                           .rate = attention.is_delta ? p.back() : Value()});
   }
   const ir::TracedBody body{.builder = builder, .results = results, .trace = trace};
-  const ir::NodeRef scan = ir::make_scan(body, {first}, xs, time, /*reverse=*/false);
+  return ir::make_scan(body, {first}, xs, attention.time, /*reverse=*/false);
+}
+
+/// A loop over the tokens with a matrix per head as its state.
+Values import_linear_attention(NodeContext& node) {
+  const LinearAttention attention = linear_attention_of(node);
+  const DType dtype = node.input(0).dtype();
+  const Values xs = linear_sequences(node, attention);
+  const Dims state_dims{attention.batch, attention.heads, attention.d_k, attention.d_v};
+  const Value first = node.has(3) ? fitted_operand(node, ir::cast(node.input(3), attention.dtype),
+                                                   state_dims, "past_state")
+                                  : ir::full(attention.dtype, state_dims, 0);
+  const ir::NodeRef scan = linear_scan(attention, first, xs);
   double scale = node.number("scale", 0);
-  if (scale == 0 && !d_k.is_static()) node.fail("the size of a head is unknown, without a scale");
-  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(d_k.value()));
+  if (scale == 0 && !attention.d_k.is_static()) {
+    node.fail("the size of a head is unknown, without a scale");
+  }
+  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(attention.d_k.value()));
   const Value y = ir::permute(Value{scan, 1} * scale, {1, 0, 2, 3, 4});
-  const DType state_dtype = node.has(3) ? node.input(3).dtype() : query.dtype();
-  return {ir::cast(ir::reshape(y, {batch, time, d_v * all}), query.dtype()),
-          ir::cast(Value{scan, 0}, state_dtype)};
+  const Dim width = attention.d_v * attention.query_heads;
+  return {ir::cast(ir::reshape(y, {attention.batch, attention.time, width}), dtype),
+          ir::cast(Value{scan, 0}, node.has(3) ? node.input(3).dtype() : dtype)};
 }
 
 /// y[l] = sum_j w[j] x[l + j] per channel, of x after the k - 1 elements of the state.
