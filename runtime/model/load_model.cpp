@@ -8,14 +8,13 @@
 #include "runtime/function/load_module.h"
 #include "runtime/model/import_file.h"
 #include "runtime/model/model_file.h"
+#include "runtime/model/variable_values.h"
 #include "runtime/replay/argument_names.h"
 #include "runtime/replay/module_file.h"
 #include "runtime/variable/make_variable.h"
 #include "runtime/weights/array_formats.h"
 #include "runtime/weights/file_format.h"
 #include "runtime/weights/user_file.h"
-
-#include <kiln/files.h>
 
 namespace kiln {
 namespace {
@@ -33,32 +32,34 @@ Model load_model_file(const std::string& path) {
 }
 
 /// New variables for those of a module, with their values in the file `weights`. ValueError for a
-/// variable that is not in the file with its dtype and dims, and for any if `weights` is empty.
+/// variable that is not in the file with its type, and for any if `weights` is empty.
 std::vector<Variable> variables_of(const module::Module& module,
                                    const std::vector<std::string>& names,
                                    const std::string& weights) {
-  std::map<std::string, Array> values;
-  if (!weights.empty() && !names.empty()) values = load_arrays(weights);
+  const auto require = [&](std::size_t i, const std::string& reason) {
+    if (reason.empty()) return;
+    Call::value_error("weights",
+                      text("the module has the variable ", runtime::quoted_name(names[i]), " ",
+                           module.state[i].variable.type(), ", which ", reason));
+  };
   std::vector<Variable> variables;
+  if (names.empty()) return variables;
+  if (weights.empty()) require(0, "needs a file of `weights`");
+  const std::unique_ptr<runtime::ArrayFile> file = runtime::open_array_file(weights);
+  const runtime::VariableValues stored(*file);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const ir::Type& type = module.state[i].variable.type();
-    const auto found = values.find(names[i]);
-    const bool fits =
-        found != values.end() && found->second.dtype() == type.dtype &&
-        ir::Dims(found->second.dims().begin(), found->second.dims().end()) == type.dims;
-    if (!fits) {
-      Call::value_error("weights", text("the module has the variable ",
-                                        runtime::quoted_name(names[i]), " ", type, ", which ",
-                                        weights.empty() ? "needs a file of `weights`"
-                                                        : text("is not in ", weights)));
-    }
-    variables.push_back(runtime::make_variable(found->second, names[i]));
+    require(i, stored.rejection(names[i], module.state[i].variable.type(), weights));
+    variables.push_back(runtime::make_variable(stored.read(names[i]), names[i]));
   }
   return variables;
 }
 
 Model load_module_file(const std::string& path, const std::string& weights) {
   const module::Module module = runtime::read_module_file(path);
+  if (!weights.empty() && module.state.empty()) {
+    Call::value_error("weights",
+                      text(path, " has no variables, whose values ", weights, " could have"));
+  }
   runtime::ModelNames names;
   for (const ir::Value& input : module.graph.inputs) {
     names.inputs.emplace_back(given_name(*input.node));

@@ -8,11 +8,10 @@
 #include "runtime/files/quoted_name.h"
 #include "runtime/files/zip_stream.h"
 #include "runtime/files/zip_writer.h"
+#include "runtime/model/variable_values.h"
 #include "runtime/weights/npy.h"
 
 #include <kiln/error.h>
-
-#include <map>
 
 namespace kiln::runtime {
 namespace {
@@ -55,21 +54,16 @@ void require_counts(const InputFile& file, const ModelFile& model) {
 std::vector<Array> values_of(const InputFile& file, const std::string& path,
                              const ModelFile& model) {
   const NpzFile weights(path, kModelWeights);
-  std::map<std::string_view, const TensorEntry*> tensors;
-  for (const TensorEntry& tensor : weights.tensors()) tensors.emplace(tensor.name, &tensor);
+  const VariableValues stored(weights);
   std::vector<Array> values;
   for (std::size_t i = 0; i < model.module.state.size(); ++i) {
     const std::string& name = model.manifest.names.variables[i];
     const ir::Type& type = model.module.state[i].variable.type();
-    const auto found = tensors.find(name);
-    const TensorEntry* const tensor = found == tensors.end() ? nullptr : found->second;
-    const bool has_dtype = tensor != nullptr && tensor->other_dtype.empty();
-    const bool fits = has_dtype && tensor->dtype == type.dtype &&
-                      ir::Dims(tensor->dims.begin(), tensor->dims.end()) == type.dims;
-    if (!fits) {
-      file.reject(text("is damaged: its weights lack variable ", quoted_name(name), " ", type));
+    const std::string reason = stored.rejection(name, type, "its weights");
+    if (!reason.empty()) {
+      file.reject(text("is damaged: variable ", quoted_name(name), " ", type, " ", reason));
     }
-    values.push_back(weights.read(*tensor));
+    values.push_back(stored.read(name));
   }
   return values;
 }

@@ -80,6 +80,12 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
   }
 }
 
+std::string type_text(const TensorEntry& tensor) {
+  const std::string_view dtype =
+      tensor.other_dtype.empty() ? dtype_name(tensor.dtype) : tensor.other_dtype;
+  return text(dtype, "[", join_text(tensor.dims, ","), "]");
+}
+
 std::string other_dtype_text(const TensorEntry& tensor, const std::string& path) {
   return text("array ", quoted_name(tensor.name), " of ", path, " is of dtype ",
               quoted_name(tensor.other_dtype), ", which Kiln does not have");

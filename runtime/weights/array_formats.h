@@ -24,6 +24,9 @@ bool is_hdf5_file(const std::string& path);
 std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
                                            std::map<std::string, std::string>* metadata = nullptr);
 
+/// "float32[2,3]"; with the name that the format gives to a dtype that Kiln lacks.
+std::string type_text(const TensorEntry& tensor);
+
 /// "array 'x' of FILE is of dtype '|O', which Kiln does not have".
 std::string other_dtype_text(const TensorEntry& tensor, const std::string& path);
 

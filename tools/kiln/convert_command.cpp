@@ -1,4 +1,5 @@
 // Writes the arrays or the model of a file in another format.
+#include "core/k/base/call.h"
 #include "core/types/counted.h"
 #include "core/types/text.h"
 #include "runtime/weights/array_formats.h"
@@ -32,7 +33,8 @@ void require_arrays(const std::string& path) {
 
 /// Writes an ONNX model, a module or a model of Kiln as a model of Kiln.
 void convert_model(const std::string& from, const std::string& weights, const std::string& to) {
-  save_model(to, load_model(from, {.weights = weights}));
+  if (!weights.empty()) isolate_hdf5(weights);
+  api_call("kiln convert", {}, [&] { save_model(to, load_model(from, {.weights = weights})); });
   std::cout << "the model is in " << to << "\n";
 }
 

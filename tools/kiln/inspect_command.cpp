@@ -40,12 +40,6 @@ struct Contents {
   std::map<std::string, std::string> metadata;
 };
 
-std::string type_of(const TensorEntry& tensor) {
-  const std::string dtype =
-      tensor.other_dtype.empty() ? std::string(dtype_name(tensor.dtype)) : tensor.other_dtype;
-  return text(dtype, "[", join_text(tensor.dims, ","), "]");
-}
-
 void count_ops(std::span<const ir::Value> roots, std::map<std::string, std::size_t>& ops) {
   for (const ir::Node* node : ir::topological_order(roots)) {
     ++ops[std::string(def(*node).name)];
@@ -106,7 +100,7 @@ Contents contents_of(const std::string& path) {
     const auto file = runtime::open_array_file(path, &contents.metadata);
     contents.format = file->format();
     for (const TensorEntry& tensor : file->tensors()) {
-      contents.tensors.emplace_back(tensor.name, type_of(tensor));
+      contents.tensors.emplace_back(tensor.name, runtime::type_text(tensor));
     }
     return contents;
   }

@@ -1,4 +1,5 @@
 // Lists the ONNX operators that are imported, and calls a model several times.
+#include "core/k/base/call.h"
 #include "core/onnx/import/import.h"
 #include "core/onnx/import/table.h"
 #include "tools/kiln/command_line.h"
@@ -160,7 +161,7 @@ void add_onnx(CLI::App& app) {
   options->module.add_import_to(command);
   command->callback([options] {
     if (options->module.file.empty()) return print_table();
-    call_model(*options);
+    api_call("kiln onnx", {}, [&] { call_model(*options); });
   });
 }
 

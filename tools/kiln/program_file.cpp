@@ -42,7 +42,8 @@ ProgramFile read_onnx(const ModuleOptions& options) {
     import.dims.insert(*size);
     program.run_options.sizes.erase(size);
   }
-  const std::map<std::string, Array> given = given_arrays(options.inputs);
+  const std::map<std::string, Array> given =
+      api_call("kiln", {}, [&] { return given_arrays(options.inputs); });
   for (const std::string& name : file.defaulted_inputs()) {
     const auto array = given.find(name);
     if (array != given.end()) import.constants.insert(*array);

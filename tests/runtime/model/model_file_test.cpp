@@ -115,8 +115,22 @@ TEST_CASE("load_model: modules and their weights") {
   save_arrays(scratch.path("other.npz"), {{"v", Array(1.f)}});
   const std::string error = error_text<ValueError>(
       [&] { static_cast<void>(load_model(module, {.weights = scratch.path("other.npz")})); });
-  CHECK(
-      error.starts_with("load_model: the module has the variable 'w' float32[], which is not in"));
+  CHECK(without_path(error, scratch.path("other.npz")) ==
+        "load_model: the module has the variable 'w' float32[], which is not in PATH");
+  save_arrays(scratch.path("other.npz"), {{"w", Array({1.f, 2.f})}});
+  const std::string type = error_text<ValueError>(
+      [&] { static_cast<void>(load_model(module, {.weights = scratch.path("other.npz")})); });
+  CHECK(without_path(type, scratch.path("other.npz")) ==
+        "load_model: the module has the variable 'w' float32[], which is float32[2] in PATH");
+  const std::string missing = error_text<IoError>(
+      [&] { static_cast<void>(load_model(module, {.weights = scratch.path("no.npz")})); });
+  CHECK(without_path(missing, scratch.path("no.npz")) ==
+        "load_model: PATH cannot be opened: No such file or directory");
+  function({x}, {x * 2}).dump(scratch.path("constant"), Stage::Graph);
+  const std::string constant = scratch.path("constant/00-user.kir");
+  CHECK(error_text<ValueError>([&] {
+          static_cast<void>(load_model(constant, {.weights = scratch.path("w.npz")}));
+        }).find("00-user.kir has no variables") != std::string::npos);
 }
 
 TEST_CASE("save_model: what a model cannot hold") {

@@ -58,6 +58,10 @@ TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
             "arrays convert to others\n");
   CHECK_THAT(output_of("inspect " + scratch.write("page.onnx", "<html>"), 1),
              ContainsSubstring("is no ONNX model, but an HTML or XML text"));
+  CHECK(output_of("convert " + inputs + " " + scratch.path("n.kiln"), 1) ==
+        "kiln convert: " + inputs + " is a NumPy archive (.npz), not a module\n");
+  CHECK(output_of("onnx " + inputs, 1) ==
+        "kiln onnx: " + inputs + " is no ONNX model, but a NumPy archive (.npz)\n");
   const std::string model = scratch.path("net.kiln");
   CHECK(output_of("convert " + kNet + " " + model) == "the model is in " + model + "\n");
   CHECK_THAT(output_of("inspect " + model),
