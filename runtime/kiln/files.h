@@ -13,9 +13,9 @@
 
 namespace kiln {
 
-/// Returns the arrays of a .npz, .npy, safetensors, .h5 or .keras file by their names; the format
-/// is recognised by the file's content. The array of a .npy file has the file's name without folder
-/// and ".npy". Weights of Keras are named "layer/kernel", those of Keras 3 "layer/0"; its
+/// Returns the arrays of a .npz, .npy, safetensors, .h5, .keras or .kiln file by their names; the
+/// file's content tells the format. The array of a .npy file has the file's name without folder and
+/// ".npy". Weights of Keras are named "layer/kernel", those of Keras 3 "layer/0"; its
 /// optimizers' states are left out. Other HDF5 files give all datasets by their paths. Big-endian
 /// elements and Fortran order are converted; '<V2', as NumPy writes the bfloat16 of ml_dtypes, is
 /// bfloat16.

@@ -20,7 +20,7 @@ struct Model {
   std::vector<Tensor> outputs;  ///< with the file's names
   std::vector<UpdateOp> updates;  ///< of its variables
   std::vector<Variable> variables;  ///< all, in the order and with the names of the file
-  /// The variables that training updates: those of `variables` but for running statistics.
+  /// The variables to train: the floating-point ones, but for running statistics of ONNX models.
   std::vector<Variable> trainable;
   std::map<std::string, std::string> metadata;  ///< texts of the file by their keys
 
@@ -31,15 +31,14 @@ struct Model {
 };
 
 struct SaveModelOptions {
-  std::vector<UpdateOp> updates =
-      {};  ///< as for `function`; trained variables are those of updates
+  std::vector<UpdateOp> updates = {};  ///< as for `function`
   std::map<std::string, std::string> metadata = {};  ///< UTF-8 texts by their keys
 };
 
 /// Writes the graph from `inputs` to `outputs` and updates, as written, and the present values of
 /// its variables to a .kiln file: a ZIP archive of manifest.json, graph.kirb and weights as .npy.
-/// Replaces the file atomically. learning_phase() is 0 unless it is an input. The overload for a
-/// Model keeps which variables are trained.
+/// Replaces the file atomically. learning_phase() is 0 unless it is an input. Floating-point
+/// variables are `trainable` when loaded; the overload for a Model keeps which ones are.
 /// Errors: those of `function` for inputs, outputs and updates; ValueError for a sparse input, for
 /// texts that are not UTF-8 and for a path that ends as another format, such as .onnx; IoError.
 ///     const auto x = K::placeholder({.shape = {K::None}, .name = "x"});
@@ -62,7 +61,9 @@ struct LoadModelOptions {
 /// Its variables are new. A model never brings machine code and opens no other files, but for the
 /// data of an ONNX file in its folder.
 /// Errors: IoError naming the path for a file that cannot be read, is damaged or of another
-/// version; ValueError for a module with variables without `weights`; those of import_onnx.
+/// version; ValueError for a module with variables without `weights`, for one whose variable
+/// `weights` lacks or has with another type, and for `weights` of a file that needs none; those of
+/// import_onnx.
 ///     const auto x = K::placeholder({.shape = {2}, .name = "x"});
 ///     const auto w = K::variable({1., 1.}, {.name = "w"});
 ///     K::save_model("step.kiln", {x}, {K::sum(w * x)}, {.updates = {K::update_add(w, x)}});

@@ -34,8 +34,8 @@ struct ImportOptions {
 /// be. Data in other files is read from the model's folder, never from elsewhere.
 /// Errors: IoError for a file that cannot be read, is damaged or no ONNX model; ValueError with a
 /// table of the operators that are not imported, before anything is built, for what a node does not
-/// accept, with the node's name, and for options that name nothing in the model; TypeError for
-/// element types that Kiln does not have.
+/// accept, with the node's name, for operator sets before 6 and, unless allowed, after 28, and for
+/// options that name nothing in the model; TypeError for element types that Kiln does not have.
 ///     // const auto m = K::import_onnx("net.onnx", {.dims = {{"height", 224}}});
 ///     // K::function(m.inputs, m.outputs)({image});
 [[nodiscard]] KILN_API Model import_onnx(const StringArgument& path,

@@ -68,8 +68,8 @@ KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>
 KILN_API void save_weights(const StringArgument& path, const std::vector<Tensor>& variables,
                            const SaveWeightsOptions& options, Where where = Where::here());
 
-/// Sets the variables to the values of a safetensors, .npz, .npy, .h5 or .keras file, which is
-/// recognised by its content: all, or none on an error. Reads only the tensors that it loads or
+/// Sets the variables to the values of a safetensors, .npz, .npy, .h5, .keras or .kiln file, which
+/// is recognised by its content: all, or none on an error. Reads only the tensors that it loads or
 /// transforms, whatever the dtypes of others. Tensors of Keras' files match the variables of layers
 /// of the same names: by "layer/kernel", by the path in the file, and those that Keras 3 numbers,
 /// "layer/0", by the order in which a layer made its variables, if all of them are given. Returns
