@@ -54,6 +54,7 @@ Dim one_hot_depth(NodeContext& node) {
 Values import_one_hot(NodeContext& node) {
   const Value given = ir::cast(node.input(0), DType::Int64), values = node.input(2);
   const Dim depth = one_hot_depth(node);
+  if (less_equal(0, depth) == ir::Ternary::No) node.fail(text("depth is ", depth));
   if (values.rank() != 1) node.fail(text("values is no vector (values ", values.type(), ")"));
   const int rank = given.rank() + 1, axis = node.axis(node.integer("axis", -1), rank);
   Dims dims = given.dims();
@@ -66,9 +67,10 @@ Values import_one_hot(NodeContext& node) {
   return {ir::select(is_hot, value(1), value(0))};
 }
 
-/// Reverses the first sequence_lens[b] entries along the time axis of each entry b of the batch.
+/// Reverses the first sequence_lens[b] entries along the time axis of each entry b of the batch. A
+/// call with a length that is negative or above the size of that axis throws.
 Values import_reverse_sequence(NodeContext& node) {
-  const Value x = node.input(0), lengths = ir::cast(node.input(1), DType::Int64);
+  const Value x = node.input(0), lengths = node.input(1);
   const auto time = node.integer("time_axis", 0), batch = node.integer("batch_axis", 1);
   if (x.rank() < 2 || time + batch != 1 || time * batch != 0 || lengths.rank() != 1) {
     node.fail(text("time_axis ", time, " and batch_axis ", batch, " are not 0 and 1 (input ",
@@ -78,7 +80,8 @@ Values import_reverse_sequence(NodeContext& node) {
       row(x.dims().begin() + 2, x.dims().end());
   const Value step = ir::iota({DType::Int64, grid}, time);
   const Value sized = ir::with_dims(lengths, {grid[at(batch)]});
-  const Value length = ir::broadcast_over(sized, grid, {time});
+  const Value checked = checked_indices(sized, grid[at(time)] + 1);
+  const Value length = ir::broadcast_over(checked, grid, {time});
   const Value source = ir::select(ir::less(step, length), length - step - 1.0, step);
   const Value entry = ir::iota({DType::Int64, grid}, batch);
   const Values coordinates = time == 0 ? Values{source, entry} : Values{entry, source};

@@ -3,6 +3,7 @@
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/operands.h"
+#include "core/onnx/import/positions.h"
 
 namespace kiln::onnx {
 namespace {
@@ -13,7 +14,8 @@ using ir::Value;
 using Values = std::vector<Value>;
 
 /// -x[target] weight[target] over axis 1 of x, 0 for ignored targets. The mean is that weighted by
-/// the weights; ignored targets have none.
+/// the weights; ignored targets have none. A call with another target outside of the classes
+/// throws.
 Value class_loss(NodeContext& node, const Value& x) {
   if (x.rank() < 2) node.fail(text("the input has no axis of classes (", x.type(), ")"));
   Ints axes{0};
@@ -30,6 +32,7 @@ Value class_loss(NodeContext& node, const Value& x) {
     target = ir::select(is_ignored, ir::zeros_like(target), target);
     weight = ir::cast(ir::logical_not(is_ignored), x.dtype());
   }
+  target = checked_indices(target, scores.dims().back());
   if (node.has(2)) {
     const Value given = node.untrained_input(2);
     const Value weights = fitted_operand(node, given, {scores.dims().back()}, "the weight");

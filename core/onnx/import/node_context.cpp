@@ -142,6 +142,7 @@ std::vector<double> NodeContext::known_numbers(std::size_t i, const char* name) 
 ir::Ints NodeContext::known_integers(std::size_t i, const char* name) {
   ir::Ints integers;
   for (const double number : known_numbers(i, name)) {
+    if (!(std::fabs(number) < 0x1p63)) fail(text(name, " has the element ", number));
     integers.push_back(static_cast<std::int64_t>(number));
   }
   return integers;

@@ -34,11 +34,19 @@ Value coordinate(const Dims& dims, int axis) { return ir::iota({DType::Int64, di
 Value wrapped_indices(NodeContext& node, const Value& indices, const Dim& size) {
   const bool is_signed = info(indices.dtype()).kind == DTypeKind::Signed;
   if (!is_signed || is_known_not_negative(node, indices)) return indices;
-  const Value is_negative = ir::less(indices, ir::zeros_like(indices));
-  return ir::select(is_negative, indices + broadcast_size(size, indices), indices);
+  const Value zeros = ir::zeros_like(indices), wrapped = indices + broadcast_size(size, indices);
+  const Value counts_from_end =
+      ir::binary(Op::And, ir::less(indices, zeros), ir::less_equal_to(zeros, wrapped));
+  return ir::select(counts_from_end, wrapped, indices);
+}
+
+Value checked_indices(const Value& indices, const Dim& size) {
+  // A gather checks its indices. No pass removes one of an iota.
+  return ir::gather(ir::iota({DType::Int64, {size}}, 0), ir::cast(indices, DType::Int64), 0);
 }
 
 Value linear_index(const std::vector<Value>& coordinates, const Dims& dims) {
+  if (coordinates.size() == 1) return coordinates[0];
   Value index, is_inside;
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const Value& one = coordinates[i];

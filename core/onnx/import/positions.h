@@ -5,12 +5,17 @@
 
 namespace kiln::onnx {
 
-/// Indices along an axis of `size` elements, of which negative ones count from the end. Indices
-/// that are known to be none stay as they are.
+/// Indices along an axis of `size` elements, of which negative ones count from the end. Those below
+/// -size stay as they are, so that errors show them as given; so do indices known not to be
+/// negative.
 ir::Value wrapped_indices(NodeContext& node, const ir::Value& indices, const ir::Dim& size);
 
+/// The indices as int64. A call whose indices are not all in [0, size) throws.
+ir::Value checked_indices(const ir::Value& indices, const ir::Dim& size);
+
 /// The linear index, in a tensor of these dims, of the entry whose coordinate i is coordinates[i],
-/// of equal dims and int64; -1, which is out of range, if one of them is outside of its dim.
+/// of equal dims and int64. It is out of range if a coordinate is outside of its dim: the
+/// coordinate itself if it is the only one, else -1.
 ir::Value linear_index(const std::vector<ir::Value>& coordinates, const ir::Dims& dims);
 
 /// The linear index in x of each entry of `indices`, which replace the coordinate along `axis`

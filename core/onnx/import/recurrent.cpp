@@ -5,6 +5,7 @@
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/operands.h"
+#include "core/onnx/import/positions.h"
 #include "core/ops/lambda_builder.h"
 #include "core/types/at.h"
 
@@ -151,16 +152,16 @@ class RecurrentNode {
   }
 
  private:
-  /// The mask of the steps within sequence_lens; inputs outside become 0, so that their gradients
-  /// are finite.
+  /// The mask of the steps within sequence_lens, which calls check to be at most the number of
+  /// steps; inputs outside become 0, so that their gradients are finite.
   void read_lengths() {
     if (!node_.has(4)) return;
     const Dims steps{x_.dims()[0], x_.dims()[1]};
     const auto known = node_.dims(4);
     const auto is_whole = [&](const Dim& n) { return equal(n, steps[0]) == ir::Ternary::Yes; };
     if (known && std::all_of(known->begin(), known->end(), is_whole)) return;
-    const Value lengths =
-        ir::cast(fitted_operand(node_, node_.input(4), {steps[1]}, "sequence_lens"), DType::Int64);
+    const Value lengths = checked_indices(
+        fitted_operand(node_, node_.input(4), {steps[1]}, "sequence_lens"), steps[0] + 1);
     mask_ = ir::less(ir::iota({DType::Int64, steps}, 0), ir::broadcast(lengths, steps, {1}));
     x_ = ir::select(ir::broadcast(mask_, x_.dims(), {0, 1}), x_, ir::zeros_like(x_));
   }

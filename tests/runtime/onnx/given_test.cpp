@@ -1,6 +1,6 @@
 // Values given by import options and fed by calls: constants and defaults of inputs, sizes that
 // only a call knows, and files that ask for too many nodes.
-#include "tests/runtime/onnx/protobuf.h"
+#include "tests/runtime/onnx/small_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 #include "tests/support/scratch.h"
@@ -14,41 +14,14 @@
 using namespace kiln;
 using kiln::testing::error_text;
 using kiln::testing::field;
+using kiln::testing::kFloat;
+using kiln::testing::kInt64;
+using kiln::testing::model;
+using kiln::testing::node;
 using kiln::testing::Scratch;
+using kiln::testing::value;
 
 namespace {
-
-constexpr int kFloat = 1, kInt64 = 7;
-
-std::string node(const std::string& op, const std::vector<std::string>& inputs,
-                 const std::vector<std::string>& outputs, const std::string& rest = "") {
-  std::string bytes;
-  for (const std::string& input : inputs) bytes += field(1, input);
-  for (const std::string& output : outputs) bytes += field(2, output);
-  return bytes + field(4, op) + rest;
-}
-
-/// A value with dims: "n" is unknown, "3" is known.
-std::string value(const std::string& name, int type, const std::vector<std::string>& dims) {
-  std::string shape;
-  for (const std::string& dim : dims) {
-    const bool is_known = std::isdigit(static_cast<unsigned char>(dim[0])) != 0;
-    shape += field(1, is_known ? field(1, std::stoll(dim)) : field(2, dim));
-  }
-  return field(1, name) + field(2, field(1, field(1, type) + field(2, shape)));
-}
-
-/// The bytes of a model of these parts of its graph.
-std::string model(const std::string& nodes, const std::vector<std::string>& inputs,
-                  const std::vector<std::string>& outputs, const std::string& rest = "",
-                  std::int64_t opset = 13) {
-  std::string graph = nodes;
-  for (const std::string& input : inputs) graph += field(11, input);
-  for (const std::string& output : outputs) {
-    graph += field(12, value(output, kFloat, {}));
-  }
-  return field(1, 8) + field(7, graph + rest) + field(8, field(2, opset));
-}
 
 Model imported(const std::string& bytes, const ImportOptions& options = {}) {
   const Scratch scratch;

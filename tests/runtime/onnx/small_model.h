@@ -1,0 +1,50 @@
+// Models of a few nodes, written by hand.
+#pragma once
+
+#include "tests/runtime/onnx/protobuf.h"
+
+#include <cctype>
+#include <string>
+#include <vector>
+
+namespace kiln::testing {
+
+inline constexpr int kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9;
+
+/// A node; `rest`: its further fields, such as attributes.
+inline std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs, const std::string& rest = "") {
+  std::string bytes;
+  for (const std::string& input : inputs) bytes += field(1, input);
+  for (const std::string& output : outputs) bytes += field(2, output);
+  return bytes + field(4, op) + rest;
+}
+
+/// A value with dims: "n" is unknown, "3" is known.
+inline std::string value(const std::string& name, int type, const std::vector<std::string>& dims) {
+  std::string shape;
+  for (const std::string& dim : dims) {
+    const bool is_known = std::isdigit(static_cast<unsigned char>(dim[0])) != 0;
+    shape += field(1, is_known ? field(1, std::stoll(dim)) : field(2, dim));
+  }
+  return field(1, name) + field(2, field(1, field(1, type) + field(2, shape)));
+}
+
+/// The bytes of a model of these parts of its graph.
+inline std::string model(const std::string& nodes, const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs, const std::string& rest = "",
+                         std::int64_t opset = 13) {
+  std::string graph = nodes;
+  for (const std::string& input : inputs) graph += field(11, input);
+  for (const std::string& output : outputs) {
+    graph += field(12, value(output, kFloat, {}));
+  }
+  return field(1, 8) + field(7, graph + rest) + field(8, field(2, opset));
+}
+
+/// An integer attribute of a node.
+inline std::string attribute(const std::string& name, std::int64_t number) {
+  return field(5, field(1, name) + field(3, number) + field(20, 2));
+}
+
+}  // namespace kiln::testing
