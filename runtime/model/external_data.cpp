@@ -47,6 +47,16 @@ struct DataLocation {
   }
 };
 
+/// Why a part of the path could not be opened; for a link with the advice how to do without.
+std::string opening_failure(int folder, const std::string& part, int error) {
+  struct stat status{};
+  const bool is_link =
+      ::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+  if (!is_link) return std::strerror(error);
+  return "a symbolic link is not followed, as the model could read any file by it; 'cp -rL' copies "
+         "a folder without links";
+}
+
 /// Opens the file one folder after the other, so that no link leads out of them.
 Descriptor open_beneath(const std::string& folder, const DataLocation& location) {
   std::string_view rest = location.path;
@@ -61,11 +71,10 @@ Descriptor open_beneath(const std::string& folder, const DataLocation& location)
     if (part == "..") location.reject("the path leaves the folder of the model");
     const int kind = end == rest.npos ? 0 : O_DIRECTORY;
     if (!part.empty() && part != ".") {
-      file = Descriptor(::openat(file.number(), part.c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | kind));
-      if (file.number() < 0) {
-        location.reject(errno == ELOOP ? "a symbolic link is not followed" : std::strerror(errno));
-      }
+      Descriptor next(::openat(file.number(), part.c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | kind));
+      if (next.number() < 0) location.reject(opening_failure(file.number(), part, errno));
+      file = std::move(next);
     }
     if (end == rest.npos) return file;
     rest.remove_prefix(end + 1);
@@ -77,7 +86,9 @@ std::uint64_t checked_size(const Descriptor& file, const DataLocation& location)
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) location.reject(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) location.reject("this is no regular file");
-  if (status.st_nlink != 1) location.reject("the file has several names (hard links)");
+  if (status.st_nlink != 1) {
+    location.reject("the file has several names (hard links); 'cp' makes one with its own");
+  }
   return static_cast<std::uint64_t>(status.st_size);
 }
 

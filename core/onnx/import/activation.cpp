@@ -144,10 +144,22 @@ Values import_hardmax(NodeContext& node) {
 }
 
 /// Inference: the identity. Training is rejected: its draws would not be those of other runtimes.
+/// Whether the ratio is known to be 0, so that nothing is dropped.
+bool has_zero_ratio(NodeContext& node) {
+  if (!node.has(1)) return false;
+  const auto ratio = node.elements(1);
+  if (!ratio || ratio->size() != 1 || !ratio->front()) return false;
+  const auto& element = *ratio->front();
+  return element.number ? *element.number == 0 : element.dim == ir::Dim(0);
+}
+
 Values import_dropout(NodeContext& node) {
   const Value x = node.input(0);
-  if (node.has(2) && node.truth(node.input(2)) != ir::Ternary::No) {
-    node.fail("training_mode is not known to be false; only inference is imported");
+  const bool may_train = node.has(2) && node.truth(node.input(2)) != ir::Ternary::No;
+  if (may_train && !has_zero_ratio(node)) {
+    node.fail(
+        "training_mode is not known to be false, nor ratio to be 0; only inference is "
+        "imported");
   }
   return {x, ir::full(node.opset() < 10 ? x.dtype() : DType::Bool, x.dims(), 1)};
 }

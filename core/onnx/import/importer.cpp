@@ -4,6 +4,7 @@
 #include "core/ir/scope.h"
 #include "core/onnx/file/read.h"
 #include "core/onnx/import/functions.h"
+#include "core/onnx/import/import_options.h"
 #include "core/onnx/import/needed_nodes.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/node_scope.h"
@@ -168,33 +169,11 @@ void Importer::assume_given(const NamedValue& input) {
   if (type == input.value.type()) shape_values_.assume(input.value, given->second);
 }
 
-ir::Value Importer::constant_of(const ValueInfo& info, const ir::Value& given) const {
-  const auto dtype = dtype_of(info.elem_type);
-  const ir::Value value = dtype ? ir::cast(given, *dtype) : given;
-  if (!info.has_shape) return value;
-  ir::Dims dims;
-  for (const Dimension& dimension : info.shape) {
-    dims.push_back(is_known(dimension) ? *dimension.value : 1);
-  }
-  if (product(dims) == product(value.dims())) return ir::reshape(value, dims);
-  bool fits = dims.size() == value.dims().size();
-  for (std::size_t i = 0; fits && i < dims.size(); ++i) {
-    fits = !is_known(info.shape[i]) || dims[i] == value.dims()[i];
-  }
-  if (fits) return value;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (!is_known(info.shape[i])) dims[i] = ir::Dim::fresh(name_of_dim(info, i));
-  }
-  Call::value_error("constants",
-                    text("input '", escaped_text(info.name), "' of ", options_.model, " has shape ",
-                         to_string(dims), ", but its constant ", to_string(value.dims())));
-}
-
 void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
   for (const ValueInfo& info : model_.graph.input) {
     const auto given = options_.constants.find(std::string(info.name));
     if (given != options_.constants.end()) {
-      const Binding constant{.value = constant_of(info, given->second)};
+      const Binding constant{.value = constant_of_input(info, given->second, options_.model)};
       // An initializer of that name is the default of the input.
       if (!environment.bind(info.name, constant)) *environment.find(info.name) = constant;
       continue;
@@ -204,32 +183,6 @@ void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
     environment.bind(info.name, {.value = input});
     result.inputs.push_back({std::string(info.name), input});
     assume_given(result.inputs.back());
-  }
-}
-
-void Importer::check_options() const {
-  const auto is_dim = [&](const std::string& name) {
-    for (const ValueInfo& info : model_.graph.input) {
-      for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
-        if (!is_known(info.shape[axis]) && name_of_dim(info, axis) == name) return true;
-      }
-    }
-    return false;
-  };
-  for (const auto& [name, size] : options_.dims) {
-    if (!is_dim(name)) {
-      Call::value_error("dims",
-                        text("no input of ", options_.model, " has a dim named '", name, "'"));
-    }
-    if (size < 0) Call::value_error("dims", text("dim '", name, "' is ", size));
-  }
-  for (const auto& [name, value] : options_.constants) {
-    const auto& inputs = model_.graph.input;
-    const bool is_input =
-        std::any_of(inputs.begin(), inputs.end(),
-                    [&, &key = name](const ValueInfo& info) { return info.name == key; });
-    if (is_input) continue;
-    Call::value_error("constants", text(options_.model, " has no input named '", name, "'"));
   }
 }
 
@@ -314,7 +267,7 @@ std::vector<ir::Value> Importer::run_graph(const GraphProto& graph,
 }
 
 ImportedModel Importer::run() {
-  check_options();
+  check_options(model_.graph, options_);
   const std::int64_t opset =
       std::max<std::int64_t>(opset_of(model_.opset_import, ""), model_.ir_version < 3 ? 1 : 0);
   require_opset(opset, options_);
@@ -331,10 +284,6 @@ ImportedModel Importer::run() {
   bind_inputs(environment, result);
   run_nodes(nodes, environment, std::min(opset, kNewestOpset));
   for (const std::string_view name : outputs) {
-    if (!environment.find(name)) {
-      Call::value_error(
-          "outputs", text("nothing in ", options_.model, " is named '", escaped_text(name), "'"));
-    }
     result.outputs.push_back({std::string(name), value_of(environment, name, /*is_trained=*/true)});
   }
   std::stable_sort(variables_.begin(), variables_.end(),

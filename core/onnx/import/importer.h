@@ -33,9 +33,6 @@ class Importer final : public GraphImporter {
 
   void bind_inputs(Environment& environment, ImportedModel& result);
   ir::Value placeholder_of(const ValueInfo& info);
-  /// The given constant of an input, as declared: a scalar can be given for one element. Throws
-  /// ValueError for another shape.
-  ir::Value constant_of(const ValueInfo& info, const ir::Value& given) const;
   /// Lets the given value of the input, if there is one of its type, decide shapes and branches.
   void assume_given(const NamedValue& input);
   void bind_initializers(const GraphProto& graph, Environment& environment);
@@ -44,7 +41,6 @@ class Importer final : public GraphImporter {
   void run_function(const FunctionProto& function, const NodeProto& node, Environment& environment);
   std::span<const std::byte> bytes_of(const TensorProto& tensor);
   bool is_variable(const Binding& binding) const;
-  void check_options() const;
   std::size_t order_of(const TensorProto& tensor) const;
 
   const ModelProto& model_;

@@ -71,6 +71,7 @@ class OperatorCheck {
     const OperatorRow* row = operator_row(node.op_type);
     if (!row) return "ONNX has no such operator";
     if (!row->import) return std::string(row->reason);
+    if (opset == 0) return "the model has no version of ONNX's own operators";
     if (opset < row->since.first()) {
       return text("it is imported from opset ", row->since.first(), ", this is ", opset);
     }
@@ -124,6 +125,7 @@ void require_operators(const ModelProto& model, const std::vector<NodeProto>& no
 }
 
 void require_opset(std::int64_t opset, const ImportOptions& options) {
+  if (opset == 0) return;  // of other domains alone; require_operators() rejects the others
   if (opset < kOldestOpset) {
     Call::value_error("path", text(options.model, " is written in opset ", opset,
                                    "; the oldest one that is imported is ", kOldestOpset,

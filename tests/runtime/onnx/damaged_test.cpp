@@ -171,6 +171,13 @@ TEST_CASE("ONNX: operators that are not imported are one table, before anything 
         "which is no tensor\n"
         "  Frobnicate: 2 nodes, first 'b': ONNX has no such operator\n"
         "  com.microsoft.Gelu: 1 node, first 'd': the domain 'com.microsoft' is not known");
+  const std::string ml = field(1, node("Scaler", "x", "a") + field(7, "ai.onnx.ml")) +
+                         field(1, node("Relu", "a", "y"));
+  const std::string opsets = field(8, field(1, "ai.onnx.ml") + field(2, 3));
+  CHECK(error_of<ValueError>(field(1, 8) + field(7, graph(ml)) + opsets) ==
+        "import_onnx: net.onnx needs operators that are not imported:\n"
+        "  ai.onnx.ml.Scaler: 1 node, first 'a': the domain 'ai.onnx.ml' is not known\n"
+        "  Relu: 1 node, first 'y': the model has no version of ONNX's own operators");
 }
 
 TEST_CASE("ONNX: options that name nothing, and what a node does not accept") {
@@ -183,6 +190,10 @@ TEST_CASE("ONNX: options that name nothing, and what a node does not accept") {
   CHECK(error({.dims = {{"n", -3}}}) == "import_onnx: dim 'n' is -3");
   CHECK(error({.constants = {{"z", Array(3)}}}) == "import_onnx: net.onnx has no input named 'z'");
   CHECK(error({.outputs = {"z"}}) == "import_onnx: nothing in net.onnx is named 'z'");
+  CHECK(error({.outputs = {""}}) == "import_onnx: output 0 of net.onnx has no name");
+  const std::string unnamed = field(1, node("Relu", "x", "")) + field(11, value("x"));
+  CHECK(error_of<ValueError>(model(unnamed + field(12, value("")))) ==
+        "import_onnx: output 0 of net.onnx has no name");
   const std::string concat = node("Concat", "x x", "y") + field(3, "/head/Concat") +
                              field(5, field(1, "axis") + field(3, 5) + field(20, 2));
   CHECK(error_of<ValueError>(model(graph(field(1, concat)))) ==
@@ -193,6 +204,24 @@ TEST_CASE("ONNX: an element type that Kiln lacks has its name") {
   const std::string float6 = field(1, node("Relu", "x", "y")) + field(11, value("x", 27));
   CHECK(error_of<TypeError>(model(float6 + field(12, value("y")))) ==
         "import_onnx: input 'x' of net.onnx is of type float6e2m3, which Kiln does not have");
+}
+
+TEST_CASE("ONNX: options with a misspelled name are shown the nearest one") {
+  const Scratch scratch;
+  const std::string relu = field(1, node("Relu", "image", "scores"));
+  const std::string path = scratch.write(
+      "net.onnx", model(relu + field(11, value("image")) + field(12, value("scores"))));
+  const auto error = [&](const ImportOptions& options) {
+    return error_text<ValueError>([&] { static_cast<void>(import_onnx(path, options)); });
+  };
+  CHECK(error({.dims = {{"image.0", 3}}}) ==
+        "import_onnx: no input of net.onnx has a dim named 'image.0'");
+  CHECK(error({.dims = {{"nn", 3}}}) ==
+        "import_onnx: no input of net.onnx has a dim named 'nn'; did you mean 'n'?");
+  CHECK(error({.constants = {{"imgae", Array(3)}}}) ==
+        "import_onnx: net.onnx has no input named 'imgae'; did you mean 'image'?");
+  CHECK(error({.outputs = {"score"}}) ==
+        "import_onnx: nothing in net.onnx is named 'score'; did you mean 'scores'?");
 }
 
 TEST_CASE("ONNX: every truncation is read or rejected") {
@@ -223,6 +252,7 @@ TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
   CHECK(error_text<ValueError>([&] { static_cast<void>(read.variable("wieght")); }) ==
         "variable: the model has no variable named 'wieght'; it has 'weight'");
   ::symlink("/etc/passwd", scratch.path("link").c_str());
+  ::symlink("/etc", scratch.path("folder").c_str());
   ::link(scratch.path("w.bin").c_str(), scratch.path("second").c_str());
   const auto error = [&](const std::string& bytes) {
     const std::string path = scratch.write("net.onnx", bytes);
@@ -233,10 +263,15 @@ TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
         "import_onnx: PATH keeps data in '/etc/passwd': this is no relative path");
   CHECK(error(external("../w.bin")) ==
         "import_onnx: PATH keeps data in '../w.bin': the path leaves the folder of the model");
-  CHECK(error(external("link")) ==
-        "import_onnx: PATH keeps data in 'link': a symbolic link is not followed");
+  CHECK(
+      error(external("link")) ==
+      "import_onnx: PATH keeps data in 'link': a symbolic link is not followed, as the model could "
+      "read any file by it; 'cp -rL' copies a folder without links");
+  CHECK_THAT(error(external("folder/passwd")),
+             Catch::Matchers::ContainsSubstring("'cp -rL' copies a folder without links"));
   CHECK(error(external("second", offset)) ==
-        "import_onnx: PATH keeps data in 'second': the file has several names (hard links)");
+        "import_onnx: PATH keeps data in 'second': the file has several names (hard links); 'cp' "
+        "makes one with its own");
   ::unlink(scratch.path("second").c_str());
   CHECK(error(external("missing")) ==
         "import_onnx: PATH keeps data in 'missing': No such file or directory");

@@ -7,7 +7,7 @@
 
 #include <kiln/k.h>
 
-#include <cctype>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -70,6 +70,36 @@ TEST_CASE("ONNX: constants have the shapes of their inputs, and replace defaults
   };
   CHECK(result({}) == Array::full({1, 3}, 2));
   CHECK(result({.constants = {{"d", Array(5.f)}}}) == Array::full({1, 3}, 5));
+}
+
+TEST_CASE("ONNX: constants of integer inputs are whole numbers that these hold") {
+  const std::string nodes = field(1, node("Cast", {"k"}, {"y"}, testing::attribute("to", kFloat)));
+  const std::string bytes = model(nodes, {value("k", kInt64, {"2"})}, {"y"});
+  const auto error = [&](const Array& constant) {
+    return error_text<ValueError>(
+        [&] { static_cast<void>(imported(bytes, {.constants = {{"k", constant}}})); });
+  };
+  CHECK(error(Array{1.f, -2.f}) == "no error");
+  CHECK(error(Array{1.f, 1.5f}) ==
+        "import_onnx: input 'k' of net.onnx has dtype int64, which cannot hold 1.5, element 1 of "
+        "its constant float32[2]");
+  CHECK(error(Array{NAN, 1.f}).find("cannot hold nan, element 0") != std::string::npos);
+}
+
+TEST_CASE("ONNX: Dropout in training is imported if it drops nothing") {
+  const std::string ratio =
+      field(5, field(2, kFloat) + field(8, "r") + field(9, std::string("\0\0\0\0", 4)));
+  const std::string training =
+      field(5, field(2, testing::kBool) + field(8, "t") + field(9, std::string("\1", 1)));
+  const auto dropout = [&](const std::vector<std::string>& inputs) {
+    return model(field(1, node("Dropout", inputs, {"y"})), {value("x", kFloat, {"n"})}, {"y"},
+                 ratio + training);
+  };
+  const Array x{1.f, -2.f};
+  CHECK(compiled(dropout({"x", "r", "t"}))({x})[0] == x);
+  CHECK(error_text<ValueError>([&] { compiled(dropout({"x", "", "t"})); }) ==
+        "import_onnx: 'y' of net.onnx: Dropout: training_mode is not known to be false, nor ratio "
+        "to be 0; only inference is imported");
 }
 
 TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
