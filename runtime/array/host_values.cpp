@@ -41,6 +41,15 @@ bool fits(T x) {
 }
 
 template <class T>
+bool is_whole(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::trunc(x) == x;
+  return true;
+}
+
+/// The numbers that are searched for.
+enum class Unfit { OutOfRange, OutOfRangeOrFraction };
+
+template <class T>
 std::string number_text(T x) {
   if constexpr (!std::is_floating_point_v<T>) {
     return std::to_string(x);
@@ -53,13 +62,15 @@ std::string number_text(T x) {
 }
 
 template <class Integer, class T>
-std::optional<UnrepresentableElement> unrepresentable_among(const Array& array, DType dtype) {
+std::optional<UnrepresentableElement> unrepresentable_among(const Array& array, DType dtype,
+                                                            Unfit unfit) {
   const auto* elements = static_cast<const std::byte*>(array.data());
   for (std::int64_t i = 0; i < array.size(); ++i) {
     T element;  // a view may be at any address
     std::memcpy(&element, elements + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
     const auto number = number_of(element);
-    if (fits<Integer>(number)) continue;
+    const bool may_be_fraction = unfit == Unfit::OutOfRange;
+    if (fits<Integer>(number) && (may_be_fraction || is_whole(number))) continue;
     return UnrepresentableElement{index_text(array.dims(), static_cast<std::size_t>(i)),
                                   number_text(number), dtype};
   }
@@ -67,23 +78,39 @@ std::optional<UnrepresentableElement> unrepresentable_among(const Array& array, 
 }
 
 template <class Integer>
-std::optional<UnrepresentableElement> unrepresentable_in(const Array& array, DType dtype) {
+std::optional<UnrepresentableElement> unrepresentable_in(const Array& array, DType dtype,
+                                                         Unfit unfit) {
   switch (array.dtype()) {
     case DType::Bool: return std::nullopt;
-    case DType::Int8: return unrepresentable_among<Integer, std::int8_t>(array, dtype);
-    case DType::Int16: return unrepresentable_among<Integer, std::int16_t>(array, dtype);
-    case DType::Int32: return unrepresentable_among<Integer, std::int32_t>(array, dtype);
-    case DType::Int64: return unrepresentable_among<Integer, std::int64_t>(array, dtype);
-    case DType::UInt8: return unrepresentable_among<Integer, std::uint8_t>(array, dtype);
-    case DType::UInt16: return unrepresentable_among<Integer, std::uint16_t>(array, dtype);
-    case DType::UInt32: return unrepresentable_among<Integer, std::uint32_t>(array, dtype);
-    case DType::UInt64: return unrepresentable_among<Integer, std::uint64_t>(array, dtype);
-    case DType::Float16: return unrepresentable_among<Integer, float16>(array, dtype);
-    case DType::BFloat16: return unrepresentable_among<Integer, bfloat16>(array, dtype);
-    case DType::Float32: return unrepresentable_among<Integer, float>(array, dtype);
-    case DType::Float64: return unrepresentable_among<Integer, double>(array, dtype);
+    case DType::Int8: return unrepresentable_among<Integer, std::int8_t>(array, dtype, unfit);
+    case DType::Int16: return unrepresentable_among<Integer, std::int16_t>(array, dtype, unfit);
+    case DType::Int32: return unrepresentable_among<Integer, std::int32_t>(array, dtype, unfit);
+    case DType::Int64: return unrepresentable_among<Integer, std::int64_t>(array, dtype, unfit);
+    case DType::UInt8: return unrepresentable_among<Integer, std::uint8_t>(array, dtype, unfit);
+    case DType::UInt16: return unrepresentable_among<Integer, std::uint16_t>(array, dtype, unfit);
+    case DType::UInt32: return unrepresentable_among<Integer, std::uint32_t>(array, dtype, unfit);
+    case DType::UInt64: return unrepresentable_among<Integer, std::uint64_t>(array, dtype, unfit);
+    case DType::Float16: return unrepresentable_among<Integer, float16>(array, dtype, unfit);
+    case DType::BFloat16: return unrepresentable_among<Integer, bfloat16>(array, dtype, unfit);
+    case DType::Float32: return unrepresentable_among<Integer, float>(array, dtype, unfit);
+    case DType::Float64: return unrepresentable_among<Integer, double>(array, dtype, unfit);
   }
   return std::nullopt;
+}
+
+std::optional<UnrepresentableElement> find_unfit(const Array& array, DType dtype, Unfit unfit) {
+  if (array.dtype() == dtype) return std::nullopt;
+  switch (dtype) {
+    case DType::Int8: return unrepresentable_in<std::int8_t>(array, dtype, unfit);
+    case DType::Int16: return unrepresentable_in<std::int16_t>(array, dtype, unfit);
+    case DType::Int32: return unrepresentable_in<std::int32_t>(array, dtype, unfit);
+    case DType::Int64: return unrepresentable_in<std::int64_t>(array, dtype, unfit);
+    case DType::UInt8: return unrepresentable_in<std::uint8_t>(array, dtype, unfit);
+    case DType::UInt16: return unrepresentable_in<std::uint16_t>(array, dtype, unfit);
+    case DType::UInt32: return unrepresentable_in<std::uint32_t>(array, dtype, unfit);
+    case DType::UInt64: return unrepresentable_in<std::uint64_t>(array, dtype, unfit);
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -93,18 +120,11 @@ std::string UnrepresentableElement::describe(const std::string& array) const {
 }
 
 std::optional<UnrepresentableElement> find_unrepresentable(const Array& array, DType dtype) {
-  if (array.dtype() == dtype) return std::nullopt;
-  switch (dtype) {
-    case DType::Int8: return unrepresentable_in<std::int8_t>(array, dtype);
-    case DType::Int16: return unrepresentable_in<std::int16_t>(array, dtype);
-    case DType::Int32: return unrepresentable_in<std::int32_t>(array, dtype);
-    case DType::Int64: return unrepresentable_in<std::int64_t>(array, dtype);
-    case DType::UInt8: return unrepresentable_in<std::uint8_t>(array, dtype);
-    case DType::UInt16: return unrepresentable_in<std::uint16_t>(array, dtype);
-    case DType::UInt32: return unrepresentable_in<std::uint32_t>(array, dtype);
-    case DType::UInt64: return unrepresentable_in<std::uint64_t>(array, dtype);
-    default: return std::nullopt;
-  }
+  return find_unfit(array, dtype, Unfit::OutOfRange);
+}
+
+std::optional<UnrepresentableElement> find_inexact(const Array& array, DType dtype) {
+  return find_unfit(array, dtype, Unfit::OutOfRangeOrFraction);
 }
 
 }  // namespace kiln::runtime

@@ -22,6 +22,9 @@ struct UnrepresentableElement {
 /// infinity, a number out of range. Returns nothing if there is none, or for another dtype.
 std::optional<UnrepresentableElement> find_unrepresentable(const Array& array, DType dtype);
 
+/// Finds the first element that an integer `dtype` cannot represent, fractions included.
+std::optional<UnrepresentableElement> find_inexact(const Array& array, DType dtype);
+
 /// Returns array.astype(dtype). Calls `reject`, which throws, with the first element that `dtype`
 /// cannot represent.
 template <class Reject>

@@ -52,12 +52,14 @@ std::map<std::string, ir::Value> constants_of(const std::map<std::string, Array>
   return constants;
 }
 
-/// The values that may decide shapes: few integers or bools, and scalars; others are data.
+/// The values that may decide shapes: integers, bools, scalars and vectors of one number an axis,
+/// such as the scales of Resize; others are data.
 std::map<std::string, Array> deciding_values(const std::map<std::string, Array>& given) {
-  constexpr std::int64_t kMaxElements = 64;
+  constexpr std::int64_t kMaxElements = 64, kMaxScales = 8;
   std::map<std::string, Array> small;
   for (const auto& [name, array] : given) {
-    const bool can_decide = !is_float(array.dtype()) || array.rank() == 0;
+    const bool can_decide =
+        !is_float(array.dtype()) || (array.rank() <= 1 && array.size() <= kMaxScales);
     if (can_decide && array.size() <= kMaxElements) small.emplace(name, array);
   }
   return small;

@@ -152,9 +152,11 @@ class InputFiles {
       fail(text(subject, " is ", tensor->other_dtype, ", which Kiln does not have"));
     }
     require_shape(subject, *tensor, argument);
-    return runtime::cast_host_value(
-        file->read(*tensor), argument.dtype(),
-        [&](const runtime::UnrepresentableElement& element) { fail(element.describe(subject)); });
+    const Array value = file->read(*tensor);
+    if (const auto element = runtime::find_inexact(value, argument.dtype())) {
+      fail(text(element->describe(subject), " (the file has ", value.dtype(), ")"));
+    }
+    return value.astype(argument.dtype());
   }
 
   [[noreturn]] void reject_missing(const std::string& name, const ir::Value& argument) const {

@@ -2,6 +2,8 @@
 #include "core/k/base/call.h"
 #include "core/onnx/import/import.h"
 #include "core/onnx/import/table.h"
+#include "runtime/array/host_values.h"
+#include "runtime/weights/array_formats.h"
 #include "tools/kiln/command_line.h"
 #include "tools/kiln/commands.h"
 #include "tools/kiln/onnx_file.h"
@@ -66,9 +68,17 @@ std::vector<std::string> kept_defaults(const ModuleOptions& options) {
   return names;
 }
 
+/// ValueError for an element that an integer input cannot hold, fractions included.
+void require_representable(const Array& array, DType dtype, const std::string& name) {
+  const auto element = runtime::find_inexact(array, dtype);
+  if (!element) return;
+  throw ValueError("kiln onnx", "--call",
+                   text(element->describe(name), " (the file has ", array.dtype(), ")"));
+}
+
 /// The inputs of the model by their names in the file. ValueError for an array of an input that is
 /// in `defaults`: the function is compiled with the default for all calls.
-std::vector<Array> read_inputs(const Model& model, const std::vector<std::string>& defaults,
+std::vector<Array> read_inputs(const Function& function, const std::vector<std::string>& defaults,
                                const std::string& path) {
   const std::map<std::string, Array> arrays = load_arrays(path);
   for (const std::string& name : defaults) {
@@ -78,11 +88,12 @@ std::vector<Array> read_inputs(const Model& model, const std::vector<std::string
                           name, "=.. replaces that for all calls"));
   }
   std::vector<Array> inputs;
-  for (const Tensor& input : model.inputs) {
-    const auto found = arrays.find(input.name());
+  for (const TensorSpec& input : function.inputs()) {
+    const auto found = arrays.find(input.name);
     if (found == arrays.end()) {
-      throw ValueError("kiln onnx", "--call", text(path, " has no array '", input.name(), "'"));
+      throw ValueError("kiln onnx", "--call", text(path, " has no array '", input.name, "'"));
     }
+    require_representable(found->second, input.dtype, text("array '", input.name, "' of ", path));
     inputs.push_back(found->second);
   }
   return inputs;
@@ -113,8 +124,17 @@ void write_outputs(const Model& model, const std::vector<Array>& outputs, const 
   save_arrays(path, named);
 }
 
+/// Rejects files that cannot be written, before results are computed.
+void require_known_extensions(const std::vector<std::string>& calls) {
+  for (std::size_t i = 1; i < calls.size(); i += 2) {
+    const std::string unknown = runtime::unknown_extension_text(calls[i]);
+    if (!unknown.empty()) throw ValueError("kiln onnx", "--call", unknown);
+  }
+}
+
 /// Imports and compiles the model once, and calls it for each --call.
 void call_model(const OnnxCommand& command) {
+  require_known_extensions(command.calls);
   auto start = std::chrono::steady_clock::now();
   const Model model = import_onnx(command.module.file, command.module.import_options());
   std::cout << "import " << milliseconds_since(start) << " ms\n";
@@ -125,7 +145,7 @@ void call_model(const OnnxCommand& command) {
   const std::vector<std::string> defaults = kept_defaults(command.module);
   for (std::size_t i = 0; i + 1 < command.calls.size(); i += 2) {
     const TimedCall call =
-        timed_call(function, read_inputs(model, defaults, command.calls[i]), command.repeat);
+        timed_call(function, read_inputs(function, defaults, command.calls[i]), command.repeat);
     write_outputs(model, call.outputs, command.calls[i + 1]);
     std::cout << "call " << i / 2 << " first " << call.first << " ms, best " << call.best
               << " ms\n";

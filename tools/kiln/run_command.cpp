@@ -60,6 +60,14 @@ void require_fitting_format(const module::Module& module, const std::string& pat
       text(path, ": a .npy file holds one array, not ", count, "; .npz holds several"));
 }
 
+/// The outputs' names, which those without one get from their positions.
+std::vector<std::string> output_names(std::vector<std::string> names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) names[i] = text("output_", i);
+  }
+  return runtime::distinct_names(std::move(names));
+}
+
 void write_outputs(const Outcome& outcome, const std::string& path) {
   std::vector<runtime::NamedArray> tensors;
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
@@ -93,7 +101,7 @@ void run(const RunCommand& options) {
   const Arguments arguments = arguments_of(module, program.run_options);
   const RunSettings settings = settings_of(options, program, arguments);
   Outcome outcome = run_module(module, arguments.values, settings);
-  if (program.is_model) outcome.names = runtime::distinct_names(program.outputs);
+  if (program.is_model) outcome.names = output_names(program.outputs);
   if (session && !session->is_root()) return;
   if (options.outputs.empty()) {
     print_outputs(module, outcome);

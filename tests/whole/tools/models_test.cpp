@@ -1,6 +1,6 @@
 // Tests commands on ONNX models and on models of Kiln: inspect, run, convert, dump, onnx.
 #include "core/onnx/import/table.h"
-#include "tests/runtime/onnx/protobuf.h"
+#include "tests/runtime/onnx/small_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 #include "tests/whole/tools/run_tool.h"
@@ -48,6 +48,12 @@ TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
              ContainsSubstring("net.onnx has no input named 'x'"));
   CHECK_THAT(output_of("run " + kNet + " --constant x=a", 1),
              ContainsSubstring("'x=a' is not NAME=NUMBER or NAME=NUMBER,NUMBER"));
+  CHECK_THAT(output_of("onnx " + kNet + " --dim bach=2", 1),
+             ContainsSubstring("has a dim named 'bach'; did you mean 'batch'?"));
+  CHECK_THAT(output_of("run " + kNet + " --outputs " + scratch.path("x.weights.h5"), 1),
+             ContainsSubstring("ends in '.weights.h5', where Keras 3 expects a layout of its own"));
+  CHECK_THAT(output_of("onnx " + kNet + " --call " + inputs + " " + scratch.path("x.csv"), 1),
+             ContainsSubstring("ends in '.csv'"));
   output_of("dump " + kNet + " " + scratch.path("dump") + " --stages graph --calls 0");
   CHECK_THAT(kiln::testing::contents_of(scratch.path("dump/00-user.kir")),
              ContainsSubstring("net.onnx/conv/Conv"));
@@ -101,6 +107,47 @@ TEST_CASE("kiln: an array for an input of ONNX with a default replaces it") {
   CHECK_THAT(output_of(call, 1),
              ContainsSubstring("has an array 'd', an input with a default: --constant d=.."));
   CHECK(result(call + " --constant d=7") == Array{21.f});
+}
+
+TEST_CASE("kiln run: scales that are fed decide the shape of a Resize") {
+  using namespace kiln::testing;
+  const std::string resize = field(1, node("Resize", {"x", "", "s"}, {"y"}));
+  const Scratch scratch;
+  const std::string net = scratch.write(
+      "net.onnx",
+      model(resize, {value("x", kFloat, {"1", "2"}), value("s", kFloat, {"2"})}, {"y"}));
+  const std::string inputs = scratch.path("in.npz");
+  save_arrays(inputs, {{"x", Array({1.f, 2.f}, {1, 2})}, {"s", Array{1.f, 2.f}}});
+  const std::string text = output_of("run " + net + " --inputs " + inputs);
+  CHECK_THAT(text, ContainsSubstring("input 's' decides shapes"));
+  CHECK_THAT(text, ContainsSubstring("output 0 float32[1,4]\n[[1. 1. 2. 2.]]"));
+}
+
+TEST_CASE("kiln run: outputs of a model without names are named by position") {
+  const Scratch scratch;
+  const Tensor x = placeholder({.shape = {1}, .name = "x"});
+  const std::string model = scratch.path("net.kiln"), y = scratch.path("y.npz");
+  save_model(model, {x}, {x * 2.0, x * 3.0});
+  CHECK_THAT(output_of("run " + model + " --outputs " + y),
+             ContainsSubstring("output_0, output_1 are in"));
+  CHECK(load_arrays(y).count("output_1") == 1);
+}
+
+TEST_CASE("kiln onnx: integer inputs hold whole numbers") {
+  using namespace kiln::testing;
+  const std::string neg = field(1, node("Neg", {"k"}, {"y"}));
+  const Scratch scratch;
+  const std::string net = scratch.write("net.onnx", model(neg, {value("k", kInt64, {"1"})}, {"y"}));
+  const std::string whole = scratch.path("whole.npz"), half = scratch.path("half.npz");
+  save_arrays(whole, {{"k", Array{3.f}}});
+  save_arrays(half, {{"k", Array{1.5f}}});
+  const std::string y = scratch.path("y.npz");
+  const std::string call = "onnx " + net + " --call ", run = "run " + net + " --inputs ";
+  const std::string error = " of " + half + "[0] is 1.5, which int64 cannot hold (the file has ";
+  CHECK_THAT(output_of(call + half + " " + y, 1), ContainsSubstring("array 'k'" + error));
+  CHECK_THAT(output_of(run + half, 1), ContainsSubstring("tensor 'k'" + error));
+  output_of(call + whole + " " + y);
+  CHECK_THAT(output_of(run + whole), ContainsSubstring("[-3]"));
 }
 
 TEST_CASE("kiln onnx: the table of operators, and calls of one compiled function") {

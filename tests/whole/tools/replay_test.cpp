@@ -154,7 +154,11 @@ TEST_CASE("kiln run: inputs of files are complete, or the rest is random on requ
        "tensor 'w' of " + scratch.path("d") +
            " has shape [1], which is not that of int32[2] (variable w)"},
       {first + both + write("e", {{"w", K::Array{1.f, 1e30f}}}),
-       "tensor 'w' of " + scratch.path("e") + "[1] is 1e+30, which int32 cannot hold"},
+       "tensor 'w' of " + scratch.path("e") +
+           "[1] is 1e+30, which int32 cannot hold (the file has float32)"},
+      {first + both + write("f", {{"w", K::Array{3.f, 1.5f}}}),
+       "tensor 'w' of " + scratch.path("f") +
+           "[1] is 1.5, which int32 cannot hold (the file has float32)"},
       {" --inputs " + scratch.path("no"),
        scratch.path("no") + " cannot be opened: No such file or directory"}};
   for (const auto& [options, message] : wrong) {
