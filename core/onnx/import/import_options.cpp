@@ -80,9 +80,9 @@ void check_outputs(const GraphProto& graph, const ImportOptions& options) {
       Call::value_error("outputs", text("output ", i, " of ", options.model, " has no name"));
     }
     if (has(names, outputs[i])) continue;
-    Call::value_error("outputs", text("nothing in ", options.model, " is named '",
-                                      escaped_text(outputs[i]), "'",
-                                      did_you_mean(outputs[i], names)));
+    Call::value_error(
+        "outputs", text("nothing in ", options.model, " is named '", escaped_text(outputs[i]), "'",
+                        did_you_mean(outputs[i], names)));
   }
 }
 
@@ -105,10 +105,9 @@ void require_representable(const ValueInfo& input, const ir::Value& given, DType
   const std::vector<double> held = numbers_as(constant, dtype);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == held[i]) continue;
-    Call::value_error("constants",
-                      text("input '", escaped_text(input.name), "' of ", model, " has dtype ",
-                           dtype, ", which cannot hold ", numbers[i], ", element ", i,
-                           " of its constant ", given.type()));
+    Call::value_error("constants", text("input '", escaped_text(input.name), "' of ", model,
+                                        " has dtype ", dtype, ", which cannot hold ", numbers[i],
+                                        ", element ", i, " of its constant ", given.type()));
   }
 }
 

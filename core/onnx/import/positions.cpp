@@ -21,12 +21,6 @@ Value broadcast_size(const Dim& size, const Value& x) {
   return ir::broadcast_to(ir::cast(ir::dim_size(size), x.dtype()), x.dims());
 }
 
-bool is_known_inside(const Value& coordinate, const Dim& size) {
-  if (coordinate.node->op != Op::Iota) return false;
-  const std::int64_t axis = coordinate.node->as<ir::IotaAttrs>().axis;
-  return less_equal(coordinate.dims()[at(axis)], size) == ir::Ternary::Yes;
-}
-
 Value coordinate(const Dims& dims, int axis) { return ir::iota({DType::Int64, dims}, axis); }
 
 }  // namespace
@@ -46,19 +40,24 @@ Value checked_indices(const Value& indices, const Dim& size) {
 }
 
 Value linear_index(const std::vector<Value>& coordinates, const Dims& dims) {
-  if (coordinates.size() == 1) return coordinates[0];
-  Value index, is_inside;
+  Value index;
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const Value& one = coordinates[i];
-    const Value size = broadcast_size(dims[i], one);
-    index = index ? index * size + one : one;
-    if (is_known_inside(one, dims[i])) continue;
-    const Value fits =
-        ir::binary(Op::And, ir::less_equal_to(ir::zeros_like(one), one), ir::less(one, size));
-    is_inside = is_inside ? ir::binary(Op::And, is_inside, fits) : fits;
+    index = index ? index * broadcast_size(dims[i], one) + one : one;
   }
-  return is_inside ? ir::select(is_inside, index, ir::like(index, -1)) : index;
+  return index;
 }
+
+namespace {
+
+/// The coordinate along an axis of `size` elements, one of `count` coordinates. The access to the
+/// element checks a single one.
+Value given_coordinate(NodeContext& node, const Value& indices, const Dim& size, int count) {
+  const Value wrapped = wrapped_indices(node, indices, size);
+  return count == 1 ? wrapped : checked_indices(wrapped, size);
+}
+
+}  // namespace
 
 Value element_index(NodeContext& node, const Value& x, const Value& indices, int axis) {
   if (indices.rank() != x.rank()) {
@@ -71,9 +70,9 @@ Value element_index(NodeContext& node, const Value& x, const Value& indices, int
       node.fail(text("axis ", i, " of indices is longer than that of data (data ", x.type(),
                      ", indices ", indices.type(), ")"));
     }
-    coordinates.push_back(
-        i == axis ? wrapped_indices(node, ir::cast(indices, DType::Int64), x.dims()[at(i)])
-                  : coordinate(indices.dims(), i));
+    coordinates.push_back(i == axis ? given_coordinate(node, ir::cast(indices, DType::Int64),
+                                                       x.dims()[at(i)], x.rank())
+                                    : coordinate(indices.dims(), i));
   }
   return linear_index(coordinates, x.dims());
 }
@@ -103,7 +102,8 @@ TupleIndex tuple_index(NodeContext& node, const Value& x, const Value& indices, 
   for (int i = 0; i < batch_dims; ++i) coordinates.push_back(coordinate(places, i));
   for (int i = 0; i < count; ++i) {
     const Value one = ir::reshape(ir::slice_axis(wide, rank - 1, i, i + 1), places);
-    coordinates.push_back(wrapped_indices(node, one, rows[at(batch_dims + i)]));
+    coordinates.push_back(
+        given_coordinate(node, one, rows[at(batch_dims + i)], batch_dims + count));
   }
   // Without coordinates, all of x is the one row.
   const Value index =

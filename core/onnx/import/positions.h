@@ -14,12 +14,12 @@ ir::Value wrapped_indices(NodeContext& node, const ir::Value& indices, const ir:
 ir::Value checked_indices(const ir::Value& indices, const ir::Dim& size);
 
 /// The linear index, in a tensor of these dims, of the entry whose coordinate i is coordinates[i],
-/// of equal dims and int64. It is out of range if a coordinate is outside of its dim: the
-/// coordinate itself if it is the only one, else -1.
+/// of equal dims and int64. REQUIRES: they are inside of the dims, or the only one is the index of
+/// an access, which checks it.
 ir::Value linear_index(const std::vector<ir::Value>& coordinates, const ir::Dims& dims);
 
 /// The linear index in x of each entry of `indices`, which replace the coordinate along `axis`
-/// (GatherElements, ScatterElements).
+/// (GatherElements, ScatterElements). Calls check them, here and below, as given.
 ir::Value element_index(NodeContext& node, const ir::Value& x, const ir::Value& indices, int axis);
 
 /// The linear index of a row of the first axes of x for each tuple along the last axis of

@@ -62,6 +62,9 @@ std::string error_of(const std::string& op, const std::vector<Array>& arrays,
 }
 
 Array longs(const std::vector<std::int64_t>& elements) { return Array(elements); }
+Array rows(const std::vector<std::int64_t>& row) {
+  return Array(row, {1, static_cast<std::int64_t>(row.size())});
+}
 Array ints(const std::vector<std::int32_t>& elements) { return Array(elements); }
 Array floats(const std::vector<std::int64_t>& dims) { return Array::full(dims, 0.5); }
 
@@ -103,7 +106,9 @@ const struct {
     {"Gather", {floats({5}), longs({-7})}, "", "index -7"},
     {"Gather", {floats({5, 2}), ints({7})}, attribute("axis", 1), "index 7"},
     {"GatherElements", {floats({5}), longs({-6})}, "", "index -6"},
+    {"GatherElements", {floats({2, 3}), rows({1, 3})}, attribute("axis", 1), "index 3"},
     {"ScatterElements", {floats({5}), longs({6}), floats({1})}, "", "index 6"},
+    {"ScatterElements", {floats({2, 3}), rows({0, -3}), floats({1, 2})}, "", "index -3"},
 };
 
 }  // namespace
@@ -116,6 +121,23 @@ TEST_CASE("ONNX: calls reject indices, lengths and labels out of range") {
       if (row.error.empty()) CHECK(error == "no error");
       else CHECK_THAT(error, ContainsSubstring(row.error + " is outside of an axis of size"));
     }
+  }
+}
+
+TEST_CASE("ONNX: tuples of indices out of range are shown as given") {
+  const std::string gather = field(1, node("GatherND", {"x", "i"}, {"y"}));
+  const Scratch scratch;
+  const Model read = import_onnx(scratch.write(
+      "net.onnx",
+      model(gather, {value("x", kFloat, {"n", "3"}), value("i", kInt64, {"k", "2"})}, {"y"})));
+  for (const char* backend : {"reference", "cpu"}) {
+    const Function f = function(read.inputs, read.outputs, {.backend = backend});
+    const auto error = [&](const std::vector<std::int64_t>& tuple) {
+      return error_text<ValueError>([&] { f({floats({2, 3}), rows(tuple)}); });
+    };
+    CHECK(error({-2, 2}) == "no error");
+    CHECK_THAT(error({-3, 2}), ContainsSubstring("index -3 is outside of an axis of size 2"));
+    CHECK_THAT(error({1, 3}), ContainsSubstring("index 3 is outside of an axis of size 3"));
   }
 }
 
@@ -132,8 +154,8 @@ TEST_CASE("ONNX: OneHot has no negative depth") {
   CHECK(error(-1) == "import_onnx: 'y' of net.onnx: OneHot: depth is -1");
   CHECK(error(0) == "no error");
   const Scratch scratch;
-  const Model read = import_onnx(scratch.write(
-      "net.onnx", model_of("OneHot", {longs({0, 1}), longs({1}), floats({2})}, "")));
+  const Model read = import_onnx(
+      scratch.write("net.onnx", model_of("OneHot", {longs({0, 1}), longs({1}), floats({2})}, "")));
   const Function f = function(read.inputs, read.outputs);
   CHECK_THAT(error_text<ValueError>([&] { f({longs({0, 1}), longs({-2}), floats({2})}); }),
              ContainsSubstring("-2"));
