@@ -15,16 +15,22 @@
 
 #include <kiln/files.h>
 
+#include <algorithm>
 #include <iostream>
+#include <memory>
 
 namespace kiln::tool {
 namespace {
 
-/// The arrays of the files of --inputs; the last one with a name counts.
-std::map<std::string, Array> given_arrays(const std::vector<std::string>& files) {
+/// The arrays of the files of --inputs, but for those of a dtype that Kiln lacks, which a model may
+/// not need; the last one with a name counts.
+std::map<std::string, Array> given_arrays(const std::vector<std::string>& paths) {
   std::map<std::string, Array> given;
-  for (const std::string& file : files) {
-    for (auto& [name, array] : load_arrays(file)) given.insert_or_assign(name, array);
+  for (const std::string& path : paths) {
+    const std::unique_ptr<runtime::ArrayFile> file = runtime::open_array_file(path);
+    for (const runtime::TensorEntry& tensor : file->tensors()) {
+      if (tensor.other_dtype.empty()) given.insert_or_assign(tensor.name, file->read(tensor));
+    }
   }
   return given;
 }

@@ -133,6 +133,19 @@ TEST_CASE("kiln run: outputs of a model without names are named by position") {
   CHECK(load_arrays(y).count("output_1") == 1);
 }
 
+TEST_CASE("kiln run: arrays that a model does not need may have any dtype") {
+  using namespace kiln::testing;
+  const Scratch scratch;
+  const std::string net = scratch.write(
+      "net.onnx", model(field(1, node("Neg", {"k"}, {"y"})), {value("k", kFloat, {"1"})}, {"y"}));
+  const std::string header = R"({"k":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("z":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[4,5]}})";
+  const std::string length{static_cast<char>(header.size()), 0, 0, 0, 0, 0, 0, 0};
+  const std::string inputs =
+      scratch.write("in.safetensors", length + header + std::string("\0\0\x80\x3f\1", 5));
+  CHECK_THAT(output_of("run " + net + " --inputs " + inputs), ContainsSubstring("[-1.]"));
+}
+
 TEST_CASE("kiln onnx: integer inputs hold whole numbers") {
   using namespace kiln::testing;
   const std::string neg = field(1, node("Neg", {"k"}, {"y"}));
