@@ -72,7 +72,8 @@ void check_columns(const Row& row, std::int64_t columns, const std::string& dtyp
   const Tensor planes = placeholder({.shape = {columns, None}, .dtype = dtype});
   const Tensor y = cast(row.y(x, b, r, planes), "float32");
   const std::vector<Tensor> inputs{x, b, r, planes};
-  const Function fast = function(inputs, {y}), plain = function(inputs, {y}, {.backend = "reference"});
+  const Function fast = function(inputs, {y}),
+                 plain = function(inputs, {y}, {.backend = "reference"});
   for (const std::int64_t n : {1, 3, 16, 17, 31, 300}) {
     INFO(row.name << " of " << n << " x " << columns << " " << dtype);
     const std::vector<Array> fed{drawn({n, columns}, dtype, 1), drawn({columns}, dtype, 2),

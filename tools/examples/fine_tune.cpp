@@ -42,8 +42,8 @@ void run(const Options& o) {
   const auto adam = K::optimizers::Adam({.learning_rate = o.learning_rate});
   std::vector<Tensor> inputs = model.inputs;
   inputs.push_back(target);
-  const K::Function step = K::function(
-      inputs, {loss}, {.updates = adam.minimize(loss, weights), .name = "fine_tune"});
+  const K::Function step =
+      K::function(inputs, {loss}, {.updates = adam.minimize(loss, weights), .name = "fine_tune"});
   for (int i = 1; i <= o.steps; ++i) {
     const double now = step(fed)[0].item<float>();
     const int every = std::max(1, o.steps / 10);

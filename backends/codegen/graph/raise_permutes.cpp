@@ -93,7 +93,9 @@ std::vector<Value> raised_results(const std::vector<Value>& results) {
 }  // namespace
 
 std::vector<Value> raise_permutes(const std::vector<Value>& results, const LibraryClaims* library) {
-  const auto of_body = [&](const std::vector<Value>& body) { return raise_permutes(body, library); };
+  const auto of_body = [&](const std::vector<Value>& body) {
+    return raise_permutes(body, library);
+  };
   return raised_results(ir::rewrite_nodes(results, [&](const NodeRef& node) {
     return ir::results_of(ir::change_lambdas(node, of_body));
   }));

@@ -126,9 +126,8 @@ class Sinker {
   /// computed of such ones.
   static bool repeats(const Value& value, const Ints& firsts, int depth = 0) {
     if (def(*value.node).lowering == ir::Lowering::Elementwise && depth < kMaxRepeated) {
-      return std::any_of(
-          value.node->operands.begin(), value.node->operands.end(),
-          [&](const Value& operand) { return repeats(operand, firsts, depth + 1); });
+      return std::any_of(value.node->operands.begin(), value.node->operands.end(),
+                         [&](const Value& operand) { return repeats(operand, firsts, depth + 1); });
     }
     if (value.node->op != Op::Broadcast) return false;
     const Ints& mapped = value.node->as<ir::BroadcastAttrs>().axes;

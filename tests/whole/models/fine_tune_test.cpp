@@ -19,8 +19,8 @@ using testing::Outcome;
 namespace {
 
 Outcome run(const testing::Scratch& scratch, const std::string& options) {
-  return testing::run_shell("cd '" + scratch.folder() + "' && '" KILN_BINARY_DIR
-                            "/bin/fine_tune' " + options);
+  return testing::run_shell("cd '" + scratch.folder() +
+                            "' && '" KILN_BINARY_DIR "/bin/fine_tune' " + options);
 }
 
 double loss_after(const std::string& output, const std::string& step) {

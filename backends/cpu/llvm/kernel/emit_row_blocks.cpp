@@ -116,8 +116,8 @@ Value* MemoryEmitter::load_row(const Access& access, DType dtype) {
   const int length = row_length();
   llvm::Type* element = e_.memory_type(dtype);
   Value* first = b_.CreateGEP(element, buffers_[at(access.operand)], scalar_offset(access));
-  Value* row = llvm::PoisonValue::get(
-      llvm::FixedVectorType::get(element, static_cast<unsigned>(length)));
+  Value* row =
+      llvm::PoisonValue::get(llvm::FixedVectorType::get(element, static_cast<unsigned>(length)));
   for (int point = 0; point < length; ++point) {
     Value* from = b_.CreateGEP(element, first, offset_in_row(access, point));
     Value* loaded = b_.CreateAlignedLoad(element, from, alignment(dtype));
@@ -130,7 +130,8 @@ Value* MemoryEmitter::load_in_block(const Expression& x) {
   const Access& access = kernel_.accesses[at(x.number)];
   if (const auto found = repeated_rows_.find(x.number); found != repeated_rows_.end()) {
     std::vector<int> points;
-    for (int lane = 0; lane < lanes_; ++lane) points.push_back((first_point() + lane) % row_length());
+    for (int lane = 0; lane < lanes_; ++lane)
+      points.push_back((first_point() + lane) % row_length());
     return b_.CreateShuffleVector(found->second, points);
   }
   const auto first = access.strides.begin() + row_axis();
