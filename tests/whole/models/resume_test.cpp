@@ -16,7 +16,7 @@ using kiln::testing::contents_of;
 using kiln::testing::losses;
 using kiln::testing::Scratch;
 
-struct Example {
+struct ResumedExample {
   const char* command;
   const char* length;  // the option that takes the number of losses
 };
@@ -24,10 +24,10 @@ struct Example {
 }  // namespace
 
 TEST_CASE("examples resume from a checkpoint as if they had not been interrupted") {
-  for (const Example& example : {
-           Example{"digits_cnn --data small.csv --batch 20", "--epochs"},
-           Example{"char_rnn --text small.csv --hidden 8 --batch 2 --time 5", "--steps"},
-           Example{"digits_ctc --data small.csv --batch 2 --units 4 --numbers 2", "--steps"},
+  for (const ResumedExample& example : {
+           ResumedExample{"digits_cnn --data small.csv --batch 20", "--epochs"},
+           ResumedExample{"char_rnn --text small.csv --hidden 8 --batch 2 --time 5", "--steps"},
+           ResumedExample{"digits_ctc --data small.csv --batch 2 --units 4 --numbers 2", "--steps"},
        }) {
     INFO(example.command);
     const Scratch scratch;

@@ -18,15 +18,12 @@ Row preprocess_row(const std::string& interpolation, const Ints& dims) {
                "), normalised, channels first"),
           copy_limit("each byte read, 4 floats written", 17 * count_of(dims)), [=] {
             WorkBuilder builder(Memory::Host);
-            const Tensor images =
-                builder.input(drawn_classes(dims, 256).astype(DType::UInt8));
-            const Tensor large =
-                resize_images(cast(images, "float32") / 255.0, 2, 2, "channels_last",
-                              {.interpolation = interpolation});
+            const Tensor images = builder.input(drawn_classes(dims, 256).astype(DType::UInt8));
+            const Tensor large = resize_images(cast(images, "float32") / 255.0, 2, 2,
+                                               "channels_last", {.interpolation = interpolation});
             const Tensor mean = constant({0.485f, 0.456f, 0.406f});
             const Tensor deviation = constant({0.229f, 0.224f, 0.225f});
-            return builder.work(
-                {permute_dimensions((large - mean) / deviation, {0, 3, 1, 2})});
+            return builder.work({permute_dimensions((large - mean) / deviation, {0, 3, 1, 2})});
           }};
 }
 
@@ -67,8 +64,7 @@ Row residual_sums(const Ints& dims) {
           copy_limit("x read once", 4 * count_of(dims)), [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn(dims)), r = builder.input(drawn({dims[0], 1}));
-            return builder.work(
-                {sum(r * x, {.axis = 0}), mean(square(x - r), {.axis = 0})});
+            return builder.work({sum(r * x, {.axis = 0}), mean(square(x - r), {.axis = 0})});
           }};
 }
 
