@@ -23,6 +23,15 @@ herr_t visit(unsigned, const H5E_error2_t* error, void* context) {
   return 0;
 }
 
+/// A newer HDF5 may write versions of messages that this one does not know.
+std::string cause_of(const std::string& description) {
+  if (description.find("version") == description.npos) return "is damaged: ";
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return "is damaged, or written by a newer HDF5 than " + std::to_string(major) + "." +
+         std::to_string(minor) + "." + std::to_string(release) + ", which reads it here: ";
+}
+
 }  // namespace
 
 void fail() {
@@ -30,7 +39,7 @@ void fail() {
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, visit, &innermost);
   if (innermost.is_memory) throw std::bad_alloc();
   if (innermost.description.empty()) innermost.description = "HDF5 gives no reason";
-  throw Rejection("is damaged: " + innermost.description);
+  throw Rejection(cause_of(innermost.description) + innermost.description);
 }
 
 ScopedSettings::ScopedSettings() {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <string>
 #include <unordered_set>
+#include <utility>
 
 namespace kiln::hdf5 {
 namespace {
@@ -28,6 +30,27 @@ std::uint64_t product(std::uint64_t bytes, const std::vector<hsize_t>& dims) {
       return std::numeric_limits<std::uint64_t>::max();
   }
   return bytes;
+}
+
+/// "32000, lzf".
+std::string filter_text(H5Z_filter_t filter) {
+  static constexpr std::pair<H5Z_filter_t, const char*> kNames[] = {
+      {H5Z_FILTER_FLETCHER32, "fletcher32"},
+      {H5Z_FILTER_SZIP, "szip"},
+      {H5Z_FILTER_NBIT, "nbit"},
+      {H5Z_FILTER_SCALEOFFSET, "scale-offset"},
+      {307, "bzip2"},
+      {32000, "lzf"},
+      {32001, "blosc"},
+      {32004, "lz4"},
+      {32008, "bitshuffle"},
+      {32013, "zfp"},
+      {32015, "zstd"},
+      {32026, "blosc2"}};
+  for (const auto& [number, name] : kNames) {
+    if (number == filter) return std::to_string(filter) + ", " + name;
+  }
+  return std::to_string(filter);
 }
 
 class Walker {
@@ -135,7 +158,7 @@ class Walker {
       const H5Z_filter_t filter = checked(
           H5Pget_filter2(properties, i, &flags, &values, nullptr, 0, nullptr, &configuration));
       if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE) continue;
-      throw Rejection("has the dataset " + dataset + " with filter " + std::to_string(filter) +
+      throw Rejection("has the dataset " + dataset + " with filter " + filter_text(filter) +
                       "; 1, deflate, and 2, shuffle, are read");
     }
   }
@@ -160,6 +183,10 @@ class Walker {
     }
     stored_ += stored;
     if (declared / kMaxExpansion <= stored && (stored > 0 || declared == 0)) return;
+    if (stored == 0) {
+      throw Rejection("has the dataset " + dataset + " of " + std::to_string(declared) +
+                      " bytes, none of which were written");
+    }
     throw Rejection("is damaged: dataset " + dataset + " declares " + std::to_string(declared) +
                     " bytes but stores " + std::to_string(stored));
   }

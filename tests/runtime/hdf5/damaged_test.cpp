@@ -29,7 +29,11 @@ const struct {
     {"deep", "has groups nested more than 16 deep"},
     {"external_storage", "has the dataset 'raw' in other files, which are not read"},
     {"virtual", "has the virtual dataset 'view', which is not read"},
-    {"filter", "has the dataset 'lzf' with filter 32000; 1, deflate, and 2, shuffle, are read"},
+    {"filter",
+     "has the dataset 'lzf' with filter 32000, lzf; 1, deflate, and 2, shuffle, are read"},
+    {"checksum",
+     "has the dataset 'sums' with filter 3, fletcher32; 1, deflate, and 2, shuffle, are read"},
+    {"unwritten", "has the dataset 'never' of 16 bytes, none of which were written"},
     {"bomb", "is damaged: dataset 'zeros' declares 4398046511104 bytes but stores 15"},
     {"large_chunk", "is damaged: dataset 'zeros' declares 2147483648 bytes but stores 100"},
     {"huge", "is damaged: dataset 'zeros' declares 2^63 bytes or more"},
@@ -166,6 +170,14 @@ TEST_CASE("damaged HDF5: no file of HDF5, and a signature alone") {
              Catch::Matchers::StartsWith("is damaged: "));
   const std::string late = std::string(512, ' ') + "\x89HDF\r\n\x1a\n";
   CHECK_THAT(error_of(scratch.write("x.h5", late)), Catch::Matchers::StartsWith("is damaged: "));
+}
+
+TEST_CASE("damaged HDF5: versions that this HDF5 does not know") {
+  const Scratch scratch;
+  std::string bytes = contents_of(file("two_paths.h5"));
+  bytes[8] = 9;  // of the superblock
+  CHECK_THAT(error_of(scratch.write("x.h5", bytes)),
+             Catch::Matchers::StartsWith("is damaged, or written by a newer HDF5 than 1."));
 }
 
 TEST_CASE("damaged HDF5: every truncation of a file is rejected") {

@@ -74,6 +74,16 @@ with h5py.File("split_latest.h5", "w", libver="latest") as file:
         group.attrs.create("weight_names", [layer + "/kernel:0"], dtype=h5py.string_dtype())
         group[layer + "/kernel:0"] = np.full((1,), number, "f4")
 
+with h5py.File("slashes.h5", "w") as file:
+    file.attrs["layer_names"] = np.array([b"block/conv", b"block/conv_1"])
+    for layer in ["block/conv", "block/conv_1"]:
+        group = file.create_group(layer)
+        group.attrs["weight_names"] = np.array([layer.encode() + b"/kernel:0"])
+        group[layer + "/kernel:0"] = np.array([len(layer)], "f4")
+
+with h5py.File("nameless.weights.h5", "w") as file:
+    file["layers/dense/vars/0"] = np.zeros((1,), "f4")
+
 
 def hostile(name):
     file = h5py.File(name + ".h5", "w")
@@ -106,3 +116,7 @@ with hostile("large_chunk") as file:
     file["zeros"].id.write_direct_chunk((0,), b"x" * 100)
 with hostile("huge") as file:
     file.create_dataset("zeros", (1 << 62,), "f4", chunks=(64,))
+with hostile("unwritten") as file:
+    file.create_dataset("never", (4,), "f4")
+with hostile("checksum") as file:
+    file.create_dataset("sums", data=np.zeros(8), fletcher32=True)
