@@ -34,6 +34,7 @@ void reject_other_formats(const InputFile& file) {
 }
 
 std::string read_header(const InputFile& file) {
+  if (file.size() == 0) file.reject("is empty");
   if (file.size() < kLengthBytes) {
     file.reject(text("is truncated: it has ", file.size(), " bytes but starts with a length of 8"));
   }

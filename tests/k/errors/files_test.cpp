@@ -85,7 +85,7 @@ TEST_CASE("weights: damaged files") {
     CHECK(saved.unchanged());
   };
   const std::string& good = saved.contents;
-  rejected("", " is truncated: it has 0 bytes but starts with a length of 8");
+  rejected("", " is empty");
   rejected(good.substr(0, good.size() - 1),
            " is truncated: tensor 'a' ends at offset 40 but there are 39 bytes of data");
   rejected(good.substr(0, 100), " is truncated: its header has 168 bytes but 92 are left");

@@ -146,7 +146,7 @@ TEST_CASE("safetensors: files that cannot be opened") {
 }
 
 TEST_CASE("safetensors: lengths that do not fit the file") {
-  CHECK(error_of("") == "PATH is truncated: it has 0 bytes but starts with a length of 8");
+  CHECK(error_of("") == "PATH is empty");
   CHECK(error_of("abc") == "PATH is truncated: it has 3 bytes but starts with a length of 8");
   CHECK(error_of(std::string("\3\0\0\0\0\0\0\0{}", 10)) ==
         "PATH is truncated: its header has 3 bytes but 2 are left");
