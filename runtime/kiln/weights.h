@@ -32,8 +32,8 @@ struct LoadWeightsOptions {
   /// Skips variables whose tensors have another shape, as the last layer for other classes: they
   /// are unchanged, and named in `missing` and `unused`. At least one variable must be loaded.
   Flag skip_mismatch = false;
-  /// ByOrder: names need not agree, counts and shapes must. ValueError for a safetensors file and
-  /// for HDF5 but of Keras 1 and 2, whose tensors are sorted by their names.
+  /// ByOrder: names need not agree, counts and shapes must. ValueError for files whose tensors are
+  /// sorted by their names: safetensors, .weights.h5 of Keras 3, and HDF5 of others than Keras.
   Match match = Match::ByName;
   /// Returns the name under which a tensor of the file is matched. ValueError if it gives a name to
   /// two tensors.

@@ -49,10 +49,19 @@ TensorEntry entry_of(const KerasWeight& weight, const Hdf5Object& object) {
           .other_names = weight.other_names};
 }
 
+std::vector<std::byte> content_of(const ZipFile& archive, const ZipMember& member) {
+  std::vector<std::byte> bytes(member.bytes);
+  ZipStream stream(archive, member);
+  stream.read(bytes);
+  stream.finish();
+  return bytes;
+}
+
 }  // namespace
 
-Hdf5File::Hdf5File(const std::string& path, std::unique_ptr<Hdf5Bytes> bytes)
-    : reader_(path, std::move(bytes)), layout_(keras_layout(reader_)) {
+Hdf5File::Hdf5File(const std::string& path, std::unique_ptr<Hdf5Bytes> bytes,
+                   const KerasConfig& config)
+    : reader_(path, std::move(bytes)), layout_(keras_layout(reader_, config)) {
   for (const KerasWeight& weight : layout_.weights) {
     tensors_.push_back(entry_of(weight, reader_.objects()[weight.object]));
   }
@@ -100,11 +109,13 @@ std::unique_ptr<ArrayFile> open_keras_archive(const std::string& path) {
                               "not read; save the model with h5py installed"
                             : "is a Keras model without model.weights.h5");
   }
-  std::vector<std::byte> bytes(weights->bytes);
-  ZipStream stream(archive, *weights);
-  stream.read(bytes);
-  stream.finish();
-  return std::make_unique<Hdf5File>(path, std::make_unique<MemoryBytes>(std::move(bytes)));
+  KerasConfig config;
+  if (const auto text = member("config.json"); text != archive.members().end()) {
+    const std::vector<std::byte> bytes = content_of(archive, *text);
+    config = read_keras_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  return std::make_unique<Hdf5File>(
+      path, std::make_unique<MemoryBytes>(content_of(archive, *weights)), config);
 }
 
 }  // namespace kiln::runtime

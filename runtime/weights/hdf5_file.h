@@ -17,7 +17,8 @@ namespace kiln::runtime {
 class Hdf5File final : public ArrayFile {
  public:
   /// Names and order as keras_layout().
-  Hdf5File(const std::string& path, std::unique_ptr<Hdf5Bytes> bytes);
+  Hdf5File(const std::string& path, std::unique_ptr<Hdf5Bytes> bytes,
+           const KerasConfig& config = {});
 
   std::string_view format() const override { return layout_.format; }
   bool keeps_order() const override { return layout_.keeps_order; }
@@ -37,8 +38,8 @@ bool is_hdf5(const InputFile& file);
 /// Opens an HDF5 file. IoError as for Hdf5Reader and keras_layout().
 std::unique_ptr<ArrayFile> open_hdf5(const std::string& path);
 
-/// Opens the member model.weights.h5 of a .keras archive, which is read to memory. IoError also for
-/// a damaged archive and for one without that member.
+/// Opens the member model.weights.h5 of a .keras archive, which is read to memory; its config.json
+/// names layers. IoError also for a damaged archive and for one without that member.
 std::unique_ptr<ArrayFile> open_keras_archive(const std::string& path);
 
 /// Replaces the file atomically. Its layout is that of Keras 2: a group for each first part of the

@@ -1,5 +1,5 @@
 // Keras 1 and 2 load weights in the order of the lists in a file's attributes, which is the order
-// here. Keras 3 loads by path: its files have no order.
+// here. Keras 3 loads by path: its files have no order but by the config of an archive.
 #include "runtime/weights/keras_layout.h"
 
 #include "core/types/text.h"
@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -42,21 +44,35 @@ std::string join_path(std::string_view begin, std::string_view end) {
   return begin.empty() ? std::string(end) : text(begin, "/", end);
 }
 
+/// "a/kernel" of "inner/a/kernel".
+std::string_view last_two(std::string_view name) {
+  const std::size_t last = name.rfind('/');
+  const std::size_t before = last == name.npos || last == 0 ? name.npos : name.rfind('/', last - 1);
+  return before == name.npos ? name : name.substr(before + 1);
+}
+
 std::string_view without_number(std::string_view weight) {
   const std::size_t colon = weight.rfind(':');
   const bool has_number = colon != weight.npos && is_number(weight.substr(colon + 1));
   return has_number ? weight.substr(0, colon) : weight;
 }
 
-/// The name of a weight of a layer: the layer's, then the parts of the weight's path after the last
-/// that names the layer, without the name of a recurrent cell: of layer "lstm",
-/// "lstm_1/lstm_cell/kernel" becomes "lstm/kernel".
+/// Whether the words that end at `end` are the layer's name, "block/conv" or "block/conv_1".
+bool ends_in_layer(std::span<const std::string_view> words, std::span<const std::string_view> layer,
+                   std::size_t end) {
+  if (end < layer.size() || !is_numbered(words[end - 1], layer.back())) return false;
+  return std::equal(layer.begin(), layer.end() - 1, words.begin() + (end - layer.size()));
+}
+
+/// The name of a weight of a layer: that of the layer, and of the weight the part after the layer.
+/// Names of layers of Keras 2 may have slashes.
 std::string weight_name(std::string_view layer, std::string_view weight) {
   std::string name(layer);
   std::vector<std::string_view> words = path_parts(weight);
-  for (std::size_t i = words.size() - 1; i-- > 0;) {
-    if (!is_numbered(words[i], layer)) continue;
-    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  const std::vector<std::string_view> layer_words = path_parts(layer);
+  for (std::size_t end = words.size() - 1; end > 0; --end) {
+    if (!ends_in_layer(words, layer_words, end)) continue;
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(end));
     break;
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -136,10 +152,11 @@ class ListedLayers {
       file_.reject(text("is damaged: it lists weight ", quoted_name(path), " twice"));
     }
     const std::string_view plain = is_of_kiln_ ? weight : without_number(weight);
-    weights_.push_back(
-        {.object = object->second,
-         .name = is_of_kiln_ ? weight : weight_name(layer, plain),
-         .other_names = {path, std::string(plain), join_path(layer, path_parts(plain).back())}});
+    const std::string name = is_of_kiln_ ? weight : weight_name(layer, plain);
+    weights_.push_back({.object = object->second,
+                        .name = name,
+                        .other_names = {path, std::string(plain), std::string(last_two(name)),
+                                        join_path(layer, path_parts(plain).back())}});
   }
 
   const Hdf5Reader& file_;
@@ -154,8 +171,8 @@ class ListedLayers {
 /// attribute with the layer's name.
 class NumberedLayers {
  public:
-  explicit NumberedLayers(const Hdf5Reader& file)
-      : file_(file), indices_(indices_of(file.objects())) {}
+  NumberedLayers(const Hdf5Reader& file, const KerasConfig& config)
+      : file_(file), config_(config), indices_(indices_of(file.objects())) {}
 
   static bool is_weight(const Hdf5Object& object) {
     const std::vector<std::string_view> words = path_parts(object.path);
@@ -175,10 +192,37 @@ class NumberedLayers {
       if (is_weight(object)) add_names(weight);
       layout.weights.push_back(std::move(weight));
     }
+    layout.keeps_order = sort(layout.weights);
     return layout;
   }
 
  private:
+  /// The position of the weight's layer, and its number, which may have many digits.
+  using Place = std::tuple<std::size_t, std::size_t, std::string_view>;
+
+  std::optional<Place> place_of(const KerasWeight& weight) const {
+    const std::string_view path = file_.objects()[weight.object].path;
+    const auto layer = config_.find(layer_of(layer_of(path)));
+    if (layer == config_.end() || !is_weight(file_.objects()[weight.object])) return std::nullopt;
+    const std::string_view number = path_parts(path).back();
+    return Place{layer->second.position, number.size(), number};
+  }
+
+  /// Sorts the weights as the config's layers, if all are of such. Whether they are.
+  bool sort(std::vector<KerasWeight>& weights) const {
+    std::vector<std::pair<Place, KerasWeight>> places;
+    for (const KerasWeight& weight : weights) {
+      const std::optional<Place> place = place_of(weight);
+      if (!place) return false;
+      places.emplace_back(*place, weight);
+    }
+    if (places.empty()) return false;
+    std::stable_sort(places.begin(), places.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < places.size(); ++i) weights[i] = std::move(places[i].second);
+    return true;
+  }
+
   /// Whether the dataset is of an optimizer or a random generator.
   static bool is_state(const Hdf5Object& object) {
     const std::vector<std::string_view> words = path_parts(object.path);
@@ -194,7 +238,7 @@ class NumberedLayers {
     std::string group, name, layer;
     for (std::size_t i = 0; i + 2 < words.size(); ++i) {
       group = join_path(group, words[i]);
-      layer = layer_name(join_path(group, kVars));
+      layer = layer_name(group);
       if (!layer.empty() && !is_cell(layer)) name = join_path(name, layer);
     }
     if (layer.empty()) return;
@@ -202,18 +246,23 @@ class NumberedLayers {
     weight.other_names.push_back(join_path(layer, words.back()));
   }
 
-  /// The attribute of a group "vars"; empty if there is none.
+  /// The attribute of the group "vars" of a layer's group, or else its name in the config; empty if
+  /// there is none.
   const std::string& layer_name(const std::string& group) {
     const auto [entry, is_new] = names_.try_emplace(group);
-    const auto found = indices_.find(group);
-    if (is_new && found != indices_.end()) {
+    if (!is_new) return entry->second;
+    const auto found = indices_.find(join_path(group, kVars));
+    if (found != indices_.end()) {
       const std::vector<std::string> texts = file_.texts(found->second, "name");
       if (texts.size() == 1) entry->second = texts[0];
     }
+    const auto known = config_.find(group);
+    if (entry->second.empty() && known != config_.end()) entry->second = known->second.name;
     return entry->second;
   }
 
   const Hdf5Reader& file_;
+  const KerasConfig& config_;
   const Indices indices_;
   std::map<std::string, std::string> names_;  // by group
 };
@@ -251,12 +300,12 @@ void make_distinct(std::vector<KerasWeight>& weights, const Hdf5Reader& file) {
 
 }  // namespace
 
-KerasLayout keras_layout(const Hdf5Reader& file) {
+KerasLayout keras_layout(const Hdf5Reader& file, const KerasConfig& config) {
   const std::vector<Hdf5Object>& objects = file.objects();
   std::optional<KerasLayout> layout = ListedLayers(file).layout();
   if (!layout) {
     const bool is_numbered = std::any_of(objects.begin(), objects.end(), NumberedLayers::is_weight);
-    layout = is_numbered ? NumberedLayers(file).layout() : all_datasets(file);
+    layout = is_numbered ? NumberedLayers(file, config).layout() : all_datasets(file);
   }
   make_distinct(layout->weights, file);
   return *std::move(layout);

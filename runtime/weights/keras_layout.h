@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/weights/hdf5_reader.h"
+#include "runtime/weights/keras_config.h"
 
 #include <cstddef>
 #include <string>
@@ -28,7 +29,9 @@ struct KerasLayout {
 /// layers: without the name of a recurrent cell and ":0". Those of Keras 3 end in numbers, and the
 /// states of its optimizer and of random generators are left out. A name that two weights would
 /// have is the path of each. IoError for lists that name no dataset.
-KerasLayout keras_layout(const Hdf5Reader& file);
+/// `config`, of an archive, names the layers of Keras 3 that have no names in the file, and orders
+/// weights as the model does if it has the layers of all of them.
+KerasLayout keras_layout(const Hdf5Reader& file, const KerasConfig& config = {});
 
 /// The parts of a path between its slashes: "a", "" and "b" of "a//b".
 std::vector<std::string_view> path_parts(std::string_view path);

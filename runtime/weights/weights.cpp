@@ -109,13 +109,14 @@ class NamedTensors {
 /// Adds the names of Keras 3 to the slots of variables: "lstm/0" to the variable "lstm/..." that
 /// was made first, "lstm/1" to the next. Leaves out a layer of which the file has another number of
 /// tensors: some of its variables are not in `variables`, so that their numbers are unknown.
-void add_numbered_names(const ArrayFile& file, const std::vector<Tensor>& variables,
-                        std::vector<WeightSlot>& slots) {
+/// `tensors` have the names that .rename gives them.
+void add_numbered_names(const std::vector<WeightSlot>& tensors,
+                        const std::vector<Tensor>& variables, std::vector<WeightSlot>& slots) {
   std::map<std::string, std::size_t, std::less<>> counts;
   const auto count = [&](const std::string& name) {
     ++counts[std::string(runtime::layer_of(name))];
   };
-  for (const TensorEntry& tensor : file.tensors()) {
+  for (const WeightSlot& tensor : tensors) {
     count(tensor.name);
     for (const std::string& name : tensor.other_names) count(name);
   }
@@ -160,6 +161,16 @@ void require_order(const ArrayFile& file, const std::string& path) {
   if (file.keeps_order()) return;
   Call::value_error("match", text("match is ByOrder, but ", path, " is a ", file.format(),
                                   ", whose tensors are sorted by their names"));
+}
+
+/// The file in the error of a mismatch. Names of Keras 3's weights are paths if a layer has none.
+std::string described(const ArrayFile& file, const std::string& path) {
+  const bool lacks_names =
+      file.is_numbered() &&
+      std::any_of(file.tensors().begin(), file.tensors().end(), [](const TensorEntry& tensor) {
+        return runtime::layer_of(tensor.name).ends_with("/vars");
+      });
+  return lacks_names ? path + ", whose layers have no names but .rename's," : path;
 }
 
 std::vector<std::string> names_at(const std::vector<WeightSlot>& slots,
@@ -207,13 +218,13 @@ LoadedWeights load_weights(const StringArgument& path, const std::vector<Tensor>
       if (options.check) options.check(metadata);
       const bool by_order = options.match == Match::ByOrder;
       if (by_order) require_order(*file, path);
-      if (file->is_numbered()) add_numbered_names(*file, variables, slots);
       NamedTensors tensors(*file, options);
+      if (file->is_numbered()) add_numbered_names(tensors.slots(), variables, slots);
       transform_wanted(tensors, slots, by_order);
       const WeightMatch match = runtime::match_weights(
           tensors.slots(), slots,
           {.strict = options.strict, .skip_mismatch = options.skip_mismatch, .by_order = by_order},
-          path, where);
+          described(*file, path), where);
       std::vector<std::pair<Tensor, Array>> values;
       LoadedWeights result{.loaded = {},
                            .missing = names_at(slots, match.missing_variables),

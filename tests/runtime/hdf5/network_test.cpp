@@ -50,6 +50,7 @@ double largest_difference(const Array& a, const Array& b) {
 
 TEST_CASE("HDF5: a network of layers with Keras' weights gives Keras' results") {
   const std::pair<const char*, const char*> rows[] = {{"keras2_weights.h5", "keras2.npz"},
+                                                      {"keras2.keras", "keras2.npz"},
                                                       {"keras3.weights.h5", "keras3.npz"}};
   const auto x = placeholder({.shape = {None, 5}, .dtype = "int32"});
   const Network network;
@@ -62,9 +63,13 @@ TEST_CASE("HDF5: a network of layers with Keras' weights gives Keras' results") 
     const auto arrays = load_arrays(file(expected));
     CHECK(largest_difference(predict({arrays.at("x")})[0], arrays.at("y")) < 1e-5);
   }
-  load_weights(file("keras2_weights.h5"), network.weights(), {.match = Match::ByOrder});
-  const auto arrays = load_arrays(file("keras2.npz"));
-  CHECK(largest_difference(predict({arrays.at("x")})[0], arrays.at("y")) < 1e-5);
+  for (const char* weights : {"keras2_weights.h5", "keras2.keras"}) {
+    INFO(weights);
+    for (const Tensor& w : network.weights()) set_value(w, Array::zeros(get_value(w).dims()));
+    load_weights(file(weights), network.weights(), {.match = Match::ByOrder});
+    const auto arrays = load_arrays(file("keras2.npz"));
+    CHECK(largest_difference(predict({arrays.at("x")})[0], arrays.at("y")) < 1e-5);
+  }
 }
 
 TEST_CASE("HDF5: Keras 3's numbers match variables in the order in which layers make them") {
@@ -82,6 +87,26 @@ TEST_CASE("HDF5: Keras 3's numbers match variables in the order in which layers 
                load_weights(file("keras3.weights.h5"), {norm.weights()[2]}, {.strict = false});
              }),
              Catch::Matchers::ContainsSubstring("not in the file"));
+}
+
+TEST_CASE("HDF5: numbers match the variables of a layer that is renamed") {
+  const auto rename = [](const std::string& name) {
+    return name.starts_with("head/") ? "mine" + name.substr(4) : name;
+  };
+  const auto arrays = load_arrays(file("keras3.weights.h5"));
+  const layers::Dense mine(2, {.name = "mine"});
+  mine(placeholder({.shape = {None, arrays.at("head/0").dims()[0]}}));
+  CHECK(load_weights(file("keras3.weights.h5"), mine.weights(), {.strict = false, .rename = rename})
+            .loaded.size() == 2);
+  CHECK(get_value(mine.weights()[0]) == arrays.at("head/0"));
+}
+
+TEST_CASE("HDF5: a file without names of layers says so") {
+  const Variable w = variable(0.f, {.name = "dense/kernel"});
+  const std::string error =
+      error_text<ValueError>([&] { load_weights(file("nameless.weights.h5"), {w}); });
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
+                        "nameless.weights.h5, whose layers have no names but .rename's, and"));
 }
 
 TEST_CASE("HDF5: a mismatch of a numbered tensor names both") {

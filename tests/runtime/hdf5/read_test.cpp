@@ -64,6 +64,8 @@ TEST_CASE("HDF5: names of the weights of each version of Keras") {
   CHECK(names_of(load_arrays(file("keras1.h5"))) ==
         std::vector<std::string>{"dense_1/dense_1_W", "dense_1/dense_1_b", "dense_2/dense_2_W",
                                  "dense_2/dense_2_b"});
+  CHECK(names_of(load_arrays(file("slashes.h5"))) ==
+        std::vector<std::string>{"block/conv/kernel", "block/conv_1/kernel"});
   const auto split = load_arrays(file("split.h5"));
   CHECK(split.size() == 5);
   CHECK(split.at("layer_4/kernel") == Array{4.f});
@@ -95,6 +97,8 @@ TEST_CASE("HDF5: variables match a short name, the weight's name and the path") 
     CHECK(load_weights(file("keras2_model.h5"), {w}, {.strict = false}).loaded ==
           std::vector<std::string>{name});
   }
+  const Variable short_name = variable(Array::zeros({2, 1}), {.name = "last/kernel"});
+  CHECK(load_weights(file("keras3_model.h5"), {short_name}, {.strict = false}).loaded.size() == 1);
   const Variable w =
       variable(Array::zeros({2, 1}), {.name = "layers/sequential/layers/dense/vars/0"});
   CHECK(load_weights(file("keras3.keras"), {w}, {.strict = false}).loaded.size() == 1);
@@ -116,7 +120,7 @@ TEST_CASE("HDF5: by order, layers are in Keras' order and Keras 3 has none") {
                         }),
                         file(name));
   };
-  CHECK(error("keras3.keras") ==
+  CHECK(error("keras3.weights.h5") ==
         "load_weights: match is ByOrder, but PATH is a Keras 3 HDF5 file (.weights.h5), whose "
         "tensors are sorted by their names");
   CHECK(error("types.h5") ==

@@ -44,6 +44,8 @@ name = "keras3" if is_keras3 else "keras2"
 np.savez_compressed(name + ".npz", x=given, y=result,
                     **{"small%d" % i: w for i, w in enumerate(small.get_weights())})
 model.save_weights("keras3.weights.h5" if is_keras3 else "keras2_weights.h5")
+if not is_keras3:
+    model.save("keras2.keras")
 small.save(name + "_model.h5")
 if is_keras3:
     small.save("keras3.keras")
