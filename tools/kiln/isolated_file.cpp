@@ -33,7 +33,8 @@ void isolate_hdf5(const std::string& path) {
   }
   const int status = wait_for_status(child);
   constexpr int kSignalled = 128;
-  if (status < kSignalled) throw CLI::RuntimeError(status);
+  // The reader of a pipe may end first, as head does.
+  if (status < kSignalled || status == kSignalled + SIGPIPE) throw CLI::RuntimeError(status);
   const char* const name = ::sigabbrev_np(status - kSignalled);
   throw IoError("kiln", "",
                 text(path, " is damaged: HDF5 crashes when it reads the file (SIG",

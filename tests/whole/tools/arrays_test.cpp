@@ -87,6 +87,12 @@ TEST_CASE("kiln inspect and convert: HDF5, in a child process") {
   CHECK_THAT(output_of("convert " + damaged + " " + out, 1),
              Catch::Matchers::StartsWith("kiln: " + damaged + " is damaged: "));
   CHECK_FALSE(std::filesystem::exists(out));
+  std::map<std::string, Array> many;
+  for (int i = 0; i < 2000; ++i) many[std::string(60, 'x') + std::to_string(i)] = Array(0.f);
+  save_arrays(h5, many);
+  const std::string errors = scratch.path("errors");
+  CHECK(output_of("inspect " + h5 + " 2>" + errors + " | head -1") == "Keras HDF5 file (.h5)\n");
+  CHECK(std::filesystem::file_size(errors) == 0);
 #ifndef __SANITIZE_ADDRESS__  // it prints a report first
   // A crash of HDF5 1.10.8; later versions may reject the file.
   const std::string crash = KILN_SOURCE_DIR "/tests/runtime/hdf5/files/crash.h5";
