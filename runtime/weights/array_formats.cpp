@@ -44,8 +44,23 @@ std::string extension_of(const std::string& path) {
   return std::filesystem::path(path).extension().string();
 }
 
+/// Whether the bytes are those of a length and a header.
+bool is_safetensors(std::string_view start) {
+  constexpr std::size_t kLengthBytes = 8;
+  return start.size() > kLengthBytes && start[kLengthBytes] == '{';
+}
+
 bool is_hdf5_extension(std::string_view extension) {
   return extension == ".h5" || extension == ".hdf5";
+}
+
+/// Rejects a file of no known format whose name is that of an HDF5 file.
+void reject_hdf5_name(const std::string& path, std::string_view format) {
+  const InputFile file(path);
+  if (!is_hdf5_extension(extension_of(path)) || is_safetensors(first_bytes(file))) return;
+  if (file.size() == 0) file.reject("is empty");
+  file.reject(format.empty() ? "is not an HDF5 file: it has no signature of one"
+                             : text("is ", format, ", not an HDF5 file"));
 }
 
 }  // namespace
@@ -56,13 +71,10 @@ bool is_hdf5_file(const std::string& path) {
 }
 
 bool is_array_file(const std::string& path) {
-  constexpr std::size_t kLengthBytes = 8;  // of a safetensors header, which follows
   const InputFile file(path);
-  const std::string start = first_bytes(file);
-  const bool may_be_safetensors = start.size() > kLengthBytes && start[kLengthBytes] == '{';
   const std::string_view format = format_of(file);
-  return is_numpy_format(format) || may_be_safetensors || format == kHdf5 ||
-         format == kKerasArchive;
+  return is_numpy_format(format) || is_safetensors(first_bytes(file)) || format == kHdf5 ||
+         format == kKerasArchive || is_hdf5_extension(extension_of(path));
 }
 
 std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
@@ -74,6 +86,7 @@ std::unique_ptr<ArrayFile> open_array_file(const std::string& path,
     if (format == kNumpyArray) return std::make_unique<NpyFile>(path);
     if (format == kModel) return std::make_unique<NpzFile>(path, kModelWeights);
     if (is_numpy_format(format)) return std::make_unique<NpzFile>(path);
+    reject_hdf5_name(path, format);
     return std::make_unique<SafetensorsFile>(path, metadata);
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(Call::function(), "path", text("no memory for the header of ", path));

@@ -12,7 +12,8 @@
 
 namespace kiln::runtime {
 
-/// Whether the file begins as one of those formats does. IoError for one that cannot be read.
+/// Whether the file begins as one of those formats does, or is named as HDF5 files are. IoError for
+/// one that cannot be read.
 bool is_array_file(const std::string& path);
 
 /// Whether HDF5 reads the file: an HDF5 file or a .keras archive. IoError as above.

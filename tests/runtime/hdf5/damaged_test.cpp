@@ -168,6 +168,10 @@ TEST_CASE("damaged HDF5: no file of HDF5, and a signature alone") {
   const Scratch scratch;
   CHECK_THAT(error_of(scratch.write("x.h5", "\x89HDF\r\n\x1a\n")),
              Catch::Matchers::StartsWith("is damaged: "));
+  CHECK(error_of(scratch.write("x.h5", "")) == "is empty");
+  CHECK(error_of(scratch.write("x.h5", "\1\2\3")) ==
+        "is not an HDF5 file: it has no signature of one");
+  CHECK(error_of(scratch.write("x.h5", "<html>")) == "is an HTML or XML text, not an HDF5 file");
   const std::string late = std::string(512, ' ') + "\x89HDF\r\n\x1a\n";
   CHECK_THAT(error_of(scratch.write("x.h5", late)), Catch::Matchers::StartsWith("is damaged: "));
 }
