@@ -13,10 +13,8 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::string_view kForward = "forward_", kBackward = "backward_";
-constexpr std::pair<const char*, const char*> kAttention[] = {{"query", "query"},
-                                                              {"key", "key"},
-                                                              {"value", "value"},
-                                                              {"output", "attention_output"}};
+constexpr std::pair<const char*, const char*> kAttention[] = {
+    {"query", "query"}, {"key", "key"}, {"value", "value"}, {"output", "attention_output"}};
 
 bool is_upper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }

@@ -223,11 +223,11 @@ class NumberedLayers {
     return true;
   }
 
-  /// Whether the dataset is of an optimizer or a random generator.
+  /// Whether the dataset is of an optimizer, a metric (of Keras 2) or a random generator.
   static bool is_state(const Hdf5Object& object) {
     const std::vector<std::string_view> words = path_parts(object.path);
     return is_weight(object) &&
-           (words[0] == "optimizer" ||
+           (words[0] == "optimizer" || words[0] == "metrics" ||
             std::find(words.begin(), words.end(), "seed_generator") != words.end());
   }
 

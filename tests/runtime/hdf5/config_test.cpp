@@ -32,18 +32,17 @@ using Lines = std::vector<std::string>;
 
 TEST_CASE("Keras config: groups have the names of classes, numbered in order") {
   // As keras/src/utils/naming.py, to_snake_case, names them.
-  const std::pair<const char*, const char*> rows[] = {
-      {"Dense", "dense"},
-      {"Conv2D", "conv2d"},
-      {"Conv2DTranspose", "conv2d_transpose"},
-      {"DepthwiseConv2D", "depthwise_conv2d"},
-      {"BatchNormalization", "batch_normalization"},
-      {"MultiHeadThing", "multi_head_thing"},
-      {"PReLU", "p_re_lu"},
-      {"HTTPServer", "http_server"},
-      {"My-Layer", "my_layer"},
-      {"A", "a"},
-      {"", ""}};
+  const std::pair<const char*, const char*> rows[] = {{"Dense", "dense"},
+                                                      {"Conv2D", "conv2d"},
+                                                      {"Conv2DTranspose", "conv2d_transpose"},
+                                                      {"DepthwiseConv2D", "depthwise_conv2d"},
+                                                      {"BatchNormalization", "batch_normalization"},
+                                                      {"MultiHeadThing", "multi_head_thing"},
+                                                      {"PReLU", "p_re_lu"},
+                                                      {"HTTPServer", "http_server"},
+                                                      {"My-Layer", "my_layer"},
+                                                      {"A", "a"},
+                                                      {"", ""}};
   for (const auto& [name, group] : rows) {
     CHECK(groups_of(model(layer(name, R"("name": "x")"))) ==
           Lines{std::string("layers/") + group + " x"});

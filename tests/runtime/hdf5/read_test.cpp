@@ -64,6 +64,8 @@ TEST_CASE("HDF5: names of the weights of each version of Keras") {
   CHECK(names_of(load_arrays(file("keras1.h5"))) ==
         std::vector<std::string>{"dense_1/dense_1_W", "dense_1/dense_1_b", "dense_2/dense_2_W",
                                  "dense_2/dense_2_b"});
+  CHECK(names_of(load_arrays(file("nameless.weights.h5"))) ==
+        std::vector<std::string>{"layers/dense/vars/0"});
   CHECK(names_of(load_arrays(file("slashes.h5"))) ==
         std::vector<std::string>{"block/conv/kernel", "block/conv_1/kernel"});
   const auto split = load_arrays(file("split.h5"));

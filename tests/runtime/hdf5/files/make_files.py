@@ -83,6 +83,8 @@ with h5py.File("slashes.h5", "w") as file:
 
 with h5py.File("nameless.weights.h5", "w") as file:
     file["layers/dense/vars/0"] = np.zeros((1,), "f4")
+    for state in ["optimizer", "metrics/mean", "layers/dropout/seed_generator"]:
+        file[state + "/vars/0"] = np.int32(1)
 
 
 def hostile(name):
