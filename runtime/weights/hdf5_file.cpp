@@ -60,8 +60,10 @@ std::vector<std::byte> content_of(const ZipFile& archive, const ZipMember& membe
 }  // namespace
 
 Hdf5File::Hdf5File(const std::string& path, std::unique_ptr<Hdf5Bytes> bytes,
-                   const KerasConfig& config)
-    : reader_(path, std::move(bytes)), layout_(keras_layout(reader_, config)) {
+                   const std::optional<KerasConfig>& config)
+    : reader_(path, std::move(bytes)),
+      layout_(keras_layout(reader_, config.value_or(KerasConfig{}))) {
+  if (config) layout_.format = "Keras archive (.keras)";
   for (const KerasWeight& weight : layout_.weights) {
     tensors_.push_back(entry_of(weight, reader_.objects()[weight.object]));
   }

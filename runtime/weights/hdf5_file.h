@@ -16,9 +16,9 @@ namespace kiln::runtime {
 
 class Hdf5File final : public ArrayFile {
  public:
-  /// Names and order as keras_layout().
+  /// Names and order as keras_layout(). `config`: that of a .keras archive.
   Hdf5File(const std::string& path, std::unique_ptr<Hdf5Bytes> bytes,
-           const KerasConfig& config = {});
+           const std::optional<KerasConfig>& config = {});
 
   std::string_view format() const override { return layout_.format; }
   bool keeps_order() const override { return layout_.keeps_order; }

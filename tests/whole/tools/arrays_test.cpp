@@ -87,6 +87,9 @@ TEST_CASE("kiln inspect and convert: HDF5, in a child process") {
   CHECK_THAT(output_of("convert " + damaged + " " + out, 1),
              Catch::Matchers::StartsWith("kiln: " + damaged + " is damaged: "));
   CHECK_FALSE(std::filesystem::exists(out));
+  const std::string files = KILN_SOURCE_DIR "/tests/runtime/hdf5/files/";
+  CHECK_THAT(output_of("inspect " + files + "keras3.keras"),
+             Catch::Matchers::StartsWith("Keras archive (.keras)\n8 tensors\n  dense/0 float32"));
   std::map<std::string, Array> many;
   for (int i = 0; i < 2000; ++i) many[std::string(60, 'x') + std::to_string(i)] = Array(0.f);
   save_arrays(h5, many);
