@@ -153,10 +153,11 @@ class ListedLayers {
     }
     const std::string_view plain = is_of_kiln_ ? weight : without_number(weight);
     const std::string name = is_of_kiln_ ? weight : weight_name(layer, plain);
-    weights_.push_back({.object = object->second,
-                        .name = name,
-                        .other_names = {path, std::string(plain), std::string(last_two(name)),
-                                        join_path(layer, path_parts(plain).back())}});
+    weights_.push_back(
+        {.object = object->second,
+         .name = name,
+         .other_names = {path, std::string(plain), std::string(last_two(plain)),
+                         std::string(last_two(name)), join_path(layer, path_parts(plain).back())}});
   }
 
   const Hdf5Reader& file_;

@@ -67,7 +67,9 @@ TEST_CASE("HDF5: names of the weights of each version of Keras") {
   CHECK(names_of(load_arrays(file("nameless.weights.h5"))) ==
         std::vector<std::string>{"layers/dense/vars/0"});
   CHECK(names_of(load_arrays(file("slashes.h5"))) ==
-        std::vector<std::string>{"block/conv/kernel", "block/conv_1/kernel"});
+        std::vector<std::string>{"block/conv/kernel", "block/conv_1/kernel",
+                                 "stack/stack/cells/lstm_cell/bias:0",
+                                 "stack/stack/cells/lstm_cell_1/bias:0"});
   const auto split = load_arrays(file("split.h5"));
   CHECK(split.size() == 5);
   CHECK(split.at("layer_4/kernel") == Array{4.f});
@@ -101,6 +103,8 @@ TEST_CASE("HDF5: variables match a short name, the weight's name and the path") 
   }
   const Variable short_name = variable(Array::zeros({2, 1}), {.name = "last/kernel"});
   CHECK(load_weights(file("keras3_model.h5"), {short_name}, {.strict = false}).loaded.size() == 1);
+  const Variable cell = variable(Array{0.f}, {.name = "lstm_cell_1/bias"});
+  CHECK(load_weights(file("slashes.h5"), {cell}, {.strict = false}).loaded.size() == 1);
   const Variable w =
       variable(Array::zeros({2, 1}), {.name = "layers/sequential/layers/dense/vars/0"});
   CHECK(load_weights(file("keras3.keras"), {w}, {.strict = false}).loaded.size() == 1);

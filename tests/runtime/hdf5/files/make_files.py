@@ -75,11 +75,14 @@ with h5py.File("split_latest.h5", "w", libver="latest") as file:
         group[layer + "/kernel:0"] = np.full((1,), number, "f4")
 
 with h5py.File("slashes.h5", "w") as file:
-    file.attrs["layer_names"] = np.array([b"block/conv", b"block/conv_1"])
-    for layer in ["block/conv", "block/conv_1"]:
+    weights = {layer: [layer + "/kernel:0"] for layer in ["block/conv", "block/conv_1"]}
+    weights["stack"] = ["stack/cells/lstm_cell%s/bias:0" % number for number in ["", "_1"]]
+    file.attrs["layer_names"] = np.array([layer.encode() for layer in weights])
+    for layer, names in weights.items():
         group = file.create_group(layer)
-        group.attrs["weight_names"] = np.array([layer.encode() + b"/kernel:0"])
-        group[layer + "/kernel:0"] = np.array([len(layer)], "f4")
+        group.attrs["weight_names"] = np.array([name.encode() for name in names])
+        for name in names:
+            group[name] = np.array([len(name)], "f4")
 
 with h5py.File("nameless.weights.h5", "w") as file:
     file["layers/dense/vars/0"] = np.zeros((1,), "f4")
