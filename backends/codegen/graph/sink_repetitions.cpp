@@ -4,6 +4,7 @@
 // is stored anyway.
 #include "backends/codegen/graph/sink_repetitions.h"
 
+#include "backends/codegen/access/bounded_product.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
@@ -33,11 +34,12 @@ std::optional<Ints> merged_axes(const Dims& from, const Dims& to) {
   std::size_t axis = 0;
   for (const ir::Dim& dim : to) {
     firsts.push_back(static_cast<std::int64_t>(axis));
-    ir::Dim product = 1;
+    std::optional<ir::Dim> product = 1;
     do {
       if (axis == from.size()) return std::nullopt;
-      product = product * from[axis++];
-    } while (ir::equal(product, dim) != Ternary::Yes);
+      product = bounded_product(*product, from[axis++]);
+      if (!product) return std::nullopt;
+    } while (ir::equal(*product, dim) != Ternary::Yes);
   }
   if (axis != from.size()) return std::nullopt;
   firsts.push_back(static_cast<std::int64_t>(axis));

@@ -14,11 +14,11 @@ using namespace codegen;
 /// Whether the points of the axes from `first` on have neighbouring elements, in order.
 bool is_dense(const Kernel& kernel, const Access& access, int first) {
   ir::Dim stride = 1;
-  for (int axis = kernel.outer - 1; axis >= first; --axis) {
+  for (int axis = kernel.outer - 1; axis > first; --axis) {
     if (access.strides[at(axis)] != stride) return false;
     stride = stride * kernel.axes[at(axis)];
   }
-  return true;
+  return access.strides[at(first)] == stride;
 }
 
 /// Whether all stages store rows of the axes after `first` without gaps.

@@ -106,7 +106,7 @@ class Verifier {
         for (int i = axis; i >= row_axis; --i) {
           require(access.dynamic < 0 && access.strides[at(i)] == stride,
                   "a row block is stored with gaps");
-          stride = stride * kernel_.axes[at(i)];
+          if (i > row_axis) stride = stride * kernel_.axes[at(i)];
         }
       }
     }

@@ -20,9 +20,13 @@ constexpr std::int64_t kMinRows = 16;
 /// Whether inner points are few and close together, so that lanes run along the last outer axis.
 bool reduces_short_rows(const Kernel& kernel) {
   if (kernel.outer == 0 || kernel.outer == static_cast<int>(kernel.axes.size())) return false;
-  const ir::Dims inner(kernel.axes.begin() + kernel.outer, kernel.axes.end());
-  const ir::Dim points = ir::product(inner), &rows = kernel.axes[at(kernel.outer - 1)];
-  if (!points.is_static() || points.value() >= kMinRow) return false;
+  std::int64_t points = 1;
+  for (auto extent = kernel.axes.begin() + kernel.outer; extent != kernel.axes.end(); ++extent) {
+    if (!extent->is_static() || extent->value() >= kMinRow) return false;
+    points *= extent->value();
+    if (points >= kMinRow) return false;
+  }
+  const ir::Dim& rows = kernel.axes[at(kernel.outer - 1)];
   if (rows.is_static() && rows.value() < kMinRows) return false;
   return std::all_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& access) {
     const ir::Dim& stride = access.strides[at(kernel.outer - 1)];

@@ -91,11 +91,11 @@ bool MemoryEmitter::varies_in_lanes(const Access& access) const {
 bool MemoryEmitter::has_neighbours_in_lanes(const Access& access) const {
   if (!in_row_block()) return access.strides[at(kernel_.vector_axis)].is_one();
   ir::Dim stride = 1;
-  for (int axis = kernel_.vector_axis; axis >= row_axis(); --axis) {
+  for (int axis = kernel_.vector_axis; axis > row_axis(); --axis) {
     if (access.strides[at(axis)] != stride) return false;
     stride = stride * kernel_.axes[at(axis)];
   }
-  return true;
+  return access.strides[at(row_axis())] == stride;
 }
 
 MemoryEmitter::Address MemoryEmitter::address_of(int number) {
