@@ -27,7 +27,8 @@ enum {
   KILN_OP_VARIANCE = 65, KILN_OP_REQUIRE = 66, KILN_OP_SCATTER_SUB = 67,
   KILN_OP_SCALE_GRADIENT = 68, KILN_OP_ERF = 69, KILN_OP_COLLECTIVE = 70, KILN_OP_BITCAST = 71,
   KILN_OP_ATAN = 72, KILN_OP_BIT_AND = 73, KILN_OP_BIT_OR = 74, KILN_OP_BIT_XOR = 75,
-  KILN_OP_ARG_SORT = 76
+  KILN_OP_ARG_SORT = 76, KILN_OP_WHILE = 77, KILN_OP_ATTENTION = 78,
+  KILN_OP_ATTENTION_GRADIENT = 79
 };
 enum {
   KILN_CONV_ROLE_INPUT = 0, KILN_CONV_ROLE_FILTER = 1, KILN_CONV_ROLE_OUTPUT = 2
@@ -161,6 +162,8 @@ static const kiln_op_format kiln_op_formats[] = {
   {77, "while", {{"body", KILN_FIELD_LAMBDA}, {"consts", KILN_FIELD_INTEGER},
     {"carry", KILN_FIELD_INTEGER}, {"xs", KILN_FIELD_INTEGER}, {"length", KILN_FIELD_DIM},
     {"reverse", KILN_FIELD_BOOL}}},
+  {78, "attention", {{"divides", KILN_FIELD_BOOL}, {"causal", KILN_FIELD_BOOL}}},
+  {79, "attention_gradient", {{"divides", KILN_FIELD_BOOL}, {"causal", KILN_FIELD_BOOL}}},
 };
 
 /* clang-format on */

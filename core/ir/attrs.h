@@ -384,12 +384,24 @@ struct SortAttrs {
   bool operator==(const SortAttrs&) const = default;
 };
 
+/// Attention, AttentionGradient. `divides`: scores are divided by the scale instead of multiplied.
+/// `causal`: query i attends to keys 0 .. i alone.
+struct AttentionAttrs {
+  bool divides = false;
+  bool causal = false;
+  static constexpr auto fields() {
+    return std::tuple{field("divides", &AttentionAttrs::divides),
+                      field("causal", &AttentionAttrs::causal)};
+  }
+  bool operator==(const AttentionAttrs&) const = default;
+};
+
 /// The order is part of the module format: append only.
-using Attrs =
-    std::variant<NoAttrs, ConstantAttrs, PlaceholderAttrs, VariableAttrs, ParameterAttrs, IotaAttrs,
-                 RandomAttrs, DimAttrs, CastAttrs, AxesAttrs, AxisAttrs, DimsAttrs, BroadcastAttrs,
-                 SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs, ScanAttrs, CondAttrs, HostCallAttrs,
-                 WindowAttrs, FoldAttrs, ConvAttrs, RequireAttrs, CollectiveAttrs, SortAttrs>;
+using Attrs = std::variant<NoAttrs, ConstantAttrs, PlaceholderAttrs, VariableAttrs, ParameterAttrs,
+                           IotaAttrs, RandomAttrs, DimAttrs, CastAttrs, AxesAttrs, AxisAttrs,
+                           DimsAttrs, BroadcastAttrs, SliceAttrs, PadAttrs, ScatterAttrs, DotAttrs,
+                           ScanAttrs, CondAttrs, HostCallAttrs, WindowAttrs, FoldAttrs, ConvAttrs,
+                           RequireAttrs, CollectiveAttrs, SortAttrs, AttentionAttrs>;
 
 /// The index of an attribute struct in the variant.
 template <class Struct, std::size_t I = 0>

@@ -242,6 +242,12 @@ Value scale_gradient(const Value& x, const Value& scale) {
 }
 Value softmax(const Value& x, int axis) { return make(Op::Softmax, AxisAttrs{axis}, {x}); }
 Value log_softmax(const Value& x, int axis) { return make(Op::LogSoftmax, AxisAttrs{axis}, {x}); }
+Value attention(const Value& q, const Value& k, const Value& v, const Value& scale,
+                const Value& bias, const AttentionAttrs& attrs) {
+  std::vector<Value> operands{q, k, v, scale};
+  if (bias) operands.push_back(bias);
+  return make(Op::Attention, attrs, std::move(operands));
+}
 
 Dim count_along(const Value& x, const Ints& axes) {
   Dims counted;

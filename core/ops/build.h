@@ -94,6 +94,9 @@ Value stop_gradient(const Value& x);
 Value scale_gradient(const Value& x, const Value& scale);
 Value softmax(const Value& x, int axis);
 Value log_softmax(const Value& x, int axis);
+/// softmax(scale q k^T + bias) v; an empty bias stands for none.
+Value attention(const Value& q, const Value& k, const Value& v, const Value& scale,
+                const Value& bias, const AttentionAttrs& attrs);
 
 /// The number of elements along `axes` of x.
 Dim count_along(const Value& x, const Ints& axes);

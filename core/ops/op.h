@@ -10,6 +10,10 @@
 // Floats. float32 and float64 are computed at least in their own precision, rounded to nearest
 // even. float16 and bfloat16 are storage types: each op, a composite too, computes in float32 or
 // wider and rounds its result once.
+// Attention and its gradient may be computed in blocks of keys: exponentials are taken of scores
+// minus the maximum of the blocks so far and corrected by a factor; the division by their sum comes
+// last; and sum(p dp) is sum(do o). So a sum of values times exponentials may overflow where none
+// of its terms times a probability does.
 // Passes and backends may drop a rounding of a half: sums over steps, terms or parts stay in
 // float32 or wider. They add none: they round to a half only what the graph as written rounds, so
 // that nothing overflows on the way. Gradients are graphs of nodes that round as all others; they
@@ -83,7 +87,7 @@ enum class Op : std::uint16_t {
   // structural
   Identity, StopGradient, HostCall, Require,
   // composites
-  Softmax, LogSoftmax,
+  Softmax, LogSoftmax, Attention, AttentionGradient,
   // windows
   Window, Fold, Conv,
   // composites over whole axes

@@ -2,6 +2,7 @@
 // that none is missing. Other code calls def() of op.h.
 #pragma once
 
+#include "core/ops/attention.h"
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/leaves.h"
@@ -33,7 +34,7 @@ constexpr auto join(const OpDef (&... groups)[Sizes]) {
 
 inline constexpr auto kDefinitions =
     detail::join(kLeaves, kUnary, kBinary, kReduce, kMovement, kStructure, kWindows, kStatistics,
-                 kSorts, kCollectives);
+                 kSorts, kCollectives, kAttention);
 
 namespace detail {
 

@@ -18,6 +18,9 @@ std::string attributes_of(const ir::Node& node) {
   if (const auto* sort = std::get_if<ir::SortAttrs>(&node.attrs)) {
     return text(" axis ", sort->axis, sort->descending ? " descending" : "");
   }
+  if (const auto* attention = std::get_if<ir::AttentionAttrs>(&node.attrs)) {
+    return attention->causal ? " causal" : "";
+  }
   if (const auto* cast = std::get_if<ir::CastAttrs>(&node.attrs)) {
     return text(" to ", dtype_name(cast->dtype));
   }

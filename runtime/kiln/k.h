@@ -11,6 +11,7 @@
 
 #include <kiln/activation.h>
 #include <kiln/array.h>
+#include <kiln/attention.h>
 #include <kiln/backend.h>
 #include <kiln/call_scope.h>
 #include <kiln/config.h>

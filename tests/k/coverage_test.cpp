@@ -55,6 +55,7 @@ TEST_CASE("coverage: every K function of these headers has a row", "[k][sources]
   require_all("tensor.h", operator_rows());
   require_all("reduce.h", reduce_rows());
   require_all("linalg.h", joined({linalg_rows(), matmul_rows(), bincount_rows()}));
+  require_all("attention.h", attention_rows());
   require_all("activation.h", activation_rows());
   require_all("loss.h", loss_rows());
   require_all("normalization.h", normalization_rows());

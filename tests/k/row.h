@@ -92,6 +92,7 @@ std::vector<Row> operator_rows();
 std::vector<Row> reduce_rows();
 std::vector<Row> linalg_rows();
 std::vector<Row> matmul_rows();
+std::vector<Row> attention_rows();
 std::vector<Row> bincount_rows();
 std::vector<Row> activation_rows();
 std::vector<Row> loss_rows();

@@ -317,6 +317,11 @@ TEST_CASE("expand_composites keeps the values of every composite") {
         ir::make(Op::Require, ir::RequireAttrs{ir::Guard::Kind::LessEqual, 2, 4, "two"}, {x}));
     sample.results.push_back(ir::scale_gradient(x, x));
     sample.results.push_back(ir::make(Op::Collective, ir::CollectiveAttrs{}, {x}));
+    const Value o = ir::attention(x, x, x, ir::scalar_constant(dtype, 0.5), {}, {});
+    sample.results.push_back(o);
+    sample.results.push_back(
+        ir::make(Op::AttentionGradient, ir::AttentionAttrs{},
+                 {x, x, x, ir::scalar_constant(dtype, 0.5), o, o.node->result(1), o}));
     if (dtype == DType::Float16 || dtype == DType::BFloat16) {
       const Value rows = ir::constant({DType::Int32, {4}}, std::vector<std::byte>(16));
       const Value rate = ir::scalar_constant(dtype, 0.5);
@@ -328,7 +333,7 @@ TEST_CASE("expand_composites keeps the values of every composite") {
   for (const ir::OpDef& d : ir::all_ops()) {
     if (d.expand) composites.push_back(d.name);
   }
-  // The eight above and convolutions, whose expansion tests/core/ops/conv_test.cpp compares with
+  // The ten above and convolutions, whose expansion tests/core/ops/conv_test.cpp compares with
   // loops.
-  CHECK(composites.size() == 9);
+  CHECK(composites.size() == 11);
 }

@@ -119,6 +119,11 @@ void add_movement(std::vector<Value>& out, const Value& x, const Value& y) {
   out.push_back(pad(x, scalar_constant(DType::Float32, 0.5), {1, 0}, {0, n}, {0, 1}));
   out.push_back(reverse(x, {1}));
   out.push_back(concat({x, y, x}, 0));
+  const AttentionAttrs attrs{.divides = true, .causal = true};
+  const Value scale = scalar_constant(DType::Float32, 2);
+  const Value o = attention(x, y, y, scale, {}, attrs);
+  out.push_back(o);
+  out.push_back(make(Op::AttentionGradient, attrs, {x, y, y, scale, o, o.node->result(1), o}));
   const Value indices = iota({DType::Int64, {n}}, 0);
   out.push_back(gather(x, indices));
   out.push_back(scatter_add(indices, x, 0, n + 1));

@@ -1,4 +1,5 @@
 // The table: a row per op. A missing one fails the build.
+#include "tests/core/ops/attention_loops.h"
 #include "tests/core/ops/case.h"
 
 #include "core/ir/lambda.h"
@@ -249,6 +250,51 @@ constexpr const char* kLeaf = "an argument: fed in every other row";
 
 }  // namespace
 
+/// A causal attention with a bias of one batch: (2, 3, 2), (2, 4, 2), (2, 4, 3), a scale and
+/// (1, 3, 4).
+Values attention_case(const Values& x) {
+  const ir::NodeRef node =
+      ir::attention(x[0], x[1], x[2], x[3], x[4], {.divides = false, .causal = true}).node;
+  return {node->result(0), node->result(1)};
+}
+AttentionLoops attention_loops(const Lists& x) {
+  return {.batch = 2,
+          .t = 3,
+          .s = 4,
+          .d = 2,
+          .e = 3,
+          .divides = false,
+          .causal = true,
+          .q = x[0],
+          .k = x[1],
+          .v = x[2],
+          .scale = x[3][0],
+          .bias = repeated(x[4], 2)};
+}
+/// The same without a bias, and the cotangent (2, 3, 3) of the result.
+Values attention_gradient_case(const Values& x) {
+  const ir::AttentionAttrs attrs{.divides = true, .causal = false};
+  const ir::NodeRef node = ir::attention(x[0], x[1], x[2], x[3], {}, attrs).node;
+  const ir::NodeRef gradient =
+      ir::make_node(Op::AttentionGradient, attrs,
+                    {x[0], x[1], x[2], x[3], node->result(0), node->result(1), x[4]});
+  return {gradient->result(0), gradient->result(1), gradient->result(2)};
+}
+AttentionLoops attention_gradient_loops(const Lists& x) {
+  return {.batch = 2,
+          .t = 3,
+          .s = 4,
+          .d = 2,
+          .e = 3,
+          .divides = true,
+          .causal = false,
+          .q = x[0],
+          .k = x[1],
+          .v = x[2],
+          .scale = x[3][0],
+          .bias = {}};
+}
+
 std::vector<Case> cases() {
   const std::vector<Type> one{f64({2, 3})}, two{f64({2, 3}), f64({2, 3})};
   const Case table[] = {
@@ -409,6 +455,12 @@ std::vector<Case> cases() {
     {Op::HostCall, {}, nullptr, nullptr, "tests/runtime: a call needs a host"},
     {Op::Softmax, one, along_rows<Op::Softmax>, ROWS(softmax(r))},
     {Op::LogSoftmax, one, along_rows<Op::LogSoftmax>, ROWS(log_of(softmax(r)))},
+    {Op::Attention, {f64({2, 3, 2}), f64({2, 4, 2}), f64({2, 4, 3}), f64({}), f64({1, 3, 4})},
+     attention_case, [](const Lists& x) { return attention_loops(x).forward().o; }},
+    {Op::AttentionGradient,
+     {f64({2, 3, 2}), f64({2, 4, 2}), f64({2, 4, 3}), f64({}), f64({2, 3, 3})},
+     attention_gradient_case,
+     [](const Lists& x) { return attention_gradient_loops(x).backward(x[4]).q; }, "", 0.5, 2},
     // windows; conv_test.cpp has more of them
     {Op::Window, {f64({5, 2})},
      [](const Values& x) { return Values{ir::window(x[0], {{0}, {2}, {2}, {2}, {2}})}; },

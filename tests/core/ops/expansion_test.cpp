@@ -1,6 +1,7 @@
 // Compares the expansion of every composite, evaluated on `reference` without any pass, with plain
 // loops over the elements: every dtype, special values, empty and size-1 dims.
 #include "tests/support/catch.h"
+#include "tests/core/ops/attention_loops.h"
 #include "tests/core/ops/conv_loops.h"
 #include "tests/core/ops/non_finite.h"
 
@@ -41,16 +42,23 @@ void check_close(const Array& actual, const Doubles& expected) {
   }
 }
 
-/// The op's expansion of those operands on the oracle.
-Array expanded(Op op, const ir::Attrs& attrs, const std::vector<Array>& feeds) {
+/// The results of the op's expansion of those operands on the oracle.
+std::vector<Array> all_expanded(Op op, const ir::Attrs& attrs, const std::vector<Array>& feeds) {
   std::vector<Value> x;
   for (const Array& feed : feeds) x.push_back(placeholder(type_of(feed)));
   const ir::NodeRef node = ir::make_node(op, attrs, x);
   const std::vector<Value> y = ir::def(op).expand(*node, x);
-  REQUIRE(y.size() == 1);
-  CHECK(y[0].node->op != op);
-  CHECK(y[0].type() == node->result().type());
-  return evaluate(x, y, feeds, "reference", false)[0];
+  REQUIRE(y.size() == node->types.size());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    CHECK(y[i].node->op != op);
+    CHECK(y[i].type() == node->types[i]);
+  }
+  return evaluate(x, y, feeds, "reference", false);
+}
+Array expanded(Op op, const ir::Attrs& attrs, const std::vector<Array>& feeds) {
+  const std::vector<Array> results = all_expanded(op, attrs, feeds);
+  REQUIRE(results.size() == 1);
+  return results[0];
 }
 
 /// Random elements; then the same with every third element replaced by a special value.
@@ -304,6 +312,99 @@ void check_arg_sort() {
   }
 }
 
+/// Sizes of an attention, with two batches, and of which axes its bias has.
+struct AttentionForm {
+  std::int64_t t, s, d, e;
+  bool divides, causal;
+  Ints bias;  // dims; empty: none
+};
+
+const AttentionForm kAttentionForms[] = {
+    {3, 4, 2, 5, false, false, {}},        {4, 3, 1, 2, true, true, {2, 4, 3}},
+    {3, 3, 2, 1, false, true, {1, 1, 3}},  {2, 5, 3, 2, true, false, {2, 2, 1}},
+    {1, 4, 2, 2, false, false, {1, 1, 1}}, {0, 3, 2, 2, false, false, {2, 0, 3}},
+    {2, 3, 2, 0, false, false, {}},
+};
+
+/// The elements of a bias at each of the scores (2, t, s).
+Doubles stretched(const Doubles& bias, const Ints& dims, std::int64_t t, std::int64_t s) {
+  Doubles all;
+  for (std::int64_t i = 0; i < 2 * t * s; ++i) {
+    const std::int64_t at[3] = {i / (t * s), i / s % t, i % s};
+    std::int64_t from = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      from = from * dims[axis] + (dims[axis] == 1 ? 0 : at[axis]);
+    }
+    all.push_back(bias[static_cast<std::size_t>(from)]);
+  }
+  return all;
+}
+
+/// The sum of those elements at each of the bias' own.
+Doubles shrunk(const Doubles& all, const Ints& dims, std::int64_t t, std::int64_t s) {
+  Doubles numbers(static_cast<std::size_t>(dims[0] * dims[1] * dims[2]));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
+  const Doubles at = stretched(numbers, dims, t, s);
+  Doubles sums(numbers.size(), 0.0);
+  for (std::size_t i = 0; i < at.size(); ++i) sums[static_cast<std::size_t>(at[i])] += all[i];
+  return sums;
+}
+
+/// `masked`: scores of the first query's keys but one, then of all keys of the second, are -inf.
+void check_attention_of(const AttentionForm& form, DType dtype, bool masked) {
+  std::mt19937_64 generator(3);
+  const auto random = [&](const Ints& dims) {
+    return random_array(generator, {dtype, as_dims(dims)}, -1, 1);
+  };
+  const auto [t, s, d, e, divides, causal, dims] = form;
+  std::vector<Array> feeds{random({2, t, d}), random({2, s, d}), random({2, s, e}),
+                           Array::full({}, divides ? 2 : 0.5, dtype)};
+  if (!dims.empty()) {
+    Array bias = random(dims).astype(DType::Float64);
+    const auto elements = bias.as<double>();
+    for (std::size_t i = 0; masked && i < elements.size(); ++i) {
+      if (i > 0 && i < static_cast<std::size_t>(2 * s)) elements[i] = -kInf;
+    }
+    feeds.push_back(bias.astype(dtype));
+  }
+  AttentionLoops loops{2,
+                       t,
+                       s,
+                       d,
+                       e,
+                       divides,
+                       causal,
+                       doubles(feeds[0]),
+                       doubles(feeds[1]),
+                       doubles(feeds[2]),
+                       divides ? 2 : 0.5,
+                       {}};
+  if (!dims.empty()) loops.bias = stretched(doubles(feeds[4]), dims, t, s);
+  const ir::AttentionAttrs attrs{divides, causal};
+  const std::vector<Array> results = all_expanded(Op::Attention, attrs, feeds);
+  const AttentionLoops::Results expected = loops.forward();
+  check_close(results[0], expected.o);
+  check_close(results[1], expected.lse);
+  const Array d_result = random({2, t, e});
+  feeds.insert(feeds.end(), {results[0], results[1], d_result});
+  const std::vector<Array> dx = all_expanded(Op::AttentionGradient, attrs, feeds);
+  const AttentionLoops::Gradients gradients = loops.backward(doubles(d_result));
+  check_close(dx[0], gradients.q);
+  check_close(dx[1], gradients.k);
+  check_close(dx[2], gradients.v);
+  if (!dims.empty()) check_close(dx[3], shrunk(gradients.bias, dims, t, s));
+}
+
+void check_attention() {
+  for (const DType dtype : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
+    for (const AttentionForm& form : kAttentionForms) {
+      INFO(dtype_name(dtype) << ", form " << &form - kAttentionForms);
+      check_attention_of(form, dtype, false);
+      if (!form.bias.empty()) check_attention_of(form, dtype, true);
+    }
+  }
+}
+
 struct Expansion {
   Op op;
   void (*check)();
@@ -319,6 +420,8 @@ const Expansion kExpansions[] = {
     {Op::ScatterSub, check_scatter_sub},
     {Op::ArgSort, check_arg_sort},
     {Op::Collective, check_collective},
+    {Op::Attention, check_attention},
+    {Op::AttentionGradient, check_attention},
 };
 
 }  // namespace

@@ -195,3 +195,42 @@ TEST_CASE("type rules: a node of the wrong form is an internal error") {
   CHECK(error_text<InternalError>([&] { make(Op::Exp, NoAttrs{}, {Value{}}); }) ==
         "make_node: exp has an empty operand");
 }
+
+TEST_CASE("type rules: attention has the batch and queries of q, and the depth of v") {
+  const Value q = argument({kF32, {2, n, 4}}), k = argument({kF32, {2, 5, 4}});
+  const Value v = argument({kF32, {2, 5, 3}}), scale = argument({kF32, {}});
+  const auto of = [&](std::vector<Value> operands) {
+    return make_node(Op::Attention, AttentionAttrs{}, std::move(operands));
+  };
+  const NodeRef node = of({q, k, v, scale, argument({kF32, {1, n, 1}})});
+  CHECK(node->types[0] == Type{kF32, {2, n, 3}});
+  CHECK(node->types[1] == Type{kF32, {2, n}});
+  const DType half = DType::Float16;
+  const Value h = argument({half, {2, 3}});
+  CHECK(of({h, h, h, argument({half, {}})})->types[1] == Type{kF32, {2}});
+  const auto error = [&](std::vector<Value> operands) {
+    return error_text<ValueError>([&] { of(std::move(operands)); });
+  };
+  const auto begins = [](const std::string& text, const std::string& start) {
+    INFO(text);
+    CHECK(text.substr(0, start.size()) == start);
+  };
+  begins(error({q, k, v}), "attention: q, k, v, scale and bias are 3 operands");
+  begins(error({q, argument({kF32, {5, 4}}), v, scale}), "attention: k has rank 2, q has rank 3");
+  begins(error({q, argument({kF32, {3, 5, 4}}), v, scale}),
+         "attention: axis 0 of q has size 2 but axis 0 of k has size 3");
+  begins(error({q, k, argument({kF32, {2, 6, 3}}), scale}),
+         "attention: axis 1 of k has size 5 but axis 1 of v has size 6");
+  begins(error({q, k, v, argument({kF32, {1}})}), "attention: scale is not a scalar");
+  begins(error({q, k, v, scale, argument({kF32, {2, n, 4}})}),
+         "attention: axis 2 of bias has size 4, that of the scores 5");
+  const Value o = node->result(0), lse = node->result(1);
+  const auto gradient = [&](std::vector<Value> operands) {
+    return make_node(Op::AttentionGradient, AttentionAttrs{}, std::move(operands));
+  };
+  CHECK(gradient({q, k, v, scale, o, lse, o})->types.size() == 3);
+  CHECK(gradient({q, k, v, scale, argument({kF32, {1, 1, 5}}), o, lse, o})->types[3] ==
+        Type{kF32, {1, 1, 5}});
+  begins(error_text<TypeError>([&] { gradient({q, k, v, scale, o, o, o}); }),
+         "attention_gradient: operand 5 is float32[2,n,3] but should be float32[2,n]");
+}
