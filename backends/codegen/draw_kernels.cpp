@@ -60,6 +60,8 @@ class GroupedNodes {
     switch (std::get<NodeGroup>(group).kind) {
       case NodeGroup::Kind::HostCall: return {.title = {"host call"}, .style = BoxStyle::Host};
       case NodeGroup::Kind::RowUpdate: return {.title = {"row update"}, .style = BoxStyle::Kernel};
+      case NodeGroup::Kind::Attention:
+        return {.title = {"attention"}, .style = BoxStyle::Contraction};
       default: return {.title = {"library call"}, .style = BoxStyle::Contraction};
     }
   }

@@ -97,6 +97,13 @@ Box box_of(const Program&, const RowUpdateStep& step) {
           .structure = "row update",
           .style = BoxStyle::Kernel};
 }
+Box box_of(const Program&, const AttentionStep& step) {
+  const std::string what = step.node->op == ir::Op::Attention ? "attention" : "attention gradient";
+  return {.title = {what},
+          .sources = lines_of(*step.node),
+          .structure = what,
+          .style = BoxStyle::Contraction};
+}
 Box box_of(const Program&, const CopyStep&) {
   return {.title = {"copy"}, .structure = "copy", .style = BoxStyle::Work};
 }

@@ -1,6 +1,7 @@
 // Prepares matmuls and convolutions by the implementations that the two tables choose.
 #include "backends/cpu/cpu_library.h"
 
+#include "backends/cpu/attention/native_attention.h"
 #include "backends/cpu/convolution_table.h"
 #include "backends/cpu/direct_convolution/backward_weights.h"
 #include "backends/cpu/direct_convolution/depthwise.h"
@@ -114,6 +115,15 @@ std::optional<std::string> CpuLibrary::rejection_of_convolution(const ir::Node& 
   }
   if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
   return std::nullopt;
+}
+
+std::optional<std::string> CpuLibrary::rejection_of_attention(const ir::Node& node) const {
+  return rejection_of_native_attention(node);
+}
+
+std::shared_ptr<const codegen::PreparedAttention> CpuLibrary::prepare_attention(
+    const codegen::AttentionShape& shape) {
+  return make_native_attention(shape, isa_);
 }
 
 std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::prepare_convolution(

@@ -26,6 +26,9 @@ class CpuLibrary final : public codegen::HostLibrary {
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
   std::shared_ptr<const codegen::PreparedConvolution> prepare_convolution(
       const codegen::Convolution& convolution, codegen::RhsUse use) override;
+  std::optional<std::string> rejection_of_attention(const ir::Node& node) const override;
+  std::shared_ptr<const codegen::PreparedAttention> prepare_attention(
+      const codegen::AttentionShape& shape) override;
 
  private:
   std::shared_ptr<const codegen::PreparedMatmul> make(const codegen::MatmulShape& shape,

@@ -32,6 +32,7 @@ const ir::Node* node_of(const Step& step) {
   if (const auto* branch = std::get_if<BranchStep>(&step)) return branch->node;
   if (const LibraryStep* call = library_step(step)) return call->node;
   if (const auto* rows = std::get_if<RowUpdateStep>(&step)) return rows->updates[0].node;
+  if (const auto* attention = std::get_if<AttentionStep>(&step)) return attention->node;
   return nullptr;
 }
 

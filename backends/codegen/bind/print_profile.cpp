@@ -209,6 +209,10 @@ class ProfilePrinter {
     for (const RowUpdate& one : step.updates) places.add(*one.node, 1);
     return "update of rows";
   }
+  std::string describe(const AttentionStep& step, Places& places) const {
+    places.add(*step.node, 1);
+    return step.node->op == ir::Op::Attention ? "attention" : "attention gradient";
+  }
   std::string describe(const CopyStep&, Places&) const { return "copy"; }
 
   // ---- tensors ----

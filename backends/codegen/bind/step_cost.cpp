@@ -3,6 +3,7 @@
 
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/plan/step_effects.h"
+#include "core/ops/op.h"
 #include "core/types/at.h"
 
 #include <algorithm>
@@ -158,6 +159,22 @@ StepCost convolution_cost(const ConvolutionStep& step, const EvaluateDim& evalua
   const auto bytes = static_cast<double>(dtype_bytes(step.dtype));
   return {.bytes = bytes * (elements[0] + elements[1] + elements[2]),
           .operations = 2 * elements[2] * elements[1] / filters};
+}
+
+StepCost attention_cost(const AttentionStep& step, const SlotSizes& slots,
+                        const EvaluateDim& evaluate) {
+  const double keys = value_of(evaluate, step.node->operands[1].dims().end()[-2]);
+  const ir::Dims &q = step.node->operands[0].dims(), &v = step.node->operands[2].dims();
+  const double scores = elements_of({q.begin(), q.end() - 1}, evaluate) * keys;
+  const double d = value_of(evaluate, q.back()), e = value_of(evaluate, v.back());
+  const bool is_gradient = step.node->op == ir::Op::AttentionGradient;
+  StepCost cost{.bytes = 0, .operations = 2 * scores * (is_gradient ? 3 * d + 2 * e : d + e)};
+  for (const std::vector<int>* list : {&step.operands, &step.results}) {
+    for (const int slot : *list) {
+      if (slot >= 0) cost.bytes += bytes_of(slots, slot);
+    }
+  }
+  return cost;
 }
 
 StepCost kernel_cost(const Kernel& kernel, const KernelStep& step,

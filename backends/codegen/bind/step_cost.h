@@ -13,6 +13,9 @@ StepCost matmul_cost(double count, const MatmulStep& step, double m, double n, d
 /// The same, of all matmuls of the step.
 StepCost matmul_cost(const MatmulStep& step, const EvaluateDim& evaluate);
 /// Operations at the border count as those inside.
+/// Bytes of the operands and results, operations of the products.
+StepCost attention_cost(const AttentionStep& step, const SlotSizes& slots,
+                        const EvaluateDim& evaluate);
 StepCost convolution_cost(const ConvolutionStep& step, const EvaluateDim& evaluate);
 /// Of a kernel with the values of Kernel::sizes. A tensor counts once, however often it is read,
 /// and as far as affine accesses reach; guards count as true. `range`: of the indices along axis 0.

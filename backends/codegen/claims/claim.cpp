@@ -14,6 +14,9 @@ constexpr Claim kClaims[] = {
      "forward convolutions, backward data and backward weights"},
     {"row_update", ir::Op::ScatterSub, claim_row_update,
      "sparse updates of the rows that have an index"},
+    {"attention", ir::Op::Attention, claim_attention, "attention without a matrix of scores"},
+    {"attention_gradient", ir::Op::AttentionGradient, claim_attention,
+     "the gradient of attention without a matrix of scores"},
 };
 
 constexpr bool kDense[2] = {false, false};
@@ -84,6 +87,12 @@ std::optional<std::string> claim_row_update(const ir::Node& node, const SizeName
                                             const LibraryClaims* library) {
   if (!library) return "the target has no library";
   return library->rejection_of_row_update(node);
+}
+
+std::optional<std::string> claim_attention(const ir::Node& node, const SizeNames&,
+                                           const LibraryClaims* library) {
+  if (!library) return "the target has no library";
+  return library->rejection_of_attention(node);
 }
 
 bool is_taken(const ir::Node& node, const LibraryClaims* library) {

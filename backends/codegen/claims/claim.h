@@ -38,6 +38,10 @@ std::optional<std::string> claim_convolution(const ir::Node& node, const SizeNam
 std::optional<std::string> claim_row_update(const ir::Node& node, const SizeNames& names,
                                             const LibraryClaims* library);
 
+/// Attention and its gradient without a matrix of scores: nodes Attention, AttentionGradient.
+std::optional<std::string> claim_attention(const ir::Node& node, const SizeNames& names,
+                                           const LibraryClaims* library);
+
 struct Rejection {
   const Claim* claim = nullptr;
   std::string reason;

@@ -48,6 +48,11 @@ class LibraryClaims {
   virtual std::optional<std::string> rejection_of_row_update(const ir::Node&) const {
     return "the target has no sparse row updates";
   }
+  /// `node`: an Attention or AttentionGradient. A target that takes it runs attention steps
+  /// (plan/plan.h).
+  virtual std::optional<std::string> rejection_of_attention(const ir::Node&) const {
+    return "the target has no attention";
+  }
   /// `node`: one that the library takes. Bias and ReLU are fused unless rejected; kernels always
   /// compute tanh and sigmoid, and dumps show the reason.
   virtual std::optional<std::string> rejection_of_epilogue(const ir::Node&, EpilogueOp op) const {

@@ -70,7 +70,7 @@ class Fuser {
     const ir::Lowering lowering = def(node).lowering;
     const bool moves = node.op == Op::Reshape && !is_view(node, names_);
     const bool whole = lowering == ir::Lowering::Control || node.op == Op::HostCall ||
-                       node.op == Op::ScatterSub || moves;
+                       node.op == Op::ScatterSub || is_attention(node) || moves;
     const bool contracts = node.op == Op::Dot || node.op == Op::Conv;
     const bool claimed = contracts && options_.claims(node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -127,6 +127,7 @@ class Fuser {
   void add_loop(const Node& node) { add_call(node, NodeGroup::Kind::Loop); }
   void add_branch(const Node& node) { add_call(node, NodeGroup::Kind::Branch); }
   void add_host_call(const Node& node) { add_call(node, NodeGroup::Kind::HostCall); }
+  void add_attention(const Node& node) { add_call(node, NodeGroup::Kind::Attention); }
   void add_row_update(const Node& node) { add_call(node, NodeGroup::Kind::RowUpdate); }
 
   // ---- kernels ----
@@ -327,6 +328,8 @@ class Fuser {
         {Op::Pad, &Fuser::add_guarded},
         {Op::ScatterAdd, &Fuser::add_writes<write_scatter_add>},
         {Op::ScatterSub, &Fuser::add_row_update},
+        {Op::Attention, &Fuser::add_attention},
+        {Op::AttentionGradient, &Fuser::add_attention},
         {Op::Fold, &Fuser::add_fold},
         {Op::Gather, &Fuser::add_to_kernel},
     };

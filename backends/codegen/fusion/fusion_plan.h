@@ -7,6 +7,7 @@
 #include "backends/codegen/access/storage.h"
 #include "backends/codegen/claims/target_description.h"
 #include "core/ir/node_map.h"
+#include "core/ops/op.h"
 
 #include <cstdint>
 #include <string>
@@ -61,10 +62,16 @@ struct NodeGroup {
     Branch,       // a Cond
     HostCall,
     RowUpdate,     // a ScatterSub
+    Attention,     // an Attention or AttentionGradient
     WrittenTensor  // no work: ordered after all partial writes of the node
   } kind;
   const ir::Node* node = nullptr;
 };
+
+/// Whether the op is one of NodeGroup::Kind::Attention.
+inline bool is_attention(const ir::Node& node) {
+  return node.op == ir::Op::Attention || node.op == ir::Op::AttentionGradient;
+}
 
 /// A group whose members were merged into another group. No work.
 struct MergedGroup {};

@@ -16,6 +16,7 @@ const char* name_of(NodeGroup::Kind kind) {
     case NodeGroup::Kind::Branch: return "branch";
     case NodeGroup::Kind::HostCall: return "host call";
     case NodeGroup::Kind::RowUpdate: return "row update";
+    case NodeGroup::Kind::Attention: return "attention";
     case NodeGroup::Kind::WrittenTensor: return "complete after partial writes";
   }
   return "";

@@ -62,7 +62,7 @@ class Search {
     for (const Value& operand : node.operands) users_[operand.node.get()].push_back(&node);
     const bool library = node.op == Op::Dot || node.op == Op::Conv;
     const bool whole = def(node).lowering == ir::Lowering::Control || node.op == Op::ScatterSub ||
-                       (library && options_.claims(node));
+                       is_attention(node) || (library && options_.claims(node));
     const bool at_points = def(node).lowering == ir::Lowering::Elementwise ||
                            def(node).lowering == ir::Lowering::Reduce;
     if (whole) kept_.insert(&node);

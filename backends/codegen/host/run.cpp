@@ -4,6 +4,7 @@
 
 #include "backends/abi/kiln_backend_trace.h"
 #include "backends/codegen/bind/step_failure.h"
+#include "backends/codegen/host/run_attention.h"
 #include "backends/codegen/host/run_host_call.h"
 #include "backends/codegen/host/run_library_steps.h"
 #include "backends/codegen/host/run_row_updates.h"
@@ -279,7 +280,7 @@ class Runner {
     }
   }
 
-  // ---- branches, host calls, row updates, copies ----
+  // ---- branches, host calls, row updates, attentions, copies ----
 
   void run_step(Instruction& instruction, const BoundBranch&) {
     const auto& step = std::get<BranchStep>(*instruction.step);
@@ -301,6 +302,10 @@ class Runner {
 
   void run_step(const Instruction& instruction, const BoundRowUpdates& bound) {
     run_row_updates(std::get<RowUpdateStep>(*instruction.step), bound, list_, context_);
+  }
+
+  void run_step(const Instruction& instruction, const BoundAttention& bound) {
+    run_attention(std::get<AttentionStep>(*instruction.step), bound, list_, context_);
   }
 
   void run_step(const Instruction& instruction, const BoundCopy& bound) {

@@ -1,6 +1,7 @@
 // Assigns a slot to each stored value, and a step to each kernel and call.
 #include "backends/codegen/plan/build_plan.h"
 
+#include "core/ir/traverse.h"
 #include "core/ops/op.h"
 #include "core/types/at.h"
 
@@ -181,6 +182,27 @@ class PlanBuilder {
         {{&node, operands[0], operands[1], operands[2], operands[3], slot_of(node.result())}}});
   }
 
+  /// Whether a node reads the value, or it is a result.
+  bool is_read(const Value& value) const {
+    const std::vector<Value>& results = computation_.results;
+    if (std::find(results.begin(), results.end(), value) != results.end()) return true;
+    for (const Node* node : ir::topological_order(results)) {
+      const auto& operands = node->operands;
+      if (std::find(operands.begin(), operands.end(), value) != operands.end()) return true;
+    }
+    return false;
+  }
+
+  void add_attention(const Node& node) {
+    AttentionStep step{&node, slots_of(node.operands), {}};
+    const std::uint32_t always = node.op == ir::Op::Attention ? 1 : 3;
+    for (std::uint32_t i = 0; i < node.types.size(); ++i) {
+      const Value result = node.result(i);
+      step.results.push_back(i < always || is_read(result) ? slot_of(result) : -1);
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
   void add_steps(const FusionGroup& group, const std::vector<int>& kernels) {
     for (const int kernel : kernels) add_kernel(kernel);
     const auto* other = std::get_if<NodeGroup>(&group);
@@ -191,6 +213,7 @@ class PlanBuilder {
       case NodeGroup::Kind::Branch: return add_branch(*other->node);
       case NodeGroup::Kind::HostCall: return add_host_call(*other->node);
       case NodeGroup::Kind::RowUpdate: return add_row_update(*other->node);
+      case NodeGroup::Kind::Attention: return add_attention(*other->node);
       case NodeGroup::Kind::WrittenTensor: return;
     }
   }

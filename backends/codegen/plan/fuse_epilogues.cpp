@@ -155,6 +155,7 @@ class EpilogueFuser {
       read({one.x, one.rate, one.indices, one.updates});
     }
   }
+  void count(const AttentionStep& step) { read(step.operands); }
   void count(const CopyStep& step) { read(step.from); }
   void count_readers() {
     readers_.assign(plan_.slots.size(), 0);

@@ -137,6 +137,7 @@ class Finder {
   std::optional<std::int64_t> scale_of(const LoopStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const BranchStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const HostCallStep&) const { return std::nullopt; }
+  std::optional<std::int64_t> scale_of(const AttentionStep&) const { return std::nullopt; }
   std::optional<std::int64_t> scale_of(const RowUpdateStep&) const { return std::nullopt; }
 
   const Plan& plan_;

@@ -106,11 +106,16 @@ struct RowUpdate {
 struct RowUpdateStep {
   std::vector<RowUpdate> updates;
 };
+/// An Attention or AttentionGradient that the target takes. Operands are dense.
+struct AttentionStep {
+  const ir::Node* node = nullptr;
+  std::vector<int> operands, results;  // -1: a result that nothing reads
+};
 struct CopyStep {
   int from = 0, to = 0;
 };
 using Step = std::variant<KernelStep, MatmulStep, ConvolutionStep, LoopStep, BranchStep,
-                          HostCallStep, RowUpdateStep, CopyStep>;
+                          HostCallStep, RowUpdateStep, AttentionStep, CopyStep>;
 
 /// Null for a step of another kind.
 inline const LibraryStep* library_step(const Step& step) {

@@ -103,6 +103,18 @@ std::string line_of(const Program&, const RowUpdateStep& step) {
   }
   return line;
 }
+std::string line_of(const Program&, const AttentionStep& step) {
+  const ir::Dims &q = step.node->operands[0].dims(), &v = step.node->operands[2].dims();
+  const auto& attrs = step.node->as<ir::AttentionAttrs>();
+  std::vector<int> results;
+  std::copy_if(step.results.begin(), step.results.end(), std::back_inserter(results),
+               [](int slot) { return slot >= 0; });
+  std::string line = text(ir::def(*step.node).name, " (", list(results), ") = (",
+                          list(step.operands), ")  # queries ", q.end()[-2], " keys ", v.end()[-2],
+                          " depths ", q.back(), " and ", v.back(), attrs.causal ? ", causal" : "");
+  for (std::size_t i = 0; i + 2 < q.size(); ++i) line += text(", for each of ", q[i]);
+  return line + "; " + source_of(*step.node);
+}
 std::string line_of(const Program&, const CopyStep& step) {
   return text("copy %", step.to, " = %", step.from);
 }

@@ -34,6 +34,13 @@ StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels
     }
     return slots;
   }
+  if (const auto* attention = std::get_if<AttentionStep>(&step)) {
+    StepEffects slots{attention->operands, {}};
+    for (const int slot : attention->results) {
+      if (slot >= 0) slots.written.push_back(slot);
+    }
+    return slots;
+  }
   const auto& call = std::get<HostCallStep>(step);
   return {call.operands, call.results};
 }

@@ -28,6 +28,9 @@ StepTitle title_of(const Program&, const HostCallStep& step) {
 StepTitle title_of(const Program&, const RowUpdateStep& step) {
   return title("row update", *step.updates.front().node);
 }
+StepTitle title_of(const Program&, const AttentionStep& step) {
+  return title("attention", *step.node);
+}
 StepTitle title_of(const Program&, const CopyStep&) { return {"copy", ""}; }
 
 }  // namespace

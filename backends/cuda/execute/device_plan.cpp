@@ -104,6 +104,10 @@ class Binder {
                         text("the cuda backend has no sparse row updates, needed by ",
                              source_of(*step.updates[0].node)));
   }
+  [[noreturn]] static DeviceCopy bind(const AttentionStep& step) {
+    throw InternalError(
+        "bind", "", text("the cuda backend has no attention, needed by ", source_of(*step.node)));
+  }
   static DeviceCopy bind(const CopyStep&) { return {}; }
 
   /// Working memory at the beginning, which the collectives share, then their buffers.

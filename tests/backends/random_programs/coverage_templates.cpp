@@ -200,6 +200,15 @@ Program wide_matmul() {
   return builder.with({dot(builder.input({1024, 8}), builder.input({8, 4096}))});
 }
 
+/// The bias is an input, so the second attention has the cotangent of its bias.
+Program attentions() {
+  Builder builder;
+  const Tensor q = builder.batched({3, 70, 16}), k = builder.batched({3, 140, 16});
+  const Tensor v = builder.batched({3, 140, 32}), bias = builder.input({1, 140});
+  return builder.with_gradients({dot_product_attention(q, k, v, {.causal = true}),
+                                 dot_product_attention(q, k, v, {.bias = bias})});
+}
+
 /// Small results of long sums, as gradients of weights are.
 Program deep_matmul() {
   Builder builder;
@@ -232,6 +241,7 @@ const std::vector<Template>& coverage_templates() {
       {"statistics", statistics},
       {"lookups", lookups},
       {"training of an embedding", embedding_training},
+      {"attentions", attentions},
       {"a wide matmul", wide_matmul},
       {"a deep matmul", deep_matmul},
   };

@@ -35,6 +35,25 @@ bool product_with_itself(Growing& growing) {
   return true;
 }
 
+/// Queries of any depth, or of one for which `cpu` has a gradient without products.
+bool attention(Growing& growing) {
+  const Value* found = growing.of_rank(3);
+  if (found == nullptr || found->dims.size() != 3) return false;
+  const Value x = *found;
+  const bool is_wide = growing.draw.chance(40);
+  const std::int64_t batch = x.dims[0], keys = 1 + growing.draw.below(9);
+  const std::int64_t depth = is_wide ? 16 : x.dims[2];
+  const Value q = is_wide ? growing.input({batch, x.dims[1], depth}) : x;
+  const Value k = growing.input({batch, keys, depth});
+  const Value v = growing.input({batch, keys, is_wide ? 16 : 1 + growing.draw.below(5)});
+  AttentionOptions options;
+  if (growing.draw.chance(40)) options.bias = growing.input({keys}).tensor;
+  options.causal = growing.draw.chance(40);
+  const Tensor result = dot_product_attention(sin(q.tensor), k.tensor, v.tensor, options);
+  growing.add(result, {batch, x.dims[1], v.dims[2]}, v.bound);
+  return true;
+}
+
 bool recurrence(Growing& growing) {
   const Value* found = growing.of_rank(3);
   if (found == nullptr || found->dims.size() != 3) return false;

@@ -345,6 +345,7 @@ const std::vector<Step>& steps() {
       {"lookup", lookup},
       {"product", product},
       {"product with itself", product_with_itself},
+      {"attention", attention},
       {"recurrence", recurrence},
       {"element by element", element_by_element},
       {"image", image},

@@ -12,6 +12,7 @@ Tensor off_the_jump(Growing& growing, const Value& x);
 
 bool product(Growing& growing);
 bool product_with_itself(Growing& growing);
+bool attention(Growing& growing);
 bool recurrence(Growing& growing);
 bool gated_recurrence(Growing& growing);
 bool element_by_element(Growing& growing);

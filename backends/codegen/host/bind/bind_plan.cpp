@@ -55,6 +55,7 @@ class Binder {
   BoundConvolution bind(const ConvolutionStep& step) const { return bind_convolution(step, step_); }
   BoundCopy bind(const CopyStep& step) const { return bind_copy(step, step_); }
   BoundRowUpdates bind(const RowUpdateStep& step) const { return bind_row_updates(step, step_); }
+  BoundAttention bind(const AttentionStep& step) const { return bind_attention(step, step_); }
   static BoundHostCall bind(const HostCallStep&) { return {}; }
   BoundBranch bind(const BranchStep& step) const {
     BoundBranch bound{{List<BoundPlanPtr>(memory()), List<std::int64_t>(memory())}};

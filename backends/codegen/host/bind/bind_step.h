@@ -34,6 +34,7 @@ BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding);
 BoundMatmul bind_matmul(const MatmulStep& step, const StepBinding& binding);
 BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding& binding);
 BoundRowUpdates bind_row_updates(const RowUpdateStep& step, const StepBinding& binding);
+BoundAttention bind_attention(const AttentionStep& step, const StepBinding& binding);
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
 
 /// Packing::source of an operand that keeps its value over several runs: an unchanged argument, a

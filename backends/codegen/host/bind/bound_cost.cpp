@@ -10,6 +10,7 @@ StepCost cost_of(const Step& step, const BoundStep& bound, const SlotSizes& size
                  const Program& program) {
   if (const auto* matmul = std::get_if<BoundMatmul>(&bound)) return matmul->cost;
   if (const auto* convolution = std::get_if<BoundConvolution>(&bound)) return convolution->cost;
+  if (const auto* attention = std::get_if<BoundAttention>(&bound)) return attention->cost;
   if (const auto* copy = std::get_if<BoundCopy>(&bound)) {
     return {.bytes = 2 * static_cast<double>(copy->bytes), .operations = 0};
   }

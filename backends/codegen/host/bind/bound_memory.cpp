@@ -10,6 +10,7 @@ Scratch* scratch_of(BoundStep& step) {
   if (auto* matmul = std::get_if<BoundMatmul>(&step)) return &matmul->scratch;
   if (auto* convolution = std::get_if<BoundConvolution>(&step)) return &convolution->scratch;
   if (auto* rows = std::get_if<BoundRowUpdates>(&step)) return &rows->scratch;
+  if (auto* attention = std::get_if<BoundAttention>(&step)) return &attention->scratch;
   if (BoundLoop* const loop = loop_of(step)) return &loop->packed;
   return nullptr;
 }
@@ -18,6 +19,9 @@ Scratch* scratch_of(BoundStep& step) {
 /// then the scratch of each part.
 std::int64_t whole_scratch(const BoundStep& step) {
   if (const auto* rows = std::get_if<BoundRowUpdates>(&step)) return rows->scratch.bytes;
+  if (const auto* attention = std::get_if<BoundAttention>(&step)) {
+    return attention->shared_bytes + attention->scratch.bytes * attention->runs;
+  }
   if (const BoundLoop* const loop = loop_of(step)) return loop->packed.bytes;
   const auto* matmul = std::get_if<BoundMatmul>(&step);
   if (!matmul) return std::get<BoundConvolution>(step).scratch.bytes;

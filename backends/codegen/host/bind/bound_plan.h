@@ -138,13 +138,22 @@ struct BoundRowUpdates {
   Scratch scratch;
 };
 
+struct BoundAttention {
+  std::shared_ptr<const PreparedAttention> attention;  // null: no results
+  std::int64_t runs = 1;  // that divide the parts
+  std::int64_t shared_bytes = 0;  // of all runs, before their own scratch
+  Scratch scratch;  // of one run
+  StepCost cost = {};
+};
+
 struct BoundCopy {
   std::int64_t begin = 0, bytes = 0;
 };
 
 /// A loop is not stored in place, since most steps are smaller.
-using BoundStep = std::variant<BoundKernel, BoundMatmul, BoundConvolution, PtrIn<BoundLoop>,
-                               BoundBranch, BoundHostCall, BoundRowUpdates, BoundCopy>;
+using BoundStep =
+    std::variant<BoundKernel, BoundMatmul, BoundConvolution, PtrIn<BoundLoop>, BoundBranch,
+                 BoundHostCall, BoundRowUpdates, BoundAttention, BoundCopy>;
 
 /// Null for a step of another kind.
 inline BoundLoop* loop_of(BoundStep& step) {

@@ -46,15 +46,27 @@ std::string calls_text(const BoundConvolution& bound) {
               bound.convolution->description());
 }
 
+std::string calls_text(const BoundAttention& bound) {
+  if (!bound.attention) return "no results";
+  return text("attention in ", bound.attention->parts(), " parts by ",
+              bound.attention->description());
+}
+
+const ir::Node& node_of(const Step& step) {
+  const auto* attention = std::get_if<AttentionStep>(&step);
+  return attention ? *attention->node : *library_step(step)->node;
+}
+
 void print_calls(const BoundPlan& bound, const std::string& indent, std::string& out) {
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
     const BoundStep& step = bound.steps[s];
     const auto print_call = [&](const std::string& call) {
-      out += text(indent, "step ", s, ": ", call, "  # ",
-                  source_of(*library_step(bound.plan->steps[s])->node), "\n");
+      out += text(indent, "step ", s, ": ", call, "  # ", source_of(node_of(bound.plan->steps[s])),
+                  "\n");
     };
     if (const auto* matmul = std::get_if<BoundMatmul>(&step)) print_call(calls_text(*matmul));
     if (const auto* conv = std::get_if<BoundConvolution>(&step)) print_call(calls_text(*conv));
+    if (const auto* one = std::get_if<BoundAttention>(&step)) print_call(calls_text(*one));
     for_each_body(step, [&](const std::string& name, const BoundPlan& body) {
       out += text(indent, "step ", s, ", ", name, ":\n");
       print_calls(body, indent + "  ", out);

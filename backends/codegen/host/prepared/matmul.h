@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/codegen/claims/library_claims.h"
+#include "backends/codegen/host/prepared/attention.h"
 #include "backends/codegen/host/prepared/convolution.h"
 #include "backends/codegen/host/prepared/row_update.h"
 
@@ -63,6 +64,10 @@ class HostLibrary : public LibraryClaims {
   /// REQUIRES: all sizes above 0; a Conv that is not rejected. The use is that of the filter.
   virtual std::shared_ptr<const PreparedConvolution> prepare_convolution(const Convolution&,
                                                                          RhsUse) {
+    return nullptr;
+  }
+  /// REQUIRES: a node that is not rejected; its results have elements.
+  virtual std::shared_ptr<const PreparedAttention> prepare_attention(const AttentionShape&) {
     return nullptr;
   }
 };

@@ -1,0 +1,12 @@
+// The loops for AVX-512; CMakeLists.txt has the compiler options.
+#include "backends/cpu/attention/attention_gradient_loops.h"
+#include "backends/cpu/attention/attention_loops.h"
+#include "backends/cpu/attention/attention_row_loops.h"
+
+namespace kiln::cpu {
+
+const RunAttention kAttentionAvx512 = run_attention;
+const RunAttention kFewQueriesAvx512 = run_few_queries;
+const RunAttentionGradient kAttentionGradientAvx512 = run_attention_gradient;
+
+}  // namespace kiln::cpu

@@ -1,0 +1,189 @@
+// The gradient of one attention. As in attention_loops.h, vectors of a tile of probabilities run
+// over queries; those of the results run over depths, so that all matrices are read in place.
+// For each block of queries, D = sum over e of do o [queries]; then for each tile of keys:
+//     p = e^(k q^T scale + bias - lse)                    [keys, queries]
+//     ds = p (v do^T - D)                                 [keys, queries]
+//     dv += p do; dk += scale ds q; dq += scale ds^T k
+#pragma once
+
+#include "backends/cpu/attention/attention_products.h"
+
+namespace kiln::cpu {
+namespace {
+
+class AttentionGradientRun {
+ public:
+  explicit AttentionGradientRun(const AttentionGradientBlock& block) : b_(block) {}
+
+  void run() {
+    clear(b_.dq, b_.rows * b_.d);
+    clear(b_.dk + b_.first_key * b_.d, (b_.last_key - b_.first_key) * b_.d);
+    clear(b_.dv + b_.first_key * b_.e, (b_.last_key - b_.first_key) * b_.e);
+    for (long long row = 0; row < b_.rows; row += kAttentionRows) {
+      start_rows(row, smaller(kAttentionRows, b_.rows - row));
+      const long long last = last_key();
+      for (long long key = b_.first_key; key < last; key += kAttentionKeys) {
+        run_tile(key, smaller(kAttentionKeys, last - key));
+      }
+    }
+  }
+
+ private:
+  static void clear(float* x, long long count) {
+    for (long long i = 0; i < count; ++i) x[i] = 0;
+  }
+
+  void start_rows(long long row, long long rows) {
+    first_row_ = row;
+    rows_ = rows;
+    vectors_ = static_cast<int>((rows + kRowLanes - 1) / kRowLanes);
+    stride_ = vectors_ * kRowLanes;
+    q_ = b_.scratch;
+    d_result_ = q_ + b_.d * stride_;
+    p_ = d_result_ + b_.e * stride_;
+    ds_ = p_ + kAttentionKeys * stride_;
+    lse_ = ds_ + kAttentionKeys * stride_;
+    inner_ = lse_ + stride_;
+    clear(b_.scratch, inner_ + stride_ - b_.scratch);
+    transpose<false>(b_.q + row * b_.d, b_.d, rows, b_.d, q_, stride_);
+    transpose<false>(b_.d_result + row * b_.e, b_.e, rows, b_.e, d_result_, stride_);
+    for (long long r = 0; r < rows; ++r) {
+      lse_[r] = b_.lse[row + r] * kLog2E;
+      inner_[r] = inner_product(b_.o + (row + r) * b_.e, b_.d_result + (row + r) * b_.e);
+    }
+  }
+
+  float inner_product(const float* x, const float* y) const {
+    Floats sum = {};
+    for (long long c = 0; c < b_.e; c += kRowLanes) {
+      sum += load_unaligned(x + c) * load_unaligned(y + c);
+    }
+    float total = 0;
+    for (int lane = 0; lane < static_cast<int>(kRowLanes); ++lane) total += sum[lane];
+    return total;
+  }
+
+  /// The end of the keys that some query of the block attends to; that of the range if k or v of
+  /// another one, or a query or its cotangents, are not finite: 0 times those is NaN.
+  long long last_key() const {
+    if (!b_.causal) return b_.last_key;
+    const long long seen = larger(b_.first_key, smaller(b_.last_key, first_row_ + rows_));
+    const long long rest = b_.last_key - seen;
+    const bool skips = is_finite(b_.v + seen * b_.e, rest * b_.e) &&
+                       is_finite(b_.k + seen * b_.d, rest * b_.d) &&
+                       is_finite(b_.q + first_row_ * b_.d, rows_ * b_.d) &&
+                       is_finite(b_.d_result + first_row_ * b_.e, rows_ * b_.e) &&
+                       is_finite(inner_, rows_) && is_finite(lse_, rows_);
+    return skips ? seen : b_.last_key;
+  }
+
+  void run_tile(long long key, long long keys) {
+    const float* const k = b_.k + key * b_.d;
+    const float* const v = b_.v + key * b_.e;
+    multiply({.lhs = k,
+              .lhs_m = b_.d,
+              .lhs_k = 1,
+              .rhs = q_,
+              .rhs_k = stride_,
+              .result = p_,
+              .result_m = stride_,
+              .m = keys,
+              .k = b_.d,
+              .vectors = vectors_,
+              .scale = b_.scale * kLog2E,
+              .accumulates = false});
+    if (b_.bias != nullptr) {
+      add_bias({.bias = b_.bias + first_row_ * b_.bias_row + key * b_.bias_key,
+                .bias_row = b_.bias_row,
+                .bias_key = b_.bias_key,
+                .rows = rows_,
+                .keys = keys,
+                .scores = p_,
+                .row = stride_});
+    }
+    multiply({.lhs = v,
+              .lhs_m = b_.e,
+              .lhs_k = 1,
+              .rhs = d_result_,
+              .rhs_k = stride_,
+              .result = ds_,
+              .result_m = stride_,
+              .m = keys,
+              .k = b_.e,
+              .vectors = vectors_,
+              .scale = 1,
+              .accumulates = false});
+    take_probabilities(keys);
+    mask_later_keys(key, keys);
+    add_products(p_, keys, b_.d_result + first_row_ * b_.e, b_.e, b_.dv + key * b_.e);
+    add_products(ds_, keys, b_.q + first_row_ * b_.d, b_.d, b_.dk + key * b_.d);
+    multiply({.lhs = ds_,
+              .lhs_m = 1,
+              .lhs_k = stride_,
+              .rhs = k,
+              .rhs_k = b_.d,
+              .result = b_.dq + first_row_ * b_.d,
+              .result_m = b_.d,
+              .m = rows_,
+              .k = keys,
+              .vectors = static_cast<int>(b_.d / kRowLanes),
+              .scale = 1,
+              .accumulates = true});
+  }
+
+  /// to (keys x depth) += tile (keys x rows) times matrix (rows x depth).
+  void add_products(const float* tile, long long keys, const float* matrix, long long depth,
+                    float* to) const {
+    multiply({.lhs = tile,
+              .lhs_m = stride_,
+              .lhs_k = 1,
+              .rhs = matrix,
+              .rhs_k = depth,
+              .result = to,
+              .result_m = depth,
+              .m = keys,
+              .k = rows_,
+              .vectors = static_cast<int>(depth / kRowLanes),
+              .scale = 1,
+              .accumulates = true});
+  }
+
+  void take_probabilities(long long keys) {
+    const Floats scale = splat(b_.scale);
+    for (int n = 0; n < vectors_; ++n) {
+      const Floats lse = load_unaligned(lse_ + n * kRowLanes);
+      const Floats inner = load_unaligned(inner_ + n * kRowLanes);
+      for (long long j = 0; j < keys; ++j) {
+        float* const p = p_ + j * stride_ + n * kRowLanes;
+        float* const ds = ds_ + j * stride_ + n * kRowLanes;
+        const Floats e = exp2_of(load_unaligned(p) - lse);
+        store_unaligned<float>(e, p);
+        store_unaligned<float>(e * (load_unaligned(ds) - inner) * scale, ds);
+      }
+    }
+  }
+
+  void mask_later_keys(long long key, long long keys) {
+    if (!b_.causal) return;
+    for (long long j = larger(0, first_row_ + 1 - key); j < keys; ++j) {
+      const long long masked = smaller(rows_, key + j - first_row_);
+      for (long long r = 0; r < masked; ++r) {
+        p_[j * stride_ + r] = lse_[r] * 0;  // NaN of a query whose probabilities are NaN
+        ds_[j * stride_ + r] = 0;
+      }
+    }
+  }
+
+  const AttentionGradientBlock& b_;
+  long long first_row_ = 0, rows_ = 0, stride_ = 0;
+  int vectors_ = 0;
+  float *q_ = nullptr, *d_result_ = nullptr, *p_ = nullptr, *ds_ = nullptr, *lse_ = nullptr,
+        *inner_ = nullptr;
+};
+
+void run_attention_gradient(const AttentionGradientBlock& block) {
+  AttentionGradientRun(block).run();
+}
+
+}  // namespace
+}  // namespace kiln::cpu
