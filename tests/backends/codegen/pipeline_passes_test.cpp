@@ -105,13 +105,13 @@ const Row kRows[] = {
        const Tensor y = resize_images(exp(x), 2, 2, "channels_last") - mean;
        return Sample{{x, mean}, {permute_dimensions(y, {0, 3, 1, 2})}};
      },
-     nullptr, "= reshape %permute"},
+     nullptr, ": float32[2,4,2,4,2,3] ; operator-"},
     {"raise_permutes",
      [] {
        const Tensor x = input({2, 4, 4, 3});
        return Sample{{x}, {permute_dimensions(exp(x) - 1.0, {0, 3, 1, 2})}};
      },
-     "= permute %sub", nullptr},
+     nullptr, "= permute %0 "},
     {"make_padding_symmetric",
      [] {
        const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});

@@ -171,11 +171,11 @@ TEST_CASE("type rules: a while has carries alone, of which the first is a bool s
   };
   CHECK(of({DType::Bool, {}}, 2, false)->types[1] == Type{kF32, {n}});
   CHECK(error_text<TypeError>([&] { of({DType::Bool, {1}}, 2, false); }) ==
-        "while: carry 0 of a while is bool[1] but should be bool[] (inputs bool[1])");
+        "while: carry 0 of a while is bool[1] but should be bool[] (bool[1], float32[n])");
   CHECK(error_text<ValueError>([&] { of({DType::Bool, {}}, 3, false); }) ==
-        "while: the body of a while gives 3 results for 2 carries (inputs bool[])");
+        "while: the body of a while gives 3 results for 2 carries (bool[], float32[n])");
   CHECK(error_text<ValueError>([&] { of({DType::Bool, {}}, 2, true); }) ==
-        "while: a while has xs or runs backwards (inputs bool[])");
+        "while: a while has xs or runs backwards (bool[], float32[n])");
 }
 
 TEST_CASE("type rules: a size that may be negative is guarded") {
