@@ -2,6 +2,7 @@
 #include "backends/codegen/graph/raise_permutes.h"
 
 #include "backends/codegen/graph/permutations.h"
+#include "core/ir/origin.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
@@ -36,12 +37,14 @@ class Raiser {
     const Node& node = *result.node;
     if (node.op == Op::Reshape && is_used_once(node)) {
       const Value inner = raised(node.operands[0]);
+      const ir::OriginScope scope(node.origin, /*replace=*/true);
       return inner == node.operands[0] ? result : ir::reshape(inner, node.types[0].dims);
     }
     if (node.op != Op::Permute || !is_used_once(node)) return result;
     const Value& operand = node.operands[0];
     if (!is_raised_past(*operand.node)) return result;
     permuted_ = raised_ = 0;
+    const ir::OriginScope scope(node.origin, /*replace=*/true);
     std::optional<Value> next = permuted(operand, node.as<ir::AxesAttrs>().axes);
     return next ? *next : result;
   }
@@ -69,6 +72,7 @@ class Raiser {
       if (!own) return std::nullopt;
       operands.push_back(std::move(*own));
     }
+    const ir::OriginScope scope(node.origin, /*replace=*/true);
     return ir::make(node.op, node.attrs, operands);
   }
 

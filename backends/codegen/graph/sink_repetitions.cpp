@@ -5,6 +5,7 @@
 #include "backends/codegen/graph/sink_repetitions.h"
 
 #include "backends/codegen/access/bounded_product.h"
+#include "core/ir/origin.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/rewrite_graph.h"
@@ -112,6 +113,7 @@ class Sinker {
     const bool is_cheap = def(node).lowering == ir::Lowering::Elementwise && !def(node).expensive;
     if (!is_own || !is_cheap || count == kMaxRepeated) return broadcast;
     ++count;
+    const ir::OriginScope scope(node.origin, /*replace=*/true);
     const Ints& axes = broadcast.node->as<ir::BroadcastAttrs>().axes;
     std::vector<Value> operands;
     for (const Value& own : node.operands) {
