@@ -128,10 +128,10 @@ const std::vector<Misuse> kAttentionErrors = {
      [] { return dot_product_attention(of({4, 3}), of({5, 3}), of({6, 3})); },
      "dot_product_attention: axis 0 of k has size 5 but axis 0 of v has size 6 (q float32[4,3], k "
      "float32[5,3], v float32[6,3])"},
-    {throws<ValueError>(2),
+    {throws<ValueError>(1),
      [] { return dot_product_attention(of({4, 3}), of({5, 3}), of({5, 3}), {.scale = of({1})}); },
      "dot_product_attention: scale is not a scalar (scale float32[1])"},
-    {throws<ValueError>(2),
+    {throws<ValueError>(1),
      [] { return dot_product_attention(of({4, 3}), of({5, 3}), of({5, 3}), {.bias = of({4})}); },
      "dot_product_attention: bias does not broadcast to the scores: sizes 4 and 5 (bias "
      "float32[4], scores float32[4,5])"},

@@ -106,8 +106,8 @@ class Sinker {
   /// broadcast(f(x)) as f(broadcast(x)) for cheap work that nothing else uses, so that it needs no
   /// kernel before the one of the repeated elements. `count`: of nodes moved so far.
   Value repeated_first(const Value& broadcast, int& count) {
-    const Value& operand = broadcast.node->operands[0];
-    const Node& node = *operand.node;
+    if (broadcast.node->op != Op::Broadcast) return broadcast;  // it changes nothing
+    const Node& node = *broadcast.node->operands[0].node;
     const auto uses = uses_.find(&node);
     const bool is_own = uses != uses_.end() ? uses->second == 1 : repeated_.count(&node) != 0;
     const bool is_cheap = def(node).lowering == ir::Lowering::Elementwise && !def(node).expensive;
