@@ -21,7 +21,7 @@ const Array& array_of(const std::map<std::string, Array>& arrays, const std::str
                       const std::string& path) {
   const auto found = arrays.find(name);
   if (found != arrays.end()) return found->second;
-  throw K::ValueError("fine_tune", "--data", path + " has no array named '" + name + "'");
+  throw K::ValueError("--data", "", path + " has no array named '" + name + "'");
 }
 
 void run(const Options& o) {

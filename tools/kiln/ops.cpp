@@ -8,6 +8,7 @@
 
 #include <kiln/error.h>
 
+#include <algorithm>
 #include <iomanip>
 #include <ostream>
 #include <string>
@@ -50,6 +51,13 @@ std::string dtype_names(ir::DTypeSet set) {
   return names;
 }
 
+/// The width of a column of names.
+int name_width() {
+  std::size_t longest = 0;
+  for (const ir::OpDef& d : ir::all_ops()) longest = std::max(longest, d.name.size());
+  return static_cast<int>(longest) + 1;
+}
+
 }  // namespace
 
 void print_op(std::ostream& out, const std::string& name) {
@@ -72,12 +80,12 @@ void print_op(std::ostream& out, const std::string& name) {
 
 void print_ops(std::ostream& out) {
   for (const ir::OpDef& d : ir::all_ops()) {
-    out << std::left << std::setw(15) << d.name << std::setw(12) << lowering_name(d) << d.doc
-        << "\n";
+    out << std::left << std::setw(name_width()) << d.name << std::setw(12) << lowering_name(d)
+        << d.doc << "\n";
   }
   out << "\ngradients\n";
   for (const ir::OpDef& d : ir::all_ops()) {
-    out << std::left << std::setw(15) << d.name << d.gradient << "\n";
+    out << std::left << std::setw(name_width()) << d.name << d.gradient << "\n";
   }
 }
 
