@@ -37,7 +37,7 @@ Tensor until_large(const Tensors& g, const Tensor& limit) {
     const Tensor next = h + g.v;
     return std::pair(sum(next) < limit, next);
   };
-  return while_loop(sum(g.w) < limit, g.w, step);
+  return while_loop(sum(g.w) < limit, g.w, step) * 1;
 }
 
 struct Update {
