@@ -58,8 +58,9 @@ RowBlocks choose_row_blocks(const ScheduleInput& in) {
   std::int64_t length = 1;
   for (int axes = 1; axes < kernel.outer; ++axes) {
     const ir::Dim& extent = kernel.axes[at(kernel.outer - axes)];
-    if (!extent.is_static() || extent.value() < 1 || length * extent.value() >= lanes) return {};
+    if (!extent.is_static() || extent.value() < 1 || extent.value() >= lanes) return {};
     length *= extent.value();
+    if (length >= lanes) return {};
     const RowBlocks blocks = length > 1 ? blocks_of(in, axes, length) : RowBlocks{};
     if (blocks.any()) return blocks;
   }
