@@ -21,7 +21,8 @@ std::optional<std::vector<std::int64_t>> MemoryEmitter::known_offsets(const Acce
   const int first = in_row_block() ? row_axis() : kernel_.vector_axis;
   for (int axis = first; axis <= kernel_.vector_axis; ++axis) {
     const ir::Dim& stride = access.strides[at(axis)];
-    if (!stride.is_static()) return std::nullopt;
+    const std::int64_t most = kMaxWindows * lanes_;
+    if (!stride.is_static() || stride.value() > most || stride.value() < -most) return std::nullopt;
     for (int lane = 0; lane < lanes_; ++lane) {
       offsets[at(lane)] += stride.value() * index_of_lane(axis, lane);
     }

@@ -97,7 +97,7 @@ class MemoryEmitter : protected FunctionFrame {
   void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
   llvm::Value* row_of_tile(const codegen::Expression& x);
 
-  /// The element offsets of the lanes from the first point, if they are static.
+  /// The element offsets of the lanes from the first point, if strides are static and small.
   std::optional<std::vector<std::int64_t>> known_offsets(const codegen::Access& access) const;
   /// The elements in memory of a load whose lanes are at small constant distances; null: it has to
   /// gather them.
