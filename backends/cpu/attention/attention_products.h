@@ -1,4 +1,4 @@
-// What the loops of attention and of its gradient share: exponentials, transpositions, and products
+// Parts of the loops of attention and of its gradient: exponentials, transpositions, and products
 // whose operands are read in place, one broadcast element of lhs at a time.
 #pragma once
 

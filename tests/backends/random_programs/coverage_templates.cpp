@@ -99,7 +99,7 @@ Program small_convolutions() {
   return builder.with_gradients({conv2d(x, builder.input({3, 3, 64, 64}), {.padding = "same"})});
 }
 
-/// What is computed of pixels that a resize repeats: with channels and an image, permuted, summed.
+/// Work on pixels that a resize repeats: with channels and an image, permuted, summed.
 Program resized_images() {
   Builder builder;
   const Tensor x = resize_images(builder.batched({2, 3, 5, 3}), 2, 3, "channels_last");
