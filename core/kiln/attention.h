@@ -8,8 +8,8 @@
 namespace kiln {
 
 struct AttentionOptions {
-  /// A summand of the scores, of the dtype of q: (.., t, s), broadcast by NumPy's rule. -inf masks a
-  /// key.
+  /// A summand of the scores, of the dtype of q: (.., t, s), broadcast by NumPy's rule. -inf
+  /// masks a key.
   OptionalOperand bias = None;
   OptionalOperand scale = None;  ///< a scalar that multiplies the scores; None: 1 / sqrt(d)
   Flag causal = false;  ///< whether query i attends to keys 0 .. i alone

@@ -49,6 +49,7 @@ class LoopImport {
     try {
       return scanned();
     } catch (const Error&) {
+      // Its types differ from step to step, or its condition may end it: other forms may fit.
     }
     try {
       return unrolled();
