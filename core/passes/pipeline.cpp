@@ -4,6 +4,7 @@
 #include "core/ir/traverse.h"
 #include "core/module/verify.h"
 #include "core/ops/op.h"
+#include "core/passes/find_attention.h"
 #include "core/passes/merge_matmuls.h"
 #include "core/passes/scan_batch_inputs.h"
 #include "core/passes/scan_drop_unused.h"
@@ -30,6 +31,9 @@ constexpr bool kOnlyScans = true, kAnyGraph = false;
 constexpr Pass kPipeline[] = {
     {"simplify", simplify, kKeepsBits, kAnyGraph,
      "rewrites to a fixed point with the tables of equations"},
+    // Before any pass changes the products.
+    {"find_attention", find_attention, kReorders, kAnyGraph,
+     "replaces softmax(q k^T) v and its gradient by attention"},
     // The first of the scan passes: the augmented forward loop of a gradient still has the body of
     // the user's loop, so that scan_merge recognises them.
     {"scan_merge", scan_merge, kKeepsBits, kOnlyScans,

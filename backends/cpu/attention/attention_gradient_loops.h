@@ -69,12 +69,15 @@ class AttentionGradientRun {
     if (!b_.causal) return b_.last_key;
     const long long seen = larger(b_.first_key, smaller(b_.last_key, first_row_ + rows_));
     const long long rest = b_.last_key - seen;
-    const bool skips = is_finite(b_.v + seen * b_.e, rest * b_.e) &&
-                       is_finite(b_.k + seen * b_.d, rest * b_.d) &&
-                       is_finite(b_.q + first_row_ * b_.d, rows_ * b_.d) &&
-                       is_finite(b_.d_result + first_row_ * b_.e, rows_ * b_.e) &&
-                       is_finite(inner_, rows_) && is_finite(lse_, rows_);
-    return skips ? seen : b_.last_key;
+    return is_finite_for(seen, rest) ? seen : b_.last_key;
+  }
+
+  /// Whether probabilities of 0 make products of 0 of all that the block and the keys have.
+  bool is_finite_for(long long key, long long keys) const {
+    return is_finite(b_.v + key * b_.e, keys * b_.e) && is_finite(b_.k + key * b_.d, keys * b_.d) &&
+           is_finite(b_.q + first_row_ * b_.d, rows_ * b_.d) &&
+           is_finite(b_.d_result + first_row_ * b_.e, rows_ * b_.e) && is_finite(inner_, rows_) &&
+           is_finite(lse_, rows_);
   }
 
   void run_tile(long long key, long long keys) {
@@ -101,6 +104,7 @@ class AttentionGradientRun {
                 .scores = p_,
                 .row = stride_});
     }
+    if (take_probabilities(keys) && is_finite_for(key, keys)) return;  // all products are 0
     multiply({.lhs = v,
               .lhs_m = b_.e,
               .lhs_k = 1,
@@ -113,7 +117,7 @@ class AttentionGradientRun {
               .vectors = vectors_,
               .scale = 1,
               .accumulates = false});
-    take_probabilities(keys);
+    take_score_cotangents(keys);
     mask_later_keys(key, keys);
     add_products(p_, keys, b_.d_result + first_row_ * b_.e, b_.e, b_.dv + key * b_.e);
     add_products(ds_, keys, b_.q + first_row_ * b_.d, b_.d, b_.dk + key * b_.d);
@@ -148,17 +152,33 @@ class AttentionGradientRun {
               .accumulates = true});
   }
 
-  void take_probabilities(long long keys) {
-    const Floats scale = splat(b_.scale);
+  /// Replaces the scores by probabilities. Returns whether all of them are 0.
+  bool take_probabilities(long long keys) {
+    Floats sum = {};
     for (int n = 0; n < vectors_; ++n) {
       const Floats lse = load_unaligned(lse_ + n * kRowLanes);
-      const Floats inner = load_unaligned(inner_ + n * kRowLanes);
       for (long long j = 0; j < keys; ++j) {
         float* const p = p_ + j * stride_ + n * kRowLanes;
-        float* const ds = ds_ + j * stride_ + n * kRowLanes;
         const Floats e = exp2_of(load_unaligned(p) - lse);
+        sum += e;
         store_unaligned<float>(e, p);
-        store_unaligned<float>(e * (load_unaligned(ds) - inner) * scale, ds);
+      }
+    }
+    bool is_zero = true;
+    for (int lane = 0; lane < static_cast<int>(kRowLanes); ++lane) {
+      is_zero = is_zero && sum[lane] == 0;
+    }
+    return is_zero;
+  }
+
+  void take_score_cotangents(long long keys) {
+    const Floats scale = splat(b_.scale);
+    for (int n = 0; n < vectors_; ++n) {
+      const Floats inner = load_unaligned(inner_ + n * kRowLanes);
+      for (long long j = 0; j < keys; ++j) {
+        const long long at = j * stride_ + n * kRowLanes;
+        const Floats e = load_unaligned(p_ + at);
+        store_unaligned<float>(e * (load_unaligned(ds_ + at) - inner) * scale, ds_ + at);
       }
     }
   }

@@ -205,7 +205,9 @@ Program attentions() {
   Builder builder;
   const Tensor q = builder.batched({3, 70, 16}), k = builder.batched({3, 140, 16});
   const Tensor v = builder.batched({3, 140, 32}), bias = builder.input({1, 140});
+  const Tensor p = softmax(batch_dot(q, k, {.axes = {2, 2}}) * 0.25);
   return builder.with_gradients({dot_product_attention(q, k, v, {.causal = true}),
+                                 batch_dot(p, v, {.axes = {2, 1}}),
                                  dot_product_attention(q, k, v, {.bias = bias})});
 }
 

@@ -227,7 +227,10 @@ TEST_CASE("halves: every pass of both lists is as accurate as the graph as writt
       INFO(dtype_name(dtype) << ": " << one.name);
       Followed(one, dtype, counts).run_passes();
     }
-    for (const passes::Pass& pass : passes::pipeline()) counts.report("pass", pass.name);
+    // find_attention leaves halves alone, which round the scores and the probabilities.
+    for (const passes::Pass& pass : passes::pipeline()) {
+      counts.report("pass", pass.name, pass.name != std::string_view("find_attention"));
+    }
     for (const codegen::CodegenPass& pass : codegen::pipeline()) {
       counts.report("codegen pass", pass.name);
     }

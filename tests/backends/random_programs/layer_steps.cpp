@@ -35,6 +35,14 @@ bool product_with_itself(Growing& growing) {
   return true;
 }
 
+/// softmax(q k^T) v, written as products, which find_attention recognises.
+Tensor attention_of_products(Growing& growing, const Value& q, const Value& k, const Value& v) {
+  Tensor scores = batch_dot(sin(q.tensor), k.tensor, {.axes = {2, 2}});
+  if (growing.draw.chance(60)) scores = scores * 0.37;
+  if (growing.draw.chance(40)) scores = scores + growing.input({k.dims[1]}).tensor;
+  return batch_dot(softmax(scores), v.tensor, {.axes = {2, 1}});
+}
+
 /// Queries of any depth, or of one for which `cpu` has a gradient without products.
 bool attention(Growing& growing) {
   const Value* found = growing.of_rank(3);
@@ -46,11 +54,16 @@ bool attention(Growing& growing) {
   const Value q = is_wide ? growing.input({batch, x.dims[1], depth}) : x;
   const Value k = growing.input({batch, keys, depth});
   const Value v = growing.input({batch, keys, is_wide ? 16 : 1 + growing.draw.below(5)});
+  const Dims dims{batch, x.dims[1], v.dims[2]};
+  if (growing.draw.chance(50)) {
+    growing.add(attention_of_products(growing, q, k, v), dims, v.bound);
+    return true;
+  }
   AttentionOptions options;
   if (growing.draw.chance(40)) options.bias = growing.input({keys}).tensor;
   options.causal = growing.draw.chance(40);
   const Tensor result = dot_product_attention(sin(q.tensor), k.tensor, v.tensor, options);
-  growing.add(result, {batch, x.dims[1], v.dims[2]}, v.bound);
+  growing.add(result, dims, v.bound);
   return true;
 }
 

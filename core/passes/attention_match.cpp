@@ -1,0 +1,221 @@
+// Walks from the softmax to the product of queries and keys; labels of products say which axis is
+// which.
+#include "core/passes/attention_match.h"
+
+#include "core/ops/build.h"
+#include "core/ops/halves.h"
+#include "core/types/at.h"
+
+#include <algorithm>
+
+namespace kiln::passes {
+namespace {
+
+using ir::Dims;
+using ir::Ints;
+using ir::Node;
+using ir::Op;
+using ir::Value;
+
+std::int64_t index_of(const Ints& labels, std::int64_t label) {
+  return std::find(labels.begin(), labels.end(), label) - labels.begin();
+}
+
+bool has(const Ints& labels, std::int64_t label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+/// The axes in `labels` of each of `wanted`; empty if one is missing or there are others.
+std::optional<Ints> axes_of(const Ints& labels, const Ints& wanted) {
+  if (labels.size() != wanted.size()) return std::nullopt;
+  Ints axes;
+  for (const std::int64_t label : wanted) {
+    if (!has(labels, label)) return std::nullopt;
+    axes.push_back(index_of(labels, label));
+  }
+  return axes;
+}
+
+/// Whether the last two dims of two values agree, so that a reshape from one to the other changes
+/// batch axes alone.
+bool keeps_matrices(const Value& x, const Value& y) {
+  if (x.rank() < 2 || y.rank() < 2) return false;
+  const auto same = [&](std::ptrdiff_t i) {
+    return equal(x.dims().end()[i], y.dims().end()[i]) == ir::Ternary::Yes;
+  };
+  return same(-1) && same(-2);
+}
+
+/// x of broadcast(x), where x is a scalar.
+const Value* scalar_of(const Value& value) {
+  if (value.node->op != Op::Broadcast || value.node->operands[0].rank() != 0) return nullptr;
+  return &value.node->operands[0];
+}
+
+/// What is broadcast, with an axis of size 1 for each that it lacks.
+Value bias_of(const Value& value) {
+  if (value.node->op != Op::Broadcast) return value;
+  const Value& operand = value.node->operands[0];
+  const Ints& axes = value.node->as<ir::BroadcastAttrs>().axes;
+  Dims dims(at(value.rank()), 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) dims[at(axes[i])] = operand.dims()[i];
+  return ir::reshape(operand, dims);
+}
+
+std::optional<AttentionProduct> raw_product(const Value& value) {
+  if (value.node->op != Op::Dot || value.rank() < 2) return std::nullopt;
+  const auto& attrs = value.node->as<ir::DotAttrs>();
+  const std::int64_t t = attrs.result.end()[-2], s = attrs.result.back();
+  AttentionProduct product;
+  product.node = value.node.get();
+  product.left = has(attrs.lhs, t) ? 0 : 1;
+  const Ints& left = product.left == 0 ? attrs.lhs : attrs.rhs;
+  const Ints& right = product.left == 0 ? attrs.rhs : attrs.lhs;
+  Ints summed;
+  for (const std::int64_t label : left) {
+    if (!has(attrs.result, label)) summed.push_back(label);
+  }
+  if (summed.size() != 1) return std::nullopt;
+  Ints queries(attrs.result.begin(), attrs.result.end() - 2), keys = queries;
+  queries.insert(queries.end(), {t, summed[0]});
+  keys.insert(keys.end(), {s, summed[0]});
+  const auto left_axes = axes_of(left, queries), right_axes = axes_of(right, keys);
+  if (!left_axes || !right_axes) return std::nullopt;
+  product.left_axes = *left_axes;
+  product.right_axes = *right_axes;
+  for (std::size_t i = 0; i < attrs.result.size(); ++i) {
+    product.result_axes.push_back(static_cast<std::int64_t>(i));
+  }
+  return product;
+}
+
+/// Walks to the producers of the scores.
+class ScoreWalk {
+ public:
+  std::optional<AttentionScores> run(const Value& scores) {
+    found_.batch = batch_of(scores);
+    Value value = scores;
+    while (const std::optional<Value> next = step(value)) {
+      const Value following = *next;
+      value = following;
+    }
+    const auto product = raw_product(value);
+    if (!product) return std::nullopt;
+    found_.raw = *product;
+    return found_;
+  }
+
+ private:
+  static Dims batch_of(const Value& value) {
+    return {value.dims().begin(), value.dims().end() - 2};
+  }
+
+  /// The operand of a reshape of batch axes, of the scaling, or of the sum with the bias.
+  std::optional<Value> step(const Value& value) {
+    const Node& node = *value.node;
+    switch (node.op) {
+      case Op::Reshape:
+        if (!keeps_matrices(value, node.operands[0])) return std::nullopt;
+        return node.operands[0];
+      case Op::Add: return addend(value);
+      case Op::Mul:
+      case Op::Div: return scaled(node);
+      default: return std::nullopt;
+    }
+  }
+
+  /// Takes the operand that leads to a product for the scores, the other one for the bias.
+  std::optional<Value> addend(const Value& value) {
+    const Node& node = *value.node;
+    if (found_.bias || found_.scale) return std::nullopt;
+    for (const std::size_t i : {0, 1}) {
+      if (!leads_to_product(node.operands[i])) continue;
+      found_.bias = bias_of(node.operands[1 - i]);
+      found_.batch = batch_of(value);
+      return node.operands[i];
+    }
+    return std::nullopt;
+  }
+
+  static bool leads_to_product(Value value) {
+    for (int steps = 0; steps < 4; ++steps) {
+      const Node& node = *value.node;
+      if (raw_product(value)) return true;
+      const bool is_first = node.op == Op::Reshape || node.op == Op::Div ||
+                            (node.op == Op::Mul && scalar_of(node.operands[1]) != nullptr);
+      const bool is_second = node.op == Op::Mul && scalar_of(node.operands[0]) != nullptr;
+      if (!is_first && !is_second) return false;
+      const Value next = node.operands[is_first ? 0 : 1];
+      value = next;
+    }
+    return false;
+  }
+
+  std::optional<Value> scaled(const Node& node) {
+    if (found_.scale) return std::nullopt;
+    const bool is_product = node.op == Op::Mul;
+    for (const std::size_t i : {1, 0}) {
+      const Value* const scale = scalar_of(node.operands[i]);
+      if (scale == nullptr || (i == 0 && !is_product)) continue;
+      found_.scale = *scale;
+      found_.divides = !is_product;
+      return node.operands[1 - i];
+    }
+    return std::nullopt;
+  }
+
+  AttentionScores found_;
+};
+
+}  // namespace
+
+std::optional<AttentionScores> match_scores(const Node& softmax) {
+  const Value& scores = softmax.operands[0];
+  const bool is_last = softmax.as<ir::AxisAttrs>().axis == scores.rank() - 1;
+  // Halves round the scores and the probabilities, which attention does not.
+  if (scores.rank() < 2 || !is_last || ir::is_half(scores.dtype())) return std::nullopt;
+  return ScoreWalk().run(scores);
+}
+
+std::optional<AttentionProduct> match_result(const Node& dot, const Node& softmax) {
+  if (dot.op != Op::Dot) return std::nullopt;
+  const auto& attrs = dot.as<ir::DotAttrs>();
+  const Value p = softmax.result();
+  AttentionProduct product;
+  product.node = &dot;
+  product.left = dot.operands[0] == p ? 0 : 1;
+  if (dot.operands[0] == dot.operands[1] || dot.operands[product.left] != p) return std::nullopt;
+  const Ints& left = product.left == 0 ? attrs.lhs : attrs.rhs;
+  const Ints& right = product.left == 0 ? attrs.rhs : attrs.lhs;
+  Ints batch(left.begin(), left.end() - 2);
+  Ints others;
+  for (const std::int64_t label : right) {
+    if (!has(left, label)) others.push_back(label);
+  }
+  if (others.size() != 1) return std::nullopt;
+  Ints values = batch, results = batch;
+  values.insert(values.end(), {left.back(), others[0]});
+  results.insert(results.end(), {left.end()[-2], others[0]});
+  const auto right_axes = axes_of(right, values), result_axes = axes_of(attrs.result, results);
+  if (!right_axes || !result_axes) return std::nullopt;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    product.left_axes.push_back(static_cast<std::int64_t>(i));
+  }
+  product.right_axes = *right_axes;
+  product.result_axes = *result_axes;
+  return product;
+}
+
+Value in_order(const Value& value, const Ints& axes) { return ir::permute(value, axes); }
+
+Value out_of_order(const Value& value, const Ints& axes) {
+  return ir::permute(value, ir::inverse_permutation(axes));
+}
+
+Value with_batch(const Value& value, const Dims& batch) {
+  Dims dims = batch;
+  dims.insert(dims.end(), value.dims().end() - 2, value.dims().end());
+  return ir::reshape(value, dims);
+}
+
+}  // namespace kiln::passes
