@@ -50,7 +50,8 @@ std::string error_with(const std::string& name, const std::string& from, const s
   return error_of(scratch.write("x.h5", bytes));
 }
 
-/// Reads files in a child process. Whether it ended by itself: HDF5 may crash, or never return.
+/// Reads files in a child process. Whether it ended by itself: HDF5 may crash, or never return. An
+/// exit status other than 0 is a sanitizer's report.
 template <class Action>
 bool read_in_child(unsigned seconds, const Action& action) {
   const pid_t child = ::fork();
@@ -60,7 +61,9 @@ bool read_in_child(unsigned seconds, const Action& action) {
     action();
     ::_exit(0);
   }
-  return kiln::testing::status_of(child) == 0;
+  const int status = kiln::testing::status_of(child);
+  CHECK(status <= 0);
+  return status == 0;
 }
 
 /// Reads mutants in children of many each, and those of a child that does not end once more, each
