@@ -129,6 +129,34 @@ TEST_CASE("row update: the bits of the update of the whole table") {
   }
 }
 
+TEST_CASE("row update: a table that is looked up several times") {
+  // Slopes are small integers, whose sums are exact in any order.
+  const auto trained_twice = [](const std::optional<std::string>& dump) {
+    const Tensor table = variable(drawn({50, 6}, DType::Float32, false, 4));
+    const Tensor words = placeholder({.shape = {None}, .dtype = "int32"});
+    const Tensor others = placeholder({.shape = {None, 3}, .dtype = "int32"});
+    const Tensor rows = gather(table, words), more = gather(table, others);
+    const Tensor loss = sum(rows * 2.0) + sum(more * 3.0) - sum(gather(table, words + 1));
+    const Tensor slope = gradients(loss, {table})[0];
+    FunctionOptions options{.updates = {update_sub(table, 0.25 * slope)}};
+    if (dump) options.dump = *dump;
+    const Function f = function({words, others}, {}, options);
+    const Array pairs = Array(drawn_rows(30, 50)).astype(DType::Int32).reshape({10, 3});
+    for (int i = 0; i < 2; ++i) f({Array(Rows{1, 7, 7, 30}).astype(DType::Int32), pairs});
+    return get_value(table);
+  };
+  const testing::Scratch scratch;
+  const Array rows = trained_twice(scratch.path("dump"));
+  if (backend() == "cpu") {
+    const std::string plan = testing::contents_of(scratch.path("dump/52-plan.txt"));
+    INFO(plan);
+    CHECK(plan.find("\nrows %") != std::string::npos);
+    CHECK(plan.find("[50,6]", plan.find("temporary")) == std::string::npos);
+  }
+  const testing::EnvironmentVariable disable("KILN_DISABLE", dense());
+  CHECK(test::bit_difference(rows, trained_twice(std::nullopt)) == "");
+}
+
 TEST_CASE("row update: any rate gives the bits of the dense form") {
   const Rows indices{3, 0, 3, 6};
   const Array weights = drawn({4, 5}, DType::Float32, false, 3);

@@ -1,6 +1,7 @@
 // Replaces the new value of each variable that the pattern of update_rows.h matches.
 #include "backends/codegen/graph/update_rows.h"
 
+#include "backends/codegen/access/bounded_product.h"
 #include "core/ir/traverse.h"
 #include "core/ops/build.h"
 
@@ -12,6 +13,42 @@ namespace {
 using ir::Node;
 using ir::Op;
 using ir::Value;
+
+/// Updates of rows along axis 0: of scatter_add.
+struct Rows {
+  Value indices, updates;
+};
+
+/// The product of the first `count` dims.
+std::optional<ir::Dim> count_of(const ir::Dims& dims, std::size_t count) {
+  ir::Dim product = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto next = bounded_product(product, dims[i]);
+    if (!next) return std::nullopt;
+    product = *next;
+  }
+  return product;
+}
+
+/// With indices of one axis.
+std::optional<Rows> flat(const Rows& rows) {
+  const std::size_t axes = rows.indices.dims().size();
+  const auto count = count_of(rows.indices.dims(), axes);
+  if (!count) return std::nullopt;
+  ir::Dims dims{*count};
+  const ir::Dims& updates = rows.updates.dims();
+  dims.insert(dims.end(), updates.begin() + static_cast<std::ptrdiff_t>(axes), updates.end());
+  return Rows{ir::reshape(rows.indices, {*count}), ir::reshape(rows.updates, dims)};
+}
+
+/// Both, those of `first` first.
+std::optional<Rows> join(const Rows& first, const Rows& second) {
+  if (first.indices.dtype() != second.indices.dtype()) return std::nullopt;
+  const auto left = flat(first), right = flat(second);
+  if (!left || !right) return std::nullopt;
+  return Rows{ir::concat({left->indices, right->indices}, 0),
+              ir::concat({left->updates, right->updates}, 0)};
+}
 
 /// Matches the new value of a variable top down.
 class Matcher {
@@ -38,28 +75,39 @@ class Matcher {
     return found != uses_.end() && found->second == 1;
   }
 
-  /// rate * scatter_add, in either order, or scatter_add alone.
+  /// rate * sums, in either order, or sums alone.
   std::optional<Value> match_term(const Value& term, const Value& variable, bool is_added) const {
     if (!is_used_once(term)) return std::nullopt;
     const Node& node = *term.node;
-    if (is_sum_of_rows(term, variable)) {
+    if (const std::optional<Rows> rows = sums_of(term, variable)) {
+      const ir::OriginScope scope(node.origin, /*replace=*/true);
       const Value rate = ir::scalar_constant(variable.dtype(), is_added ? -1 : 1);
-      return make(variable, rate, node);
+      return make(variable, rate, *rows);
     }
     if (node.op != Op::Mul) return std::nullopt;
     for (const std::size_t i : {0u, 1u}) {
-      const Value &sums = node.operands[i], &factor = node.operands[1 - i];
-      const std::optional<Value> rate = scalar_of(factor);
-      if (!rate || !is_used_once(sums) || !is_sum_of_rows(sums, variable)) continue;
+      const Value& sums = node.operands[i];
+      const std::optional<Value> rate = scalar_of(node.operands[1 - i]);
+      if (!rate) continue;
       const ir::OriginScope scope(sums.node->origin, /*replace=*/true);
-      return make(variable, is_added ? ir::neg(*rate) : *rate, *sums.node);
+      const std::optional<Rows> rows = sums_of(sums, variable);
+      if (rows) return make(variable, is_added ? ir::neg(*rate) : *rate, *rows);
     }
     return std::nullopt;
   }
 
-  static bool is_sum_of_rows(const Value& value, const Value& variable) {
-    return value.node->op == Op::ScatterAdd && value.node->as<ir::ScatterAttrs>().axis == 0 &&
-           value.type() == variable.type();
+  /// Those of a scatter_add, or of the sum of several: of a table that is looked up several times.
+  std::optional<Rows> sums_of(const Value& value, const Value& variable) const {
+    if (!is_used_once(value) || value.type() != variable.type()) return std::nullopt;
+    const Node& node = *value.node;
+    const ir::OriginScope scope(node.origin, /*replace=*/true);
+    if (node.op == Op::ScatterAdd && node.as<ir::ScatterAttrs>().axis == 0) {
+      return Rows{node.operands[0], node.operands[1]};
+    }
+    if (node.op != Op::Add) return std::nullopt;
+    const std::optional<Rows> first = sums_of(node.operands[0], variable);
+    const std::optional<Rows> second = first ? sums_of(node.operands[1], variable) : std::nullopt;
+    return second ? join(*first, *second) : std::nullopt;
   }
 
   /// x of broadcast(x), where x is a scalar.
@@ -68,9 +116,8 @@ class Matcher {
     return value.node->operands[0];
   }
 
-  static Value make(const Value& variable, const Value& rate, const Node& sums) {
-    const ir::OriginScope scope(sums.origin, /*replace=*/true);
-    return ir::scatter_sub(variable, rate, sums.operands[0], sums.operands[1]);
+  static Value make(const Value& variable, const Value& rate, const Rows& rows) {
+    return ir::scatter_sub(variable, rate, rows.indices, rows.updates);
   }
 
   ir::UseCounts uses_;

@@ -15,9 +15,11 @@ struct VariableUpdate {
 };
 
 /// Replaces the new value `variable -+ scalar * scatter_add(..)` along axis 0 by a ScatterSub,
-/// which neither reads nor writes the rows without an index. Applies where nothing else reads the
-/// parts of the formula and the target takes the ScatterSub. Keeps bits, NaN payloads and
-/// subnormals aside: the dense form flushes the subnormals of all rows.
+/// which neither reads nor writes the rows without an index; a sum of several scatter_adds, the
+/// gradient of a table that is looked up several times, by one with all their indices. Applies
+/// where nothing else reads the parts of the formula and the target takes the ScatterSub. Keeps
+/// bits, NaN payloads and subnormals aside: the dense form flushes the subnormals of all rows. Of
+/// several, a row's updates are added in the order of their indices, not those of each first.
 std::vector<ir::Value> update_rows(const std::vector<ir::Value>& results,
                                    const std::vector<ir::Value>& arguments,
                                    const std::vector<VariableUpdate>& updates,

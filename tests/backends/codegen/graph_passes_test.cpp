@@ -59,6 +59,29 @@ TEST_CASE("update_rows: a variable minus or plus scaled sums of rows is updated 
   CHECK(e.updated({e.table - e.sums * all}, nullptr) == e.table - e.sums * all);
 }
 
+TEST_CASE("update_rows: a table that is looked up twice is updated by the rows of both") {
+  const RowUpdates library;
+  const Embedding e;
+  const Value pairs = ir::cast(input({3, 2}), DType::Int32), of_pairs = input({3, 2, 4});
+  const Value sums = e.sums + ir::scatter_add(pairs, of_pairs, 0, 9);
+  const Value rate = input({}), all = ir::broadcast_to(rate, e.table.dims());
+  const Value both =
+      ir::scatter_sub(e.table, rate, ir::concat({e.indices, ir::reshape(pairs, {6})}, 0),
+                      ir::concat({e.updates, ir::reshape(of_pairs, {6, 4})}, 0));
+  CHECK(e.updated({e.table - sums * all}, &library) == both);
+  const Value wide = ir::scatter_add(ir::cast(pairs, DType::Int64), of_pairs, 0, 9);
+  const std::vector<std::vector<Value>> unchanged{
+      {e.table - (e.sums + wide) * all},  // indices of two dtypes
+      {e.table - sums * all, sums},       // is an output, too
+      {e.table - (e.sums + e.sums) * all},
+      {e.table - (e.sums + input({9, 4})) * all},
+  };
+  for (const std::vector<Value>& results : unchanged) {
+    INFO("case " << &results - unchanged.data());
+    CHECK(e.updated(results, &library) == results[0]);
+  }
+}
+
 TEST_CASE("update_rows: other updates than those of a variable's own rows stay") {
   const RowUpdates library;
   const Embedding e;
