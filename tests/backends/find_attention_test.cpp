@@ -102,6 +102,43 @@ const Spelling kSpellings[] = {
        const Tensor h = result_of(batch_dot(x[0], x[1], {.axes = {2, 2}}), {x[0], x[1], x[1]});
        return result_of(batch_dot(h, x[1], {.axes = {2, 2}}) * 0.3, x);
      }},
+    {"keys scaled",
+     [](const Tensors& x) { return result_of(batch_dot(x[0], x[1] * 0.3, {.axes = {2, 2}}), x); }},
+    {"scores transposed",
+     [](const Tensors& x) {
+       const Tensor scores = batch_dot(x[1], x[0], {.axes = {2, 2}});
+       return result_of(permute_dimensions(scores, {0, 2, 1}) * 0.3, x);
+     },
+     "permutations between the products are not looked through"},
+    {"probabilities transposed",
+     [](const Tensors& x) {
+       const Tensor p = permute_dimensions(softmax(scores_of(x) * 0.3), {0, 2, 1});
+       return batch_dot(p, x[2], {.axes = {1, 1}});
+     },
+     "permutations between the products are not looked through"},
+    {"heads between queries and depths",
+     [](const Tensors& x) {
+       const auto split = [](const Tensor& y, std::int64_t count, std::int64_t depth) {
+         return permute_dimensions(reshape(y, {kBatch, count, 2, depth / 2}), {0, 2, 1, 3});
+       };
+       const Tensor q = split(x[0], kQueries, kDepth), k = split(x[1], kKeys, kDepth);
+       const Tensor p = softmax(matmul(q, permute_dimensions(k, {0, 1, 3, 2})) / 2.0);
+       const Tensor o = matmul(p, split(x[2], kKeys, kWidth));
+       return reshape(permute_dimensions(o, {0, 2, 1, 3}), {kBatch, kQueries, kWidth});
+     }},
+    {"a mask of the keys, as exported encoders have it",
+     [](const Tensors& x) {
+       const Tensor kept = cast(less(arange(kKeys), 5), "float32");
+       const Tensor low = (1 - reshape(kept, {1, 1, 1, kKeys})) * -3.4028234e38;
+       const Tensor k = permute_dimensions(four(x[1]), {0, 1, 3, 2});
+       return squeeze(matmul(softmax(matmul(four(x[0]), k) / 2.8 + low), four(x[2])), 1);
+     }},
+    {"probabilities with dropout",
+     [](const Tensors& x) {
+       const Tensor kept = cast(greater(sin(cast(arange(kKeys), "float32")), 0), "float32");
+       return values_of(softmax(scores_of(x)) * kept, x);
+     },
+     "the probabilities are changed before the product"},
     {"a bias of the queries' own",
      [](const Tensors& x) {
        return result_of(scores_of(x) * 0.3 + sum(x[0], {.axis = 2, .keepdims = true}), x);
