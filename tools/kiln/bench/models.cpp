@@ -55,6 +55,15 @@ std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
   return optimizers::Adam({.epsilon = 1e-8}).updates(gradients, weights);
 }
 
+std::vector<UpdateOp> sgd_updates(const std::vector<Tensor>& weights,
+                                  const std::vector<Tensor>& slopes) {
+  std::vector<UpdateOp> updates;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    updates.push_back(update_sub(weights[i], 0.01 * slopes[i]));
+  }
+  return updates;
+}
+
 Mlp mlp(const Tensor& x, const std::vector<std::int64_t>& sizes) {
   Mlp net{{}, x};
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {

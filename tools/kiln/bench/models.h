@@ -23,6 +23,10 @@ RnnResult lstm(const LstmWeights& weights, const Tensor& x, const std::vector<Te
 std::vector<UpdateOp> adam_updates(const std::vector<Tensor>& weights,
                                    const std::vector<Tensor>& gradients);
 
+/// One step of SGD with a rate of 0.01.
+std::vector<UpdateOp> sgd_updates(const std::vector<Tensor>& weights,
+                                  const std::vector<Tensor>& gradients);
+
 struct Mlp {
   std::vector<Tensor> weights;  // matrix, bias, matrix, bias ...
   Tensor output;                // of the last layer, without activation

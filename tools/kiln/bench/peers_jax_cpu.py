@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import peers_jax
+import peers_language_jax
 import peers_narrow_jax
 from peers_jax import applied, uniform
 
@@ -232,6 +233,7 @@ ROWS = {row.__name__: row for row in (
     nhwc_to_nchw, cumsum_2048, random_normal_4m, concat_4, gather_rows, div_int32,
     peers_jax.lstm_masked_train, gru_train, peers_jax.lnlstm_train, ctc_train, mlp_adam, adam,
     adam_many)}
+ROWS.update(peers_language_jax.ROWS)
 ROWS.update(peers_narrow_jax.ROWS)
 COLD_ROWS = {"compile_1000": {"jit": compile_1000}}
 

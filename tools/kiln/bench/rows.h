@@ -17,6 +17,7 @@ Limit copy_limit(const std::string& formula, double bytes);
 std::vector<Row> elementwise_rows(bool tiny);
 std::vector<Row> operation_rows(bool tiny);
 std::vector<Row> narrow_rows(bool tiny);
+std::vector<Row> language_rows(bool tiny);
 std::vector<Row> recurrent_rows(bool tiny);
 std::vector<Row> sizes_rows(bool tiny);
 std::vector<Row> training_rows(bool tiny);

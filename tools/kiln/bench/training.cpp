@@ -26,15 +26,6 @@ double step_operations(const Ints& sizes, std::int64_t batch) {
   return operations;
 }
 
-std::vector<UpdateOp> sgd_updates(const std::vector<Tensor>& weights,
-                                  const std::vector<Tensor>& slopes) {
-  std::vector<UpdateOp> updates;
-  for (std::size_t i = 0; i < slopes.size(); ++i) {
-    updates.push_back(update_sub(weights[i], 0.01 * slopes[i]));
-  }
-  return updates;
-}
-
 }  // namespace
 
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {

@@ -1,0 +1,107 @@
+// Rows of language models: word vectors, attention.
+#include "tools/kiln/bench/models.h"
+#include "tools/kiln/bench/rows.h"
+
+#include "core/types/text.h"
+
+namespace kiln::bench {
+namespace {
+
+/// `table`: the rows and columns of both tables.
+struct SkipGramSizes {
+  Ints table;
+  std::int64_t batch, negatives;
+};
+
+/// Word vectors by negative sampling (Mikolov et al. 2013, "Distributed Representations of Words
+/// and Phrases"), with a step of SGD.
+Row skip_gram(const std::string& name, const SkipGramSizes& s) {
+  const double elements = static_cast<double>(s.batch * (2 + s.negatives) * s.table[1]);
+  return {name,
+          text("skip-gram, tables of ", join_text(s.table, " x "), ", batch ", s.batch, ", ",
+               s.negatives, " negatives, SGD step"),
+          copy_limit("the rows read twice and written once, 12 B an element", 12 * elements), [=] {
+            WorkBuilder builder(Memory::Host);
+            const auto words = [&](const Ints& dims) {
+              return builder.input(drawn_classes(dims, s.table[0]));
+            };
+            const auto table = [&] {
+              return random_uniform_variable({s.table[0], s.table[1]}, -0.05, 0.05);
+            };
+            const Tensor centers = table(), contexts = table();
+            const Tensor center = expand_dims(gather(centers, words({s.batch})), {.axis = 1});
+            const auto scores = [&](const Ints& dims) {
+              return sum(center * gather(contexts, words(dims)), {.axis = 2});
+            };
+            const Tensor loss = mean(softplus(-scores({s.batch, 1}))) +
+                                mean(sum(softplus(scores({s.batch, s.negatives})), {.axis = 1}));
+            const std::vector<Tensor> tables{centers, contexts};
+            return builder.work({loss}, sgd_updates(tables, gradients(loss, tables)));
+          }};
+}
+
+struct AttentionSizes {
+  std::int64_t heads, queries, keys, depth;
+  bool causal;
+
+  Ints of_queries() const { return {heads, queries, depth}; }
+  Ints of_keys() const { return {heads, keys, depth}; }
+  /// Of the products of a pass, where a causal one needs half of the scores.
+  double operations(int products) const {
+    const double scores = static_cast<double>(heads * queries * keys) * (causal ? 0.5 : 1.0);
+    return 2 * products * scores * static_cast<double>(depth);
+  }
+  std::string described() const {
+    return text(causal ? "causal " : "", "attention of ", heads, " heads, ", queries, " queries, ",
+                keys, " keys, depth ", depth);
+  }
+};
+
+Row attention_row(const std::string& name, const AttentionSizes& s) {
+  Limit limit{.formula = "two products at the peak", .operations = s.operations(2)};
+  if (s.queries == 1) {
+    limit = copy_limit("keys and values read once", 8 * static_cast<double>(elements(s.of_keys())));
+  }
+  return {name, s.described(), limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor q = builder.input(drawn(s.of_queries()));
+            const Tensor k = builder.input(drawn(s.of_keys())),
+                         v = builder.input(drawn(s.of_keys()));
+            return builder.work({dot_product_attention(q, k, v, {.causal = s.causal})});
+          }};
+}
+
+Row attention_train(const std::string& name, const AttentionSizes& s) {
+  Limit limit{.formula = "six products at the peak", .operations = s.operations(6)};
+  return {name, s.described() + ", with the gradients of sum(o w)", limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor q = builder.input(drawn(s.of_queries()));
+            const Tensor k = builder.input(drawn(s.of_keys())),
+                         v = builder.input(drawn(s.of_keys()));
+            const Tensor o = dot_product_attention(q, k, v, {.causal = s.causal});
+            std::vector<Tensor> results =
+                gradients(sum(o * builder.input(drawn(s.of_queries()))), {q, k, v});
+            results.push_back(o);
+            return builder.work(results);
+          }};
+}
+
+}  // namespace
+
+std::vector<Row> language_rows(bool tiny) {
+  const auto skip_gram_of = [&](const std::string& name, const SkipGramSizes& sizes) {
+    return skip_gram(name, tiny ? SkipGramSizes{{20, 8}, 6, 3} : sizes);
+  };
+  const auto sizes = [&](const AttentionSizes& s) {
+    return tiny ? AttentionSizes{2, s.queries == 1 ? 1 : 6, 6, 4, s.causal} : s;
+  };
+  return {skip_gram_of("skip_gram", {{100000, 128}, 1024, 5}),
+          skip_gram_of("skip_gram_wide", {{20000, 300}, 256, 10}),
+          attention_row("attention_1024", sizes({8, 1024, 1024, 64, false})),
+          attention_row("attention_4096_causal", sizes({2, 4096, 4096, 64, true})),
+          attention_train("attention_train_1024", sizes({8, 1024, 1024, 64, true})),
+          attention_train("attention_train_128", sizes({32, 128, 128, 64, false})),
+          attention_row("attention_one_query", sizes({32, 1, 4096, 64, false}))};
+}
+
+}  // namespace kiln::bench
