@@ -171,6 +171,29 @@ TEST_CASE("attention: keys that are masked, all keys of a query, and infinite sc
   }
 }
 
+TEST_CASE("attention: few queries of many keys, which are summed in groups") {
+  for (const std::int64_t t : {1, 3, 16}) {
+    for (const std::int64_t s : {1023, 1024, 1025, 3000}) {
+      INFO("t " << t << ", s " << s);
+      check(Attention({t, s, 16, 32}, Mask::None));
+      check(Attention({t, s, 16, 16}, Mask::BiasOfKeys));
+      check(Attention({t, s, 16, 16}, Mask::Causal));
+    }
+  }
+  Attention a({5, 3000, 16, 16}, Mask::Bias);
+  const auto bias = a.bias.as<float>();
+  for (std::size_t key = 0; key < 3000; ++key) {
+    if (key < 1100) bias[key] = -kInf;                   // of query 0: a group and a part
+    if (key >= 1024) bias[3000 + key] = -kInf;           // of query 1: all groups but one
+    bias[2 * 3000 + key] = -kInf;                        // of query 2: all
+  }
+  bias[3 * 3000 + 2999] = kInf;
+  bias[4 * 3000 + 5] = kNaN;
+  check(a);
+  a.v.as<float>()[7] = kInf;
+  check(a);
+}
+
 TEST_CASE("attention: values and keys that are not finite, behind a mask and before it") {
   for (const std::int64_t key : {2, 60, 250}) {
     for (const float value : {kInf, kNaN}) {

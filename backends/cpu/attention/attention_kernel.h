@@ -24,6 +24,7 @@ struct AttentionBlock {
   long long causal_row;  // the number of the first query, of which keys after it are masked; or -1
   float* result;  // rows x e
   float* lse;  // rows; null: not wanted
+  float* sums;  // 2 x rows, if the keys are a group of all, which few queries have: see below
   float* scratch;  // attention_scratch() elements, aligned to 64 bytes
   const MicroKernel<float>* gemm;  // of the same ISA, for few queries
 };
@@ -34,6 +35,9 @@ constexpr long long attention_scratch(long long d, long long e) {
 }
 static_assert(kFewQueries * kFewQueriesKeys <= attention_scratch(0, 0));
 
+/// Of a group of keys, `sums` has for each row the largest score times log2(e), then for each row
+/// the sum of 2^(score - that one), by which the result is not divided.
+///
 /// Reentrant, allocates nothing and does not throw. Each row of the result depends on its own query
 /// alone, and on the other rows of the block in nothing but time. REQUIRES: keys > 0.
 using RunAttention = void (*)(const AttentionBlock&);

@@ -22,6 +22,11 @@ class FewQueries {
       run_tile(key, smaller(kFewQueriesKeys, keys - key));
     }
     for (long long r = 0; r < b_.rows; ++r) {
+      if (b_.sums != nullptr) {
+        b_.sums[r] = most_[r];
+        b_.sums[b_.rows + r] = sum_[r];
+        continue;
+      }
       scale_result(r, 1 / sum_[r]);
       if (b_.lse != nullptr) b_.lse[r] = log_sum_of(most_[r], sum_[r]);
     }

@@ -3,12 +3,13 @@
 #include "backends/cpu/attention/native_attention.h"
 
 #include "backends/cpu/attention/attention_kernel.h"
+#include "backends/cpu/attention/attention_operands.h"
+#include "backends/cpu/attention/few_queries.h"
 #include "core/ops/op.h"
 #include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace kiln::cpu {
 namespace {
@@ -16,35 +17,9 @@ namespace {
 using codegen::AttentionMemory;
 using codegen::AttentionShape;
 
-constexpr std::int64_t kFloatBytes = sizeof(float);
-
-const char* name_of(GemmIsa isa) {
-  if (isa >= GemmIsa::Avx512) return "AVX-512";
-  return isa == GemmIsa::Avx2 ? "AVX2" : "SSE2";
-}
-
 std::string description_of(GemmIsa isa) {
   return text("the native loops of ", name_of(isa), ", ", kAttentionRows, " queries x ",
               kAttentionKeys, " keys");
-}
-
-std::int64_t parts_of(std::int64_t size, std::int64_t part) { return (size + part - 1) / part; }
-
-float scale_of(const AttentionShape& shape, const AttentionMemory& memory) {
-  const float scale = *memory.operands[3];
-  return shape.divides ? 1 / scale : scale;
-}
-
-/// The bias of a matrix of the batch; null without one.
-const float* bias_of(const AttentionShape& shape, const AttentionMemory& memory,
-                     std::int64_t matrix) {
-  if (!shape.has_bias) return nullptr;
-  std::int64_t offset = 0;
-  for (std::size_t i = shape.batch.size(); i-- > 0;) {
-    offset += matrix % shape.batch[i] * shape.bias_batch[i];
-    matrix /= shape.batch[i];
-  }
-  return memory.operands[4] + offset;
 }
 
 class NativeAttention final : public codegen::PreparedAttention {
@@ -53,19 +28,13 @@ class NativeAttention final : public codegen::PreparedAttention {
       : shape_(shape),
         blocks_(parts_of(shape.t, kAttentionRows)),
         isa_(isa),
-        run_(shape.t <= kFewQueries
-                 ? loops_by_isa(isa, kFewQueriesBaseline, kFewQueriesAvx2, kFewQueriesAvx512)
-                 : loops_by_isa(isa, kAttentionBaseline, kAttentionAvx2, kAttentionAvx512)) {}
+        run_(loops_by_isa(isa, kAttentionBaseline, kAttentionAvx2, kAttentionAvx512)) {}
 
   std::int64_t parts() const override { return shape_.matrices() * blocks_; }
   std::int64_t scratch_bytes() const override {
     return attention_scratch(shape_.d, shape_.e) * kFloatBytes;
   }
-  std::string description() const override {
-    const bool are_few = shape_.t <= kFewQueries;
-    return are_few ? text("the native loops of ", name_of(isa_), " for few queries")
-                   : description_of(isa_);
-  }
+  std::string description() const override { return description_of(isa_); }
 
   void run(std::int64_t part, const AttentionMemory& memory, std::byte*,
            std::byte* scratch) const noexcept override {
@@ -75,7 +44,7 @@ class NativeAttention final : public codegen::PreparedAttention {
     const std::int64_t rows = std::min<std::int64_t>(kAttentionRows, a.t - row);
     float* const result = memory.results[0] + first * a.e;
     float* const lse = memory.results[1] == nullptr ? nullptr : memory.results[1] + first;
-    if (a.s == 0) return clear(rows, result, lse);
+    if (a.s == 0) return set_to_no_keys(rows * a.e, result, rows, lse);
     const float* const bias = bias_of(a, memory, matrix);
     run_({.q = memory.operands[0] + first * a.d,
           .k = memory.operands[1] + matrix * a.s * a.d,
@@ -91,17 +60,12 @@ class NativeAttention final : public codegen::PreparedAttention {
           .causal_row = a.causal ? row : -1,
           .result = result,
           .lse = lse,
+          .sums = nullptr,
           .scratch = reinterpret_cast<float*>(scratch),
-          .gemm = &isa_kernels_of(isa_).float32});
+          .gemm = nullptr});
   }
 
  private:
-  /// Sums over no keys.
-  void clear(std::int64_t rows, float* result, float* lse) const noexcept {
-    std::fill_n(result, rows * shape_.e, 0.0f);
-    if (lse) std::fill_n(lse, rows, -std::numeric_limits<float>::infinity());
-  }
-
   AttentionShape shape_;
   std::int64_t blocks_;  // of queries, of a matrix
   GemmIsa isa_;
@@ -242,6 +206,7 @@ std::optional<std::string> rejection_of_native_attention(const ir::Node& node) {
 std::shared_ptr<const codegen::PreparedAttention> make_native_attention(const AttentionShape& shape,
                                                                         GemmIsa isa) {
   if (shape.is_gradient) return std::make_shared<NativeAttentionGradient>(shape, isa);
+  if (shape.t <= kFewQueries) return std::make_shared<FewQueriesAttention>(shape, isa);
   return std::make_shared<NativeAttention>(shape, isa);
 }
 
