@@ -37,9 +37,8 @@ class Readers {
   const std::vector<const Node*>& order() const { return order_; }
   bool contains(const Node* node) const { return nodes_.contains(node); }
   const std::vector<const Node*>& of(const Node& node) const {
-    static const std::vector<const Node*> none;
     const auto found = readers_.find(&node);
-    return found == readers_.end() ? none : found->second;
+    return found == readers_.end() ? none_ : found->second;
   }
   /// Whether no root depends on the node by a path without a node of `replaced`. Looks a few
   /// readers ahead: a gradient of the scores is not far.
@@ -54,6 +53,7 @@ class Readers {
  private:
   std::vector<const Node*> order_;
   std::unordered_map<const Node*, std::vector<const Node*>> readers_;
+  const std::vector<const Node*> none_;
   ir::NodeSet nodes_, roots_;
 };
 
