@@ -37,6 +37,24 @@ const HalfKernel<BFloat16Bits>& kernel_of(GemmIsa isa, BFloat16Bits) {
   return isa_kernels_of(isa).bfloat16;
 }
 
+/// The same matmul for the loops of float32.
+MicroKernelArguments<float> widened(const HalfArguments& a) {
+  return {.lhs = &a.lhs->float32,
+          .rhs = &a.rhs->float32,
+          .packed = true,
+          .bias = nullptr,
+          .result = a.sums,
+          .m = a.m,
+          .n = a.n,
+          .k = a.k,
+          .lhs_m = a.lhs_m,
+          .lhs_k = a.lhs_k,
+          .rhs_stride = 0,
+          .result_m = a.sums_m,
+          .accumulate = a.accumulate,
+          .relu = false};
+}
+
 }  // namespace
 
 template <class Half>
@@ -53,26 +71,42 @@ std::int64_t HalfGemm<Half>::words(std::int64_t k) const {
 }
 
 template <class Half>
+std::int64_t HalfGemm<Half>::packed_column_bytes() const noexcept {
+  if (kernel_.prepacked) return shape_.k * kernel_.prepacked->element_bytes;
+  return words(shape_.k) * std::int64_t{sizeof(PackedWord)};
+}
+
+template <class Half>
 std::size_t HalfGemm<Half>::packed_bytes() const {
   const std::int64_t panel = kernel_.panel_columns;
   const std::int64_t columns = (shape_.n + panel - 1) / panel * panel;
-  return static_cast<std::size_t>(columns * words(shape_.k)) * sizeof(PackedWord);
+  return static_cast<std::size_t>(columns * packed_column_bytes());
 }
 
 template <class Half>
 std::int64_t HalfGemm<Half>::packed_offset(std::int64_t columns) const noexcept {
-  if (columns % kernel_.panel_columns != 0) return -1;
-  return columns * words(shape_.k) * std::int64_t{sizeof(PackedWord)};
+  return columns % kernel_.panel_columns == 0 ? columns * packed_column_bytes() : -1;
 }
 
 template <class Half>
-void HalfGemm<Half>::pack(const Half* rhs, PackedWord* packed) const noexcept {
-  kernel_.pack({.rhs = rhs,
-                .rhs_k = shape_.rhs_k,
-                .rhs_n = shape_.rhs_n,
-                .k = shape_.k,
-                .n = shape_.n,
-                .packed = packed});
+void HalfGemm<Half>::pack_columns(std::int64_t begin, std::int64_t columns, const Half* rhs,
+                                  void* packed) const noexcept {
+  void* const to = static_cast<char*>(packed) + begin * packed_column_bytes();
+  const auto pack_to = [&]<class To>(To* panels, void (*pack)(const PackArguments<Half, To>&)) {
+    pack({.rhs = rhs + begin * shape_.rhs_n,
+          .rhs_k = shape_.rhs_k,
+          .rhs_n = shape_.rhs_n,
+          .k = shape_.k,
+          .n = columns,
+          .packed = panels});
+  };
+  if (kernel_.prepacked) return pack_to(to, kernel_.prepacked->pack);
+  pack_to(static_cast<PackedWord*>(to), kernel_.pack);
+}
+
+template <class Half>
+void HalfGemm<Half>::pack(const Half* rhs, void* packed) const noexcept {
+  pack_columns(0, shape_.n, rhs, packed);
 }
 
 template <class Half>
@@ -81,16 +115,9 @@ std::int64_t HalfGemm<Half>::packing_parts() const noexcept {
 }
 
 template <class Half>
-void HalfGemm<Half>::pack_part(std::int64_t part, const Half* rhs,
-                               PackedWord* packed) const noexcept {
+void HalfGemm<Half>::pack_part(std::int64_t part, const Half* rhs, void* packed) const noexcept {
   const std::int64_t begin = part * part_columns();
-  const std::int64_t columns = std::min(part_columns(), shape_.n - begin);
-  kernel_.pack({.rhs = rhs + begin * shape_.rhs_n,
-                .rhs_k = shape_.rhs_k,
-                .rhs_n = shape_.rhs_n,
-                .k = shape_.k,
-                .n = columns,
-                .packed = packed + begin * words(shape_.k)});
+  pack_columns(begin, std::min(part_columns(), shape_.n - begin), rhs, packed);
 }
 
 template <class Half>
@@ -168,10 +195,11 @@ void HalfGemm<Half>::add_group(const Scratch& own, std::int64_t rows, const void
   BFloat16Bits* rounded = nullptr;
   if constexpr (std::is_same_v<Half, BFloat16Bits>) rounded = kernel_.narrow ? nullptr : result;
   if (form_ == RhsForm::Prepacked) {
+    const void* panels = static_cast<const char*>(rhs) + column * packed_column_bytes();
     a.k = words(shape_.k);
     a.rounded = rounded;
-    a.rhs = static_cast<const PackedWord*>(rhs) + column * a.k;
-    return kernel_.run(a);
+    a.rhs = static_cast<const PackedWord*>(panels);
+    return kernel_.prepacked ? kernel_.prepacked->run(widened(a)) : kernel_.run(a);
   }
   const Half* matrix = static_cast<const Half*>(rhs) + column * shape_.rhs_n;
   for (std::int64_t d = 0; d < shape_.k; d += kBlockK) {

@@ -18,15 +18,15 @@ class HalfGemm {
   HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa);
 
   bool uses_amx() const { return kernel_.lhs_block_rows > 1; }
-  /// The size of the packed rhs: panels of words.
+  /// The size of the packed rhs: panels of 16-bit floats, or of words.
   std::size_t packed_bytes() const;
   /// As NativeGemm::packed_offset.
   std::int64_t packed_offset(std::int64_t columns) const noexcept;
   /// REQUIRES: `packed` is aligned to 64 bytes.
-  void pack(const Half* rhs, PackedWord* packed) const noexcept;
+  void pack(const Half* rhs, void* packed) const noexcept;
   /// The number of parts of the packed rhs, groups of columns, which pack_part() packs.
   std::int64_t packing_parts() const noexcept;
-  void pack_part(std::int64_t part, const Half* rhs, PackedWord* packed) const noexcept;
+  void pack_part(std::int64_t part, const Half* rhs, void* packed) const noexcept;
   /// The scratch of each run, aligned to 64 bytes.
   std::size_t scratch_bytes() const;
   /// `rhs`: Half elements, or panels from pack().
@@ -48,6 +48,10 @@ class HalfGemm {
   std::int64_t lhs_row_words() const;
   /// The words of the scratch for a converted group of rows of lhs.
   std::int64_t lhs_words() const;
+  /// The bytes of a column of the packed rhs.
+  std::int64_t packed_column_bytes() const noexcept;
+  void pack_columns(std::int64_t begin, std::int64_t columns, const Half* rhs,
+                    void* packed) const noexcept;
   std::int64_t group_columns() const;
   std::int64_t part_columns() const noexcept { return kPanelsOfPart * kernel_.panel_columns; }
   Scratch parts_of(PackedWord* scratch) const;

@@ -6,6 +6,7 @@
 #include "backends/cpu/gemm/half_loops.h"
 #include "backends/cpu/gemm/micro_kernel_loops.h"
 #include "backends/cpu/gemm/packing_loops.h"
+#include "backends/cpu/gemm/widening_loops.h"
 
 namespace kiln::cpu {
 namespace {
@@ -25,6 +26,9 @@ constexpr MicroKernel<T> micro_kernel() {
 }
 
 template <class Half>
+constexpr WideningKernel<Half> kWideningKernel = widening_kernel<Half>();
+
+template <class Half>
 constexpr HalfKernel<Half> half_kernel() {
   return {.panel_columns = kPanel<float>,
           .block_columns = kBlock<float>,
@@ -33,7 +37,8 @@ constexpr HalfKernel<Half> half_kernel() {
           .pack = &pack_half<Half>,
           .prepare_lhs = &widen_lhs<Half>,
           .run = &run_widened,
-          .narrow = &narrow<Half>};
+          .narrow = &narrow<Half>,
+          .prepacked = &kWideningKernel<Half>};
 }
 
 constexpr IsaKernels isa_kernels() {
@@ -42,7 +47,9 @@ constexpr IsaKernels isa_kernels() {
           .int32 = micro_kernel<unsigned>(),
           .int64 = micro_kernel<unsigned long>(),
           .float16 = half_kernel<Float16Bits>(),
-          .bfloat16 = half_kernel<BFloat16Bits>()};
+          .bfloat16 = half_kernel<BFloat16Bits>(),
+          .widen_float16 = kWideningKernel<Float16Bits>,
+          .widen_bfloat16 = kWideningKernel<BFloat16Bits>};
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ struct BFloat16Bits {
   unsigned short bits;
 };
 
+/// The loops of float32 rows times an rhs of 16-bit floats, in panels that pack() makes. Results
+/// have the bits of the float32 loops with the widened rhs.
+template <class Half>
+struct WideningKernel {
+  int element_bytes;  // of a packed element
+  void (*pack)(const PackArguments<Half, void>&);
+  /// REQUIRES: rhs is the address of the panels, and packed is true. Ignores `prefetch`.
+  void (*run)(const MicroKernelArguments<float>&);
+};
+
 /// 32 bits of an operand that is converted for a half-precision matmul: one element as float32, or
 /// two bfloat16 that are neighbours along k.
 union PackedWord {
@@ -111,6 +121,8 @@ struct HalfKernel {
   void (*run)(const HalfArguments&);
   /// Rounds sums. Null: `run` rounds them, to HalfArguments::rounded.
   void (*narrow)(const float* from, Half* to, long long count);
+  /// For an rhs that is packed before the run, with words of one float32. Null: as in a block.
+  const WideningKernel<Half>* prepacked = nullptr;
 };
 
 /// The loops of one ISA. Signed integers are computed as unsigned ones, which wrap around.
@@ -121,6 +133,8 @@ struct IsaKernels {
   MicroKernel<unsigned long> int64;
   HalfKernel<Float16Bits> float16;
   HalfKernel<BFloat16Bits> bfloat16;
+  WideningKernel<Float16Bits> widen_float16;
+  WideningKernel<BFloat16Bits> widen_bfloat16;
 };
 
 extern const IsaKernels kKernelsBaseline;

@@ -53,10 +53,11 @@ const IsaKernels& isa_kernels_of(GemmIsa isa) {
 
 template <class T>
 NativeGemm<T>::NativeGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
-    : shape_(shape),
-      form_(form),
-      kernel_(kernel_of(isa_kernels_of(isa), T{})),
-      copies_lhs_(copies_lhs(shape, form, kernel_)) {
+    : NativeGemm(shape, form, kernel_of(isa_kernels_of(isa), T{})) {}
+
+template <class T>
+NativeGemm<T>::NativeGemm(const GemmShape& shape, RhsForm form, const MicroKernel<T>& kernel)
+    : shape_(shape), form_(form), kernel_(kernel), copies_lhs_(copies_lhs(shape, form, kernel_)) {
   if (form != RhsForm::PackBlocks && !copies_lhs_) return;
   const std::int64_t rows = max_group_rows(shape, form, kernel_);
   groups_ = (shape.m + rows - 1) / rows;

@@ -66,6 +66,8 @@ class NativeGemm {
   /// REQUIRES: all sizes above 0; rhs_n is 1 for InPlace; lhs_k and rhs_k are 1 for DotProducts;
   /// the machine has the ISA.
   NativeGemm(const GemmShape& shape, RhsForm form, GemmIsa isa);
+  /// With other loops than an ISA's, such as those that read rhs in other panels.
+  NativeGemm(const GemmShape& shape, RhsForm form, const MicroKernel<T>& kernel);
 
   /// The size of the packed rhs: panels of a few columns, padded with zeros, row after row.
   std::size_t packed_bytes() const;
