@@ -21,6 +21,7 @@
 #include "backends/codegen/plan/fuse_epilogues.h"
 #include "backends/codegen/plan/independent_rows.h"
 #include "backends/codegen/plan/note_claims.h"
+#include "backends/codegen/plan/read_narrow_weights.h"
 #include "backends/codegen/plan/stack_carries.h"
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/module/print.h"
@@ -141,6 +142,17 @@ bool fuse_epilogues(Compilation& c) {
     changed = changed || plan->steps.size() != before;
   }
   return changed;
+}
+
+bool read_narrow_weights(Compilation& c) {
+  std::vector<bool> unchanged;
+  for (const ir::Value& argument : c.arguments) {
+    unchanged.push_back(argument.node->op != ir::Op::Placeholder);
+  }
+  for (const InputOutputAlias& one : c.updates) {
+    unchanged[static_cast<std::size_t>(one.argument)] = false;
+  }
+  return read_narrow_weights(c.program.plan, c.program.kernels, unchanged, c.library);
 }
 
 bool drop_unused_kernels(Compilation& c) {
@@ -298,6 +310,8 @@ constexpr CodegenPass kPipeline[] = {
      "stores carries of loops in the stacks of their values, which saves copies"},
     {"fuse_epilogues", fuse_epilogues, verify_plan, print_program, kOptional, kReorders,
      "fuses bias and relu into the epilogues of library calls"},
+    {"read_narrow_weights", read_narrow_weights, verify_plan, print_program, kOptional, kReorders,
+     "has matmuls widen weights of 16-bit floats, of which no float32 copy is stored then"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
     {"order_loops", order_loops, verify_plan_and_kernels, print_program, kRequired, kReorders,

@@ -161,6 +161,7 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
 
 std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::make(const codegen::MatmulShape& shape,
                                                                 codegen::RhsUse use) const {
+  if (shape.narrow_rhs) return make_widening_matmul(shape, isa_);
   if (gemm_row(shape, use, isa_, true).implementation != GemmImplementation::OneDnn) {
     return make_native(shape, use, shape.dtype == DType::Float32 ? "oneDNN is not faster" : "");
   }

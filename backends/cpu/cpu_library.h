@@ -17,6 +17,10 @@ class CpuLibrary final : public codegen::HostLibrary {
   explicit CpuLibrary(GemmIsa isa) : isa_(isa) {}
   std::optional<std::string> rejection_of_matmul(
       const codegen::MatmulRequest& matmul) const override;
+  /// Takes every narrow rhs: the native GEMM has float16 and bfloat16.
+  std::optional<std::string> rejection_of_narrow_rhs(const ir::Node&, DType) const override {
+    return std::nullopt;
+  }
   std::shared_ptr<const codegen::PreparedMatmul> prepare(const codegen::MatmulShape& shape,
                                                          codegen::RhsUse use) override;
   /// Accepts epilogues that have the bits of a kernel, so that fusing one changes no result. The

@@ -2,6 +2,7 @@
 #include "backends/cpu/native_matmul.h"
 
 #include "backends/cpu/gemm/half_gemm.h"
+#include "backends/cpu/gemm/widening_gemm.h"
 #include "core/types/text.h"
 
 #include <kiln/error.h>
@@ -84,11 +85,11 @@ class NativeHalfMatmul final : public codegen::PreparedMatmul {
     return description_of(form_, reason_) + ", sums in float32" + (gemm_.uses_amx() ? ", AMX" : "");
   }
   void pack(const void* rhs, void* packed) const override {
-    gemm_.pack(static_cast<const Half*>(rhs), static_cast<PackedWord*>(packed));
+    gemm_.pack(static_cast<const Half*>(rhs), packed);
   }
   std::int64_t packing_parts() const override { return gemm_.packing_parts(); }
   void pack_part(std::int64_t part, const void* rhs, void* packed) const override {
-    gemm_.pack_part(part, static_cast<const Half*>(rhs), static_cast<PackedWord*>(packed));
+    gemm_.pack_part(part, static_cast<const Half*>(rhs), packed);
   }
   void run(const void* lhs, const void* rhs, const void*, void* result,
            void* scratch) const override {
@@ -100,6 +101,40 @@ class NativeHalfMatmul final : public codegen::PreparedMatmul {
   RhsForm form_;
   HalfGemm<Half> gemm_;
   std::string reason_;
+};
+
+/// A matmul of float32 rows by 16-bit weights.
+template <class Half>
+class WideningMatmul final : public codegen::PreparedMatmul {
+ public:
+  WideningMatmul(const codegen::MatmulShape& p, GemmIsa isa)
+      : narrow_(*p.narrow_rhs), gemm_(gemm_shape_of(p), isa) {}
+
+  std::size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
+  std::size_t packed_bytes() const override { return gemm_.packed_bytes(); }
+  std::int64_t packed_offset(std::int64_t columns) const override {
+    return gemm_.packed_offset(columns);
+  }
+  std::string description() const override {
+    return text("native GEMM, rhs prepacked, ", narrow_,
+                gemm_.widens_in_registers() ? " widened in registers" : " widened while packing");
+  }
+  void pack(const void* rhs, void* packed) const override {
+    gemm_.pack(static_cast<const Half*>(rhs), packed);
+  }
+  std::int64_t packing_parts() const override { return gemm_.packing_parts(); }
+  void pack_part(std::int64_t part, const void* rhs, void* packed) const override {
+    gemm_.pack_part(part, static_cast<const Half*>(rhs), packed);
+  }
+  void run(const void* lhs, const void* rhs, const void* bias, void* result,
+           void* scratch) const override {
+    gemm_.run(static_cast<const float*>(lhs), rhs, static_cast<const float*>(bias),
+              static_cast<float*>(result), static_cast<float*>(scratch));
+  }
+
+ private:
+  DType narrow_;
+  WideningGemm<Half> gemm_;
 };
 
 /// A column as the row of another matmul, whose bias is one number.
@@ -164,6 +199,12 @@ std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen:
     default: break;
   }
   throw InternalError("", "", text("no native GEMM of ", p.dtype));
+}
+
+std::shared_ptr<const codegen::PreparedMatmul> make_widening_matmul(const codegen::MatmulShape& p,
+                                                                    GemmIsa isa) {
+  if (*p.narrow_rhs == DType::Float16) return std::make_shared<WideningMatmul<Float16Bits>>(p, isa);
+  return std::make_shared<WideningMatmul<BFloat16Bits>>(p, isa);
 }
 
 std::shared_ptr<const codegen::PreparedMatmul> make_transposed_matmul(const codegen::MatmulShape& p,

@@ -15,6 +15,11 @@ std::shared_ptr<const codegen::PreparedMatmul> make_native_matmul(const codegen:
                                                                   RhsForm form, GemmIsa isa,
                                                                   std::string reason);
 
+/// A matmul of float32 with a narrow rhs, which is packed for many runs. REQUIRES: what
+/// WideningGemm requires.
+std::shared_ptr<const codegen::PreparedMatmul> make_widening_matmul(
+    const codegen::MatmulShape& shape, GemmIsa isa);
+
 /// A matmul of one column, as the row rhs^T lhs^T, which reads lhs in place. REQUIRES: a dtype of 4
 /// or 8 bytes; columns of lhs are contiguous, and so is the result; the machine has the ISA.
 std::shared_ptr<const codegen::PreparedMatmul> make_transposed_matmul(

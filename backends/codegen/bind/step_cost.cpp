@@ -135,7 +135,9 @@ double elements_of(const ir::Dims& dims, const EvaluateDim& evaluate) {
 
 StepCost matmul_cost(double count, const MatmulStep& step, double m, double n, double k) {
   const auto bytes = static_cast<double>(dtype_bytes(step.dtype));
-  return {.bytes = count * bytes * (m * k + k * n + m * n), .operations = 2 * count * m * n * k};
+  const auto rhs_bytes = static_cast<double>(dtype_bytes(step.rhs_dtype()));
+  return {.bytes = count * (bytes * (m * k + m * n) + rhs_bytes * k * n),
+          .operations = 2 * count * m * n * k};
 }
 
 StepCost matmul_cost(const MatmulStep& step, const EvaluateDim& evaluate) {

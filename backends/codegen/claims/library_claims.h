@@ -37,6 +37,12 @@ class LibraryClaims {
   virtual std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const {
     return "the library has no matmuls";
   }
+  /// `node`: a Dot of float32 that the library takes, without batch axes, whose right operand is
+  /// widened from `dtype`, float16 or bfloat16, and keeps its value over many calls. A library that
+  /// takes it reads the narrow elements.
+  virtual std::optional<std::string> rejection_of_narrow_rhs(const ir::Node&, DType) const {
+    return "operands of the library have one dtype";
+  }
   /// `node`: a Conv, forward or backward. Operands are dense.
   virtual std::optional<std::string> rejection_of_convolution(const ir::Node&) const {
     return "the library has no convolutions";

@@ -50,7 +50,7 @@ void pack_operand(const Packer& packer, const std::byte* rhs, std::byte* packed,
 void pack(const BoundPlan& plan, const Packing& packing, const std::byte* operand,
           std::byte* packed, const RunContext& context) {
   constexpr std::int64_t kParallelBytes = std::int64_t{1} << 20;  // some 100 us of one core
-  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.shape.dtype));
+  const auto bytes = static_cast<std::int64_t>(dtype_bytes(packing.shape.rhs_dtype()));
   const std::byte* const matrix = operand + packing.rhs * bytes;
   for (const PackingPart& part : plan.parts_of(packing)) {
     pack_operand(*part.packer, matrix + part.begin * bytes, packed + part.offset,
@@ -66,16 +66,17 @@ void run_matmul(const MatmulStep& step, const BoundMatmul& bound, const Executio
   std::byte* result = list.slot(step.result);
   if (bound.calls.empty()) return fill_empty_sum(step, bound.n, list);
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(step.dtype));  // of an element
+  const auto rhs_bytes = static_cast<std::int64_t>(dtype_bytes(step.rhs_dtype()));
   std::byte* const packed = list.arena + bound.scratch.offset;
   std::byte* const scratch = packed + bound.shared_rhs.bytes;
   const SharedRhs& shared_rhs = bound.shared_rhs;
   if (shared_rhs.packer) {
-    pack_operand(*shared_rhs.packer, rhs + shared_rhs.begin * bytes, packed, bound.parallel,
+    pack_operand(*shared_rhs.packer, rhs + shared_rhs.begin * rhs_bytes, packed, bound.parallel,
                  context);
   }
   const auto rhs_of = [&](const MatmulCall& call) -> const void* {
     if (call.shares_rhs) return packed;
-    if (call.packing < 0) return rhs + call.rhs * bytes;
+    if (call.packing < 0) return rhs + call.rhs * rhs_bytes;
     return list.packed[call.packing] + call.packed_offset;
   };
   const auto run_range = [&](std::uint64_t begin, std::uint64_t end, bool is_parallel) {

@@ -36,7 +36,13 @@ std::vector<ClaimOutcome> note_claims(const Computation& computation, const Fusi
   }
   for (const Step& step : plan.steps) {
     const LibraryStep* call = library_step(step);
-    if (call) note_step(outcomes[computation.claim_of.at(call->node)], *call, library);
+    if (!call) continue;
+    ClaimOutcome& outcome = outcomes[computation.claim_of.at(call->node)];
+    note_step(outcome, *call, library);
+    const auto* matmul = std::get_if<MatmulStep>(&step);
+    if (matmul && matmul->narrow_rhs) {
+      outcome.fused.push_back(text("weights of ", *matmul->narrow_rhs));
+    }
   }
   return outcomes;
 }

@@ -52,7 +52,7 @@ struct KernelStep {
 /// call once for each tuple of sizes.
 struct LibraryStep {
   const ir::Node* node = nullptr;
-  DType dtype = DType::Float32;  // of operands, bias and result
+  DType dtype = DType::Float32;  // of operands, bias and result, but for a narrow rhs
   int lhs = 0, rhs = 0, result = 0;
   int bias = -1;  // slot of a vector that is added to every row; -1: none
   bool relu = false;
@@ -62,6 +62,11 @@ struct LibraryStep {
 /// batch axes.
 struct MatmulStep : LibraryStep {
   BatchedMatmul form;
+  /// float16 or bfloat16: the dtype of rhs, which the call widens to float32
+  /// (read_narrow_weights.h).
+  std::optional<DType> narrow_rhs = {};
+
+  DType rhs_dtype() const { return narrow_rhs.value_or(dtype); }
 };
 /// A Conv. Operands are dense.
 struct ConvolutionStep : LibraryStep {};
@@ -140,7 +145,7 @@ struct Plan {
 /// The outcome of the decision about one node.
 struct ClaimOutcome {
   ClaimDecision decision;
-  std::vector<std::string> fused;  // epilogues that are fused into the call
+  std::vector<std::string> fused;  // epilogues, and widening of weights, fused into the call
   std::vector<std::string> not_fused;  // epilogues that kernels compute, with the reason
   int kernel = -1;  // index into Program::kernels, of a node that is not taken
 };

@@ -60,9 +60,10 @@ std::string operand_text(int slot, const MatmulAxis& row, const MatmulAxis& colu
 
 std::string line_of(const Program&, const MatmulStep& step) {
   const BatchedMatmul& form = step.form;
+  const std::string rhs = operand_text(step.rhs, form.k, form.n, &MatmulAxis::rhs);
   std::string line = text(
       "matmul %", step.result, " = ", operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs),
-      " x ", operand_text(step.rhs, form.k, form.n, &MatmulAxis::rhs),
+      " x ", step.narrow_rhs ? text(step.dtype, "(", rhs, ")") : rhs,
       step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ", step.dtype,
       " M=", form.m.size, " N=", form.n.size, " K=", form.k.size, form.swapped ? ", swapped" : "");
   for (const MatmulAxis& axis : step.form.batch) line += text(", for each of ", axis.size);

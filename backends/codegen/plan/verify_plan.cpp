@@ -57,9 +57,10 @@ class LibraryStepVerifier {
  public:
   LibraryStepVerifier(const Plan& plan, std::size_t step) : plan_(plan), step_(step) {}
 
-  void verify(const LibraryStep& call) const {
+  void verify(const LibraryStep& call, bool has_narrow_rhs) const {
     for (const int slot : {call.lhs, call.rhs, call.result, call.bias}) {
       if (slot < 0 || slot_at(slot).dtype == call.dtype) continue;
+      if (has_narrow_rhs && slot == call.rhs) continue;
       broken(text("step ", step_, " computes in ", call.dtype, " but %", slot, " has ",
                   slot_at(slot).dtype));
     }
@@ -67,6 +68,7 @@ class LibraryStepVerifier {
 
   void verify(const MatmulStep& matmul) const {
     const BatchedMatmul& form = matmul.form;
+    if (matmul.narrow_rhs) verify_narrow_rhs(matmul);
     verify_view(matmul.lhs, form, form.lhs_offset, &MatmulAxis::lhs);
     verify_view(matmul.rhs, form, form.rhs_offset, &MatmulAxis::rhs);
     verify_view(matmul.result, form, 0, &MatmulAxis::result);
@@ -78,6 +80,17 @@ class LibraryStepVerifier {
   }
 
  private:
+  void verify_narrow_rhs(const MatmulStep& matmul) const {
+    const DType narrow = *matmul.narrow_rhs;
+    const bool widens =
+        matmul.dtype == DType::Float32 && is_float(narrow) && dtype_bytes(narrow) == 2;
+    const Slot& rhs = slot_at(matmul.rhs);
+    if (widens && rhs.dtype == narrow && rhs.is<ArgumentSlot>() && matmul.form.batch.empty())
+      return;
+    broken(text("step ", step_, " widens %", matmul.rhs, " of ", rhs.dtype, " as a weight of ",
+                narrow));
+  }
+
   const Slot& slot_at(int slot) const { return plan_.slots.at(static_cast<std::size_t>(slot)); }
 
   /// Checks that the view is within its tensor, where sizes are known. An empty tensor has no view.
@@ -100,8 +113,9 @@ void verify_library_step(const Plan& plan, const Step& step, std::size_t number)
   const LibraryStep* call = library_step(step);
   if (call == nullptr) return;
   const LibraryStepVerifier verifier(plan, number);
-  verifier.verify(*call);
-  if (const auto* matmul = std::get_if<MatmulStep>(&step)) verifier.verify(*matmul);
+  const auto* matmul = std::get_if<MatmulStep>(&step);
+  verifier.verify(*call, matmul && matmul->narrow_rhs);
+  if (matmul) verifier.verify(*matmul);
 }
 
 /// `stacked`: results that no step writes, because they store a carry.

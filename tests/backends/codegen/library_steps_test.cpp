@@ -39,6 +39,13 @@ class WithoutRelu final : public StridedBatches {
   }
 };
 
+class WithNarrowRhs final : public StridedBatches {
+ public:
+  std::optional<std::string> rejection_of_narrow_rhs(const ir::Node&, DType) const override {
+    return std::nullopt;
+  }
+};
+
 class DenseOnly final : public StridedBatches {
  public:
   std::optional<std::string> rejection_of_matmul(const MatmulRequest& matmul) const override {
@@ -186,6 +193,34 @@ TEST_CASE("library step: an epilogue is fused where the library takes it") {
   CHECK(kernels_of(left) == 1);
   CHECK(matmul_of(left).bias < 0);
   CHECK(has(print_claims(left), "followed by a kernel for relu: no relu"));
+}
+
+TEST_CASE("library step: a weight of halves is widened where the library takes it") {
+  const Tensor x = input({4, 8}, "float32"), input_of_halves = input({8, 5}, "bfloat16");
+  const Tensor w = variable(Array::zeros({8, 5}), {.dtype = "bfloat16"});
+  const auto product = [&](const Tensor& halves) { return dot(x, cast(halves, "float32")); };
+  const Program read = planned({x, w}, product(w), WithNarrowRhs());
+  CHECK(kernels_of(read) == 0);
+  CHECK(matmul_of(read).narrow_rhs == DType::BFloat16);
+  CHECK(has(print(read), " x float32(%1)"));
+  CHECK(has(print_claims(read), "taken, with weights of bfloat16"));
+  for (const Program& copied :
+       {planned({x, w}, product(w), StridedBatches()),
+        planned({x, input_of_halves}, product(input_of_halves), WithNarrowRhs())}) {
+    CHECK(kernels_of(copied) == 1);
+    CHECK_FALSE(matmul_of(copied).narrow_rhs);
+  }
+  const auto error_after = [&](const auto& change) {
+    Program program = planned({x, w}, product(w), WithNarrowRhs());
+    change(program.plan);
+    return testing::error_text<InternalError>([&] { verify(program.plan, program.kernels); });
+  };
+  CHECK(has(error_after([](Plan& plan) {
+              std::get<MatmulStep>(plan.steps.at(0)).narrow_rhs = DType::Float16;
+            }),
+            "step 0 widens %1 of bfloat16 as a weight of float16"));
+  CHECK(has(error_after([](Plan& plan) { plan.slots.at(1).kind = ConstantSlot{}; }),
+            "step 0 widens %1 of bfloat16 as a weight of bfloat16"));
 }
 
 TEST_CASE("plan rules: library steps compute in the dtype of their tensors, within them") {

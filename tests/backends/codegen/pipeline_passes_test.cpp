@@ -35,6 +35,9 @@ class EveryLibraryCall final : public LibraryClaims {
     return std::nullopt;
   }
   bool requires_symmetric_padding() const override { return true; }
+  std::optional<std::string> rejection_of_narrow_rhs(const ir::Node&, DType) const override {
+    return std::nullopt;
+  }
 };
 
 struct Sample {
@@ -177,6 +180,12 @@ const Row kRows[] = {
        return Sample{{x, w, b}, {relu(bias_add(dot(x, w), b))}};
      },
      nullptr, nullptr},
+    {"read_narrow_weights",
+     [] {
+       const Tensor x = input({4, 8}), w = variable(Array::zeros({8, 5}), {.dtype = "bfloat16"});
+       return Sample{{x, w}, {dot(x, cast(w, "float32"))}};
+     },
+     nullptr, "float32(%"},
     {"drop_unused_kernels",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8}), b = input({8});

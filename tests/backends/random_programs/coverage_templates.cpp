@@ -166,6 +166,20 @@ Program half_precision_sums() {
                        cast(dot(x, cast(builder.input({4, 3}), "float16")), "float32")});
 }
 
+/// Weights of halves by rows of float32, which matmuls widen.
+Program weights_of_halves() {
+  Builder builder;
+  Tensor x = builder.batched({9, 4});
+  Program program = builder.with({});
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    program.starts.push_back(Array::full({4, 4}, 0.5).astype(dtype));
+    program.variables.push_back(variable(program.starts.back(), {.dtype = dtype}));
+    x = relu(dot(x, cast(program.variables.back(), "float32")));
+  }
+  program.outputs = {x};
+  return program;
+}
+
 Program statistics() {
   Builder builder;
   const Tensor x = builder.batched({6, 3, 4});
@@ -240,6 +254,7 @@ const std::vector<Template>& coverage_templates() {
       {"masked GRU training, backwards", masked_gru_training},
       {"a loop with an invariant state", loop_with_an_invariant_state},
       {"sums in half precision", half_precision_sums},
+      {"weights of halves", weights_of_halves},
       {"statistics", statistics},
       {"lookups", lookups},
       {"training of an embedding", embedding_training},

@@ -231,8 +231,9 @@ TEST_CASE("halves: every pass of both lists is as accurate as the graph as writt
     for (const passes::Pass& pass : passes::pipeline()) {
       counts.report("pass", pass.name, pass.name != std::string_view("find_attention"));
     }
+    // read_narrow_weights needs variables: tests/backends/narrow_weights_test.cpp.
     for (const codegen::CodegenPass& pass : codegen::pipeline()) {
-      counts.report("codegen pass", pass.name);
+      counts.report("codegen pass", pass.name, pass.name != "read_narrow_weights");
     }
   }
 }

@@ -70,6 +70,7 @@ void count_library_calls(const Program& program, Counts& counts, Origin origin) 
     for (const char* stacks : kCarryStacks) {
       if (std::regex_search(line, std::regex(stacks))) counts.add("carry", stacks, origin);
     }
+    if (has(line, " x float32(%")) counts.add("narrow", "weights", origin);
     const std::string epilogue = epilogue_of(line);
     if (!epilogue.empty()) counts.add("epilogue", epilogue, origin);
   }
@@ -118,6 +119,7 @@ TEST_CASE("coverage: every epilogue, library call, carry stack and guard of cpu 
       counts.report("epilogue", std::string(epilogue) + of);
     }
   }
+  counts.report("narrow", "weights");
   for (const char* stacks : kCarryStacks) counts.report("carry", stacks);
   for (const codegen::Claim& claim : codegen::claims()) counts.report("claim", claim.name);
   for (const char* of : {"of a load", "of a store"}) counts.report("guard", of);

@@ -11,7 +11,8 @@ namespace kiln::codegen {
 namespace {
 
 bool same_rhs(const MatmulShape& a, const MatmulShape& b) {
-  return a.k == b.k && a.n == b.n && a.rhs_k == b.rhs_k && a.rhs_n == b.rhs_n && a.dtype == b.dtype;
+  return a.k == b.k && a.n == b.n && a.rhs_k == b.rhs_k && a.rhs_n == b.rhs_n &&
+         a.dtype == b.dtype && a.narrow_rhs == b.narrow_rhs;
 }
 
 /// Equal parts of each matmul along M or along N.
@@ -91,6 +92,7 @@ class MatmulBinder {
     shape.bias = step_.bias >= 0;
     shape.relu = step_.relu;
     shape.dtype = step_.dtype;
+    shape.narrow_rhs = step_.narrow_rhs;
     return shape;
   }
 
@@ -100,7 +102,8 @@ class MatmulBinder {
     // double: operands of stride 0 may have any number of elements.
     const auto m = static_cast<double>(whole_.m), n = static_cast<double>(whole_.n),
                k = static_cast<double>(whole_.k), matmuls = static_cast<double>(count);
-    const double bytes = static_cast<double>(dtype_bytes(whole_.dtype)) * (m * k + k * n + m * n);
+    const double bytes = static_cast<double>(dtype_bytes(whole_.dtype)) * (m * k + m * n) +
+                         static_cast<double>(dtype_bytes(whole_.rhs_dtype())) * k * n;
     const double grains = std::max(matmuls * m * n * k / static_cast<double>(host_.matmul_grain),
                                    matmuls * bytes / static_cast<double>(host_.matmul_byte_grain));
     return static_cast<std::int64_t>(std::min(grains, 0x1p62));

@@ -94,7 +94,8 @@ class WeightBinder {
     weight.group = cached_.group_of_slot[at(slot)];
     const std::int64_t group = weight.group < 0 ? 0 : group_identity(weight.group);
     key_.assign({kPacking, slot, group, packing.rhs, packing.bytes, shape.n, shape.k, shape.rhs_k,
-                 shape.rhs_n, static_cast<std::int64_t>(shape.dtype)});
+                 shape.rhs_n, static_cast<std::int64_t>(shape.dtype),
+                 static_cast<std::int64_t>(shape.rhs_dtype())});
     // The layout of a packed rhs follows from its shape, see PreparedMatmul::packed_bytes().
     const bool is_filter = shape.n == 0;
     weight.form = form_of(packing.bytes,

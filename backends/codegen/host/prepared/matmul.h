@@ -17,16 +17,20 @@ struct MatmulShape {
   std::int64_t rhs_k = 0, rhs_n = 0;
   std::int64_t result_m = 0;
   bool bias = false, relu = false;
-  DType dtype = DType::Float32;  // of operands, bias and result
+  DType dtype = DType::Float32;  // of operands, bias and result, but for a narrow rhs
+  /// float16 or bfloat16: the elements of rhs, which are widened to float32. Empty: it has `dtype`.
+  std::optional<DType> narrow_rhs = {};
+
+  DType rhs_dtype() const { return narrow_rhs.value_or(dtype); }
   auto operator<=>(const MatmulShape&) const = default;
 };
 
 /// How often an rhs is reused, which decides whether packing it pays.
 enum class RhsUse : std::uint8_t {
-  Once,    // by one matmul
+  Once,  // by one matmul
   Shared,  // by the parts of one matmul
-  Loop,    // by the iterations of a loop
-  Kept,    // by many calls: an unchanged variable
+  Loop,  // by the iterations of a loop
+  Kept,  // by many calls: an unchanged variable
 };
 
 /// A prepared matmul; pointers are to elements of its dtype.
@@ -35,7 +39,7 @@ class PreparedMatmul : public Packer {
  public:
   virtual std::size_t scratch_bytes() const = 0;
   /// The bytes of a packed rhs, if several runs share it. 0: the rhs is read in place. The packed
-  /// layout is a function of N, K, the strides of the rhs and the dtype alone, so that matmuls of
+  /// layout is a function of N, K, the strides of the rhs and the dtypes alone, so that matmuls of
   /// different M and use share one packed rhs.
   std::size_t packed_bytes() const override { return 0; }
   /// The bytes that the first `columns` columns of a wider rhs take when packed: a matmul of N
@@ -59,7 +63,7 @@ class HostLibrary : public LibraryClaims {
   std::optional<std::string> rejection_of_row_update(const ir::Node& node) const final {
     return codegen::rejection_of_row_update(node);
   }
-  /// REQUIRES: all sizes above 0.
+  /// REQUIRES: all sizes above 0; a narrow rhs only where it is not rejected, with RhsUse::Kept.
   virtual std::shared_ptr<const PreparedMatmul> prepare(const MatmulShape& shape, RhsUse use) = 0;
   /// REQUIRES: all sizes above 0; a Conv that is not rejected. The use is that of the filter.
   virtual std::shared_ptr<const PreparedConvolution> prepare_convolution(const Convolution&,

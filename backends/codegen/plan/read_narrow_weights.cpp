@@ -1,0 +1,129 @@
+// Matches the only store to a temporary, if it widens all elements of a weight in order.
+#include "backends/codegen/plan/read_narrow_weights.h"
+
+#include "backends/codegen/plan/step_effects.h"
+#include "core/types/at.h"
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+class WeightReader {
+ public:
+  WeightReader(Plan& plan, const std::vector<BuiltKernel>& kernels,
+               const std::vector<bool>& unchanged, const LibraryClaims* library)
+      : plan_(plan),
+        kernels_(kernels),
+        unchanged_(unchanged),
+        library_(library),
+        weights_(plan.slots.size(), -1),
+        stores_(plan.slots.size(), 0) {}
+
+  bool run() {
+    for (const Step& step : plan_.steps) {
+      if (const auto* kernel = std::get_if<KernelStep>(&step)) note_weights(*kernel);
+    }
+    for (const Step& step : plan_.steps) {
+      if (!std::holds_alternative<KernelStep>(step)) note_other_writes(step);
+    }
+    bool changed = false;
+    for (Step& step : plan_.steps) {
+      auto* matmul = std::get_if<MatmulStep>(&step);
+      if (matmul && read_weight(*matmul)) changed = true;
+    }
+    if (changed) drop_unread_copies();
+    return changed;
+  }
+
+ private:
+  bool is_weight(int slot) const {
+    const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[at(slot)].kind);
+    return argument && unchanged_[at(argument->number)];
+  }
+
+  static bool is_dense(const Kernel& kernel, const Access& access) {
+    return access.dynamic < 0 && access.when < 0 && access.offset == ir::Dim(0) &&
+           access.strides == dense_strides(kernel.axes);
+  }
+
+  static bool is_at_every_point(const Kernel& kernel, const Stage& stage) {
+    return stage.inner || at(kernel.outer) == kernel.axes.size();
+  }
+
+  /// The operand of which `store` stores the widened elements; -1: it stores other values.
+  static int widened_operand(const Kernel& kernel, const Store& store) {
+    if (store.value < 0 || store.accumulate) return -1;
+    const Expression& value = kernel.expressions[at(store.value)];
+    if (!is_dense(kernel, kernel.accesses[at(store.access)])) return -1;
+    if (value.kind != ExpressionKind::Convert || value.dtype != DType::Float32) return -1;
+    const Expression& source = kernel.expressions[at(value.arguments[0])];
+    if (source.kind != ExpressionKind::Load) return -1;
+    const Access& load = kernel.accesses[at(source.number)];
+    const DType dtype = kernel.operands[at(load.operand)].dtype;
+    const bool is_narrow = dtype == DType::Float16 || dtype == DType::BFloat16;
+    return is_narrow && is_dense(kernel, load) ? load.operand : -1;
+  }
+
+  void note_weights(const KernelStep& step) {
+    const Kernel& kernel = kernels_[at(step.kernel)].kernel;
+    for (const Stage& stage : kernel.stages) {
+      for (const Store& store : stage.stores) {
+        const int copy = step.slots[at(kernel.accesses[at(store.access)].operand)];
+        const bool is_only = ++stores_[at(copy)] == 1;
+        const int operand = is_at_every_point(kernel, stage) ? widened_operand(kernel, store) : -1;
+        const bool is_copy = is_only && operand >= 0 && is_weight(step.slots[at(operand)]);
+        weights_[at(copy)] = is_copy ? step.slots[at(operand)] : -1;
+      }
+    }
+  }
+
+  /// Slots that another step writes are no copies.
+  void note_other_writes(const Step& step) {
+    for (const int slot : effects_of(step, kernels_).written) weights_[at(slot)] = -1;
+  }
+
+  bool read_weight(MatmulStep& matmul) const {
+    const int weight = weights_[at(matmul.rhs)];
+    if (weight < 0 || !matmul.form.batch.empty()) return false;
+    const DType dtype = plan_.slots[at(weight)].dtype;
+    if (library_->rejection_of_narrow_rhs(*matmul.node, dtype)) return false;
+    matmul.rhs = weight;
+    matmul.narrow_rhs = dtype;
+    return true;
+  }
+
+  void drop_unread_copies() {
+    std::vector<bool> is_read(plan_.slots.size(), false);
+    std::vector<StepEffects> effects;
+    for (const Step& step : plan_.steps) {
+      effects.push_back(effects_of(step, kernels_));
+      for (const int slot : effects.back().read) is_read[at(slot)] = true;
+    }
+    std::size_t next = 0;
+    std::erase_if(plan_.steps, [&](const Step&) {
+      const std::vector<int>& written = effects[next++].written;
+      return !written.empty() && std::all_of(written.begin(), written.end(), [&](int slot) {
+        const bool is_temporary = plan_.slots[at(slot)].is<TemporarySlot>();
+        return is_temporary && weights_[at(slot)] >= 0 && !is_read[at(slot)];
+      });
+    });
+  }
+
+  Plan& plan_;
+  const std::vector<BuiltKernel>& kernels_;
+  const std::vector<bool>& unchanged_;
+  const LibraryClaims* library_;
+  // Of each slot:
+  std::vector<int> weights_;  // the weight whose widened copy it is, or -1
+  std::vector<int> stores_;   // of all kernels to it
+};
+
+}  // namespace
+
+bool read_narrow_weights(Plan& plan, const std::vector<BuiltKernel>& kernels,
+                         const std::vector<bool>& unchanged, const LibraryClaims* library) {
+  return WeightReader(plan, kernels, unchanged, library).run();
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,19 @@
+// Matmuls that read a weight of 16-bit floats themselves, in place of its float32 copy: the copy is
+// neither stored nor packed, and the library may read half the bytes.
+//
+// Before: kernel %2 = float32(%1); matmul %3 = %0 x %2      (%1 is a variable of bfloat16)
+// After:  matmul %3 = %0 x float32(%1)
+#pragma once
+
+#include "backends/codegen/plan/plan.h"
+
+namespace kiln::codegen {
+
+/// Widening is exact, so that a product has the same factors. Kernels that only widened such
+/// weights are dropped. `unchanged`: of each argument, whether it is a variable that the program
+/// does not update, so that executors keep its packed form. `library` may be null for a plan
+/// without library steps. Returns whether a step changed.
+bool read_narrow_weights(Plan& plan, const std::vector<BuiltKernel>& kernels,
+                         const std::vector<bool>& unchanged, const LibraryClaims* library);
+
+}  // namespace kiln::codegen
