@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import peers_first_step
+import peers_halves
 import peers_language
 import peers_narrow
 import peers_operations
@@ -427,6 +428,7 @@ ROWS = {row.__name__: row for row in (
     embedding_train, cnn_adam, cnn_infer, cnn_infer_one, depthwise, bn_relu_train, resnet_block,
     adam, adam_many, dot_f64_1024, dot_bf16_1024, dot_f16_1024, dot_i32_512, mlp_train_f64)}
 ROWS.update(peers_operations.ROWS)
+ROWS.update(peers_halves.ROWS)
 ROWS.update(peers_language.ROWS)
 ROWS.update(peers_narrow.ROWS)
 ROWS.update(peers_sizes.ROWS)

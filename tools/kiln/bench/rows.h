@@ -23,6 +23,7 @@ std::vector<Row> sizes_rows(bool tiny);
 std::vector<Row> training_rows(bool tiny);
 std::vector<Row> image_rows(bool tiny);
 std::vector<Row> matmul_dtype_rows(bool tiny);
+std::vector<Row> halves_rows(bool tiny);
 std::vector<Row> optimizer_rows(bool tiny);
 std::vector<Row> compile_rows(bool tiny);
 std::vector<Row> first_step_rows(bool tiny);
