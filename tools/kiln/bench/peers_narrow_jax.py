@@ -2,13 +2,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import enable_x64
 
 from peers_jax import applied, uniform
 
 
 def doubles(*dims):
-    with enable_x64():
+    with jax.enable_x64(True):
         return jnp.asarray(np.random.uniform(-1, 1, dims))
 
 
@@ -16,7 +15,7 @@ def in_doubles(work, *inputs):
     compiled = jax.jit(work)
 
     def call():
-        with enable_x64():
+        with jax.enable_x64(True):
             return compiled(*inputs)
     return {"jit": call}
 
