@@ -4,6 +4,7 @@
 //   Before: %2 = slice (concat %0 %1), the part of %0                  After: %0
 #include "core/ops/build.h"
 #include "core/ops/lambda_builder.h"
+#include "core/rewrite/conv_of_pad.h"
 #include "core/rewrite/rules.h"
 #include "core/types/at.h"
 
@@ -346,6 +347,8 @@ constexpr StructuralRule kRules[] = {
        const Value both = ir::make(dtype == DType::Bool ? Op::And : Op::Mul, ir::NoAttrs{}, {x, y});
        return Examples{both, ir::make(Op::Equal, ir::NoAttrs{}, {x, y}), ir::select(c, x, y)};
      }},
+    {"conv_of_pad", "conv(pad(x, 0), w) = conv(x, w) with more padding", is_one_of<Op::Conv>,
+     conv_of_pad, conv_of_pad_examples},
     {"cond_constant", "cond(true, a, b) = a", is_one_of<Op::Cond>, cond_constant,
      [](DType dtype) {
        const Value x = sample({3}, dtype);
