@@ -71,7 +71,7 @@ Box box_of(const Program& program, const KernelStep& step) {
   return box;
 }
 Box box_of(const char* name, const LibraryStep& step, const std::string& sizes) {
-  const std::string what = text(name, step.bias < 0 ? "" : " + bias", step.relu ? ", relu" : "");
+  const std::string what = text(name, step.bias < 0 ? "" : " + bias", print_relu(step));
   Box box{.title = {what},
           .sources = lines_of(*step.node),
           .structure = what + sizes,

@@ -90,11 +90,14 @@ std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::prepare(
   return matmuls_.of({shape, use}, [&] { return make(shape, use); });
 }
 
-std::optional<std::string> CpuLibrary::rejection_of_epilogue(const ir::Node&,
+std::optional<std::string> CpuLibrary::rejection_of_epilogue(const ir::Node& node,
                                                              codegen::EpilogueOp op) const {
   switch (op) {
     case codegen::EpilogueOp::Bias:
     case codegen::EpilogueOp::Relu: break;
+    case codegen::EpilogueOp::BoundedRelu:
+      if (node.op == ir::Op::Conv) break;
+      return "matmuls have no relu with a bound";
     case codegen::EpilogueOp::Tanh:
       return "the native GEMM has no tanh, and oneDNN's differs in bits from a kernel's";
     case codegen::EpilogueOp::Sigmoid:

@@ -191,7 +191,7 @@ class ProfilePrinter {
     return "convolution" + epilogue(step);
   }
   static std::string epilogue(const LibraryStep& step) {
-    return text(step.bias >= 0 ? " + bias" : "", step.relu ? ", relu" : "");
+    return text(step.bias >= 0 ? " + bias" : "", print_relu(step));
   }
   std::string describe(const LoopStep& step, Places& places) const {
     places.add(*step.node, 1);

@@ -21,6 +21,7 @@ struct MatmulRequest {
 enum class EpilogueOp : std::uint8_t {
   Bias,  // adds a vector to every row of a matmul, to every position of a convolution
   Relu,  // select(x <= 0, 0, x): NaN stays NaN
+  BoundedRelu,  // the minimum of Relu and a positive constant, such as 6
   Tanh,
   Sigmoid,
 };

@@ -3,6 +3,7 @@
 
 #include "core/types/at.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kiln::codegen {
@@ -20,7 +21,9 @@ void fill_with_bias(const LibraryStep& step, std::int64_t bytes, std::int64_t n,
   auto* result = reinterpret_cast<T*>(list.slot(step.result));
   for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i) {
     const T value = bias[i % n];
-    result[i] = step.relu && value <= 0 ? T(0) : value;
+    // The minimum keeps NaN, its first argument.
+    result[i] = !step.relu ? value
+                           : std::min(value <= 0 ? T(0) : value, static_cast<T>(step.relu_bound));
   }
 }
 

@@ -2,9 +2,11 @@
 // tanh and sigmoid are not fused, but recorded in LibraryStep::followed_by for dumps.
 #include "backends/codegen/plan/fuse_epilogues.h"
 
+#include "core/ops/convert.h"
 #include "core/types/at.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kiln::codegen {
 namespace {
@@ -22,6 +24,7 @@ bool is_wide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Fl
 struct Epilogue {
   int source = -1, bias = -1, target = -1;
   bool relu = false;
+  double relu_bound = std::numeric_limits<double>::infinity();
 };
 
 class EpilogueMatcher {
@@ -66,16 +69,52 @@ class EpilogueMatcher {
     return expression(i).kind == ExpressionKind::Constant && expression(i).bits == 0;
   }
 
-  /// x of relu(x) = select(x <= 0, 0, x), the form that keeps NaN; else the value itself.
+  /// x of relu(x), or of min(relu(x), c) for a constant c > 0, whose minimum may be taken before or
+  /// after; else the value itself.
   int without_relu(int i) {
-    if (!applies(i, Op::Select)) return i;
-    const auto& [condition, zero, x] = expression(i).arguments;
-    const Expression& test = expression(condition);
-    const bool matches = test.kind == ExpressionKind::Apply && test.op == Op::LessEqual &&
-                         test.arguments[0] == x && is_zero(test.arguments[1]) && is_zero(zero);
-    if (!matches) return i;
+    const Clipped outer = without_minimum(i);
+    const std::optional<int> positive = without_zeros(outer.x);
+    if (!positive) return i;
+    const Clipped inner = without_minimum(*positive);
     out_.relu = true;
-    return x;
+    out_.relu_bound = std::min(outer.bound, inner.bound);
+    return inner.x;
+  }
+
+  /// min(x, bound) of a constant bound above 0.
+  struct Clipped {
+    int x;
+    double bound = std::numeric_limits<double>::infinity();
+  };
+  Clipped without_minimum(int i) const {
+    if (!applies(i, Op::Minimum)) return {i};
+    const auto& arguments = expression(i).arguments;
+    for (const std::size_t constant : {1u, 0u}) {
+      const Expression& bound = expression(arguments[constant]);
+      if (bound.kind != ExpressionKind::Constant) continue;
+      double value = 0;
+      ir::load_floating(bound.dtype, reinterpret_cast<const std::byte*>(&bound.bits), &value, 1);
+      if (value > 0) return {arguments[1 - constant], value};
+    }
+    return {i};
+  }
+
+  /// y of max(y, 0), or of select(x <= 0, 0, y), where y is x or the minimum of x and a positive
+  /// constant. Both keep NaN.
+  std::optional<int> without_zeros(int i) const {
+    if (applies(i, Op::Maximum)) {
+      const auto& [x, y, none] = expression(i).arguments;
+      if (is_zero(y)) return x;
+      return is_zero(x) ? std::optional<int>(y) : std::nullopt;
+    }
+    if (!applies(i, Op::Select)) return {};
+    const auto& [condition, zero, y] = expression(i).arguments;
+    const Expression& test = expression(condition);
+    const bool tests_sign = test.kind == ExpressionKind::Apply && test.op == Op::LessEqual &&
+                            is_zero(test.arguments[1]) && is_zero(zero);
+    if (!tests_sign) return {};
+    const int x = test.arguments[0];
+    return x == y || x == without_minimum(y).x ? std::optional<int>(y) : std::nullopt;
   }
 
   bool is_sum(int i) {
@@ -185,12 +224,15 @@ class EpilogueFuser {
     if (old.node->op == Op::Conv && !is_forward(*old.node)) return;
     if (epilogue.bias >= 0 && !(takes_bias(old) && columns_fit(*producer, kernel))) return;
     if (epilogue.bias >= 0 && is_rejected(old, EpilogueOp::Bias)) return;
+    const bool is_bounded = std::isfinite(epilogue.relu_bound);
     if (epilogue.relu && is_rejected(old, EpilogueOp::Relu)) return;
+    if (is_bounded && is_rejected(old, EpilogueOp::BoundedRelu)) return;
     Step fused = *producer;
     LibraryStep& call = *library_step(fused);
     call.result = step.slots[at(epilogue.target)];
     if (epilogue.bias >= 0) call.bias = step.slots[at(epilogue.bias)];
     call.relu = old.relu || epilogue.relu;
+    call.relu_bound = std::min(old.relu_bound, epilogue.relu_bound);
     old.node = nullptr;  // run() erases the step
     producers_[at(source)] = nullptr;
     producers_[at(call.result)] = &plan_.steps[s];

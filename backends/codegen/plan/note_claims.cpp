@@ -9,11 +9,12 @@ namespace {
 
 void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClaims* library) {
   if (step.bias >= 0) outcome.fused.push_back("bias");
-  if (step.relu) outcome.fused.push_back("relu");
+  if (step.relu) outcome.fused.push_back(print_relu(step).substr(2));
   if (!step.followed_by) return;
   const EpilogueOp op = *step.followed_by;
   const auto rejection = library->rejection_of_epilogue(*step.node, op);
-  static constexpr const char* kNames[] = {"bias", "relu", "tanh", "sigmoid"};  // by EpilogueOp
+  static constexpr const char* kNames[] = {"bias", "relu", "bounded relu", "tanh",
+                                           "sigmoid"};  // by EpilogueOp
   outcome.not_fused.push_back(text(kNames[static_cast<int>(op)], ": ",
                                    rejection.value_or("the compiler leaves it to kernels")));
 }

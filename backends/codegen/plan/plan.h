@@ -11,6 +11,7 @@
 #include "backends/codegen/kernel/build/built_kernel.h"
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -48,14 +49,15 @@ struct KernelStep {
   int kernel = 0;          // index into Program::kernels
   std::vector<int> slots;  // of each operand
 };
-/// A library call: a Dot or a Conv with its fused epilogue, relu(x + bias). Executors prepare the
-/// call once for each tuple of sizes.
+/// A library call: a Dot or a Conv with its fused epilogue, min(relu(x + bias), relu_bound).
+/// Executors prepare the call once for each tuple of sizes.
 struct LibraryStep {
   const ir::Node* node = nullptr;
   DType dtype = DType::Float32;  // of operands, bias and result, but for a narrow rhs
   int lhs = 0, rhs = 0, result = 0;
   int bias = -1;  // slot of a vector that is added to every row; -1: none
   bool relu = false;
+  double relu_bound = std::numeric_limits<double>::infinity();  // above 0; finite only with relu
   std::optional<EpilogueOp> followed_by = {};  // an epilogue that was not fused, for dumps
 };
 /// A Dot. Operands and result are strided views of their slots, one matrix for each index of the
@@ -162,6 +164,8 @@ struct Program {
 std::string print(const Program& program);
 /// One step in one line, without bodies.
 std::string print(const Program& program, const Step& step);
+/// ", relu", ", relu up to 6" or nothing.
+std::string print_relu(const LibraryStep& step);
 /// The line above the steps of a region. REQUIRES: the region is not empty.
 std::string print_region(const Plan& plan);
 /// The decision, the outcome and the reasons for each node of ClaimOutcome.

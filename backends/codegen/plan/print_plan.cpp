@@ -5,6 +5,8 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
+#include <cmath>
+
 namespace kiln::codegen {
 namespace {
 
@@ -20,8 +22,8 @@ std::string line_of(const Program& program, const KernelStep& step) {
 }
 std::string line_of(const Program&, const ConvolutionStep& step) {
   return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
-              step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ",
-              step.dtype, "; ", source_of(*step.node));
+              step.bias < 0 ? "" : text(" + %", step.bias), print_relu(step), "  # ", step.dtype,
+              "; ", source_of(*step.node));
 }
 /// "; lhs 64 + [640, 1, 8]": the offset, then the strides of the batch axes, the rows and the
 /// columns.
@@ -64,7 +66,7 @@ std::string line_of(const Program&, const MatmulStep& step) {
   std::string line = text(
       "matmul %", step.result, " = ", operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs),
       " x ", step.narrow_rhs ? text(step.dtype, "(", rhs, ")") : rhs,
-      step.bias < 0 ? "" : text(" + %", step.bias), step.relu ? ", relu" : "", "  # ", step.dtype,
+      step.bias < 0 ? "" : text(" + %", step.bias), print_relu(step), "  # ", step.dtype,
       " M=", form.m.size, " N=", form.n.size, " K=", form.k.size, form.swapped ? ", swapped" : "");
   for (const MatmulAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + views_text(step.form) + "; " + source_of(*step.node);
@@ -157,6 +159,11 @@ void print_plan(const Program& program, const Plan& plan, const std::string& ind
 }
 
 }  // namespace
+
+std::string print_relu(const LibraryStep& step) {
+  if (!step.relu) return "";
+  return std::isfinite(step.relu_bound) ? text(", relu up to ", step.relu_bound) : ", relu";
+}
 
 std::string print_region(const Plan& plan) {
   return text("in parallel: ", plan.region_end - plan.region_begin, " steps");

@@ -40,6 +40,7 @@ class Depthwise final : public codegen::PreparedConvolution {
     block_.columns = axis(columns, c.groups);
     block_.channels = c.groups;
     block_.relu = c.relu;
+    block_.relu_bound = c.relu_bound;
     if (is_gradient_) last_tap_ = (rows.window * columns.window - 1) * c.groups;
     all_rows_ = c.batch * block_.rows.outputs;
     const std::int64_t sums = all_rows_ * block_.columns.outputs * c.groups;

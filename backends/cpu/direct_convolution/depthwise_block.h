@@ -15,7 +15,8 @@ struct DepthwiseBlock {
   const float* bias;  // one number per channel, added to the sums; or null
   WindowAxis rows, columns;
   long long channels;
-  bool relu;  // applied last: x <= 0 becomes 0; NaN stays
+  bool relu;  // applied last: x <= 0 becomes 0, x > relu_bound becomes relu_bound; NaN stays
+  float relu_bound;
   long long begin, end;
 };
 

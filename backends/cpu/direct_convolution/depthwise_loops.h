@@ -68,8 +68,10 @@ inline void store_tile(const DepthwiseBlock& b, long long channel, float* y, int
     _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) sums[p] += bias;
   }
   if (b.relu) {
+    const Vector<float> bound = b.relu_bound - zero;
     _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) {
       sums[p] = sums[p] <= zero ? zero : sums[p];
+      sums[p] = sums[p] > bound ? bound : sums[p];
     }
   }
   _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p, y += b.channels) {

@@ -58,6 +58,7 @@ class Forward final : public codegen::PreparedConvolution {
     block_.channels = c.channels;
     block_.filters = block_.y_pixel = c.filters;
     block_.relu = c.relu;
+    block_.relu_bound = c.relu_bound;
     const std::int64_t row_floats = rows.stride * columns.size * c.channels;
     constexpr std::int64_t kGroupFloats = kGroupBytes / std::int64_t{sizeof(float)};
     block_.group = in_place_ ? 1 : std::max<std::int64_t>(kGroupFloats / row_floats, 1);

@@ -15,7 +15,8 @@ struct ForwardBlock {
   const float* bias;  // one number per filter, added to the sums; or null
   WindowAxis rows, columns;
   long long channels, filters, panel_filters, y_pixel;
-  bool relu;  // applied last: x <= 0 becomes 0; NaN stays
+  bool relu;  // applied last: x <= 0 becomes 0, x > relu_bound becomes relu_bound; NaN stays
+  float relu_bound;
   long long begin, end;
   long long group;  // rows that are computed with one panel before the next panel
 };

@@ -56,6 +56,7 @@ class ForwardByPanels final : public codegen::PreparedConvolution {
     block_.channels = c.channels;
     block_.y_pixel = c.filters;
     block_.relu = c.relu;
+    block_.relu_bound = c.relu_bound;
     block_.end = block_.group = c.batch * rows.outputs;
     const std::int64_t work = block_.end * columns.outputs * taps_ * c.channels * c.filters;
     parts_ = std::clamp(work / kPartWork, std::int64_t{1}, std::min(panels_, kMaxParts));

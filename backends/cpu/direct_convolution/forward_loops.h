@@ -79,7 +79,7 @@ inline void add_run(const ForwardBlock& b, const Tile& tile, const float* x, con
 template <int kCount, int kWidth, bool kWhole>
 inline void store_tile(const ForwardBlock& b, const Tile& tile,
                        Vector<float> (&sums)[kCount][kWidth]) {
-  const Vector<float> zero = {};
+  const Vector<float> zero = {}, bound = b.relu_bound - zero;
   const int lanes = static_cast<int>(tile.filters);
   _Pragma("GCC unroll 4") for (int v = 0; v < kWidth; ++v) {
     const int at = v * kLanes<float>;
@@ -90,6 +90,7 @@ inline void store_tile(const ForwardBlock& b, const Tile& tile,
     if (b.relu) {
       _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) {
         sums[p][v] = sums[p][v] <= zero ? zero : sums[p][v];
+        sums[p][v] = sums[p][v] > bound ? bound : sums[p][v];
       }
     }
     _Pragma("GCC unroll 16") for (int p = 0; p < kCount; ++p) {

@@ -179,7 +179,9 @@ class OneDnnConvolution final : public PreparedConvolution {
     const auto pixels =
         static_cast<std::size_t>(slice.piece.batch * product(slice.piece.output_sizes));
     const auto filters = static_cast<std::size_t>(c_.groups * c_.filters);
-    add_bias_and_relu(output, pixels, filters, bias, c_.relu);
+    add_bias_and_relu(
+        output, pixels, filters,
+        {.bias = c_.bias ? bias : nullptr, .relu = c_.relu, .relu_bound = c_.relu_bound});
   }
 
   void finish(const float* first, const float* second, const float* bias, float* result,

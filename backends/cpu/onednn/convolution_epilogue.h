@@ -6,9 +6,14 @@
 
 namespace kiln::cpu {
 
-/// `values`: `rows` contiguous rows of `columns` numbers. `bias`: one number per column, or null.
-/// ReLU replaces x <= 0 by 0 and keeps NaN. Any thread.
-void add_bias_and_relu(float* values, std::size_t rows, std::size_t columns, const float* bias,
-                       bool relu) noexcept;
+struct ConvolutionEpilogue {
+  const float* bias = nullptr;  // one number per column, or null
+  bool relu = false;  // replaces x <= 0 by 0 and x > relu_bound by relu_bound; keeps NaN
+  float relu_bound = 0;
+};
+
+/// `values`: `rows` contiguous rows of `columns` numbers. Any thread.
+void add_bias_and_relu(float* values, std::size_t rows, std::size_t columns,
+                       const ConvolutionEpilogue& epilogue) noexcept;
 
 }  // namespace kiln::cpu

@@ -44,6 +44,7 @@ class LoopConvolution final : public PreparedConvolution {
     }
     for (std::int64_t i = 0; c_.relu && i < count; ++i) {
       if (result[i] <= 0) result[i] = 0;
+      if (result[i] > c_.relu_bound) result[i] = c_.relu_bound;
     }
   }
 

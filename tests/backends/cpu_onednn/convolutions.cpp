@@ -110,15 +110,20 @@ TEST_CASE("convolution: bias and relu, by the library and by native loops") {
     Floats found = plain, by_loops = plain;
     run(*cpu::make_convolution(c, false), false, c, x, w, plain);
     c.bias = c.relu = true;
-    run(*cpu::make_convolution(c, false), false, c, x, w, found, bias);
-    run(*cpu::make_loop_convolution(c), false, c, x, w, by_loops, bias);
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      const float sum = plain[i] + bias[i % bias.size()], want = sum <= 0 ? 0.0f : sum;
-      if (std::isnan(want) ? std::isnan(found[i]) && std::isnan(by_loops[i])
-                           : found[i] == want && std::abs(by_loops[i] - want) < 1e-4f)
-        continue;
-      FAIL_CHECK("element " << i << ": " << found[i] << " and " << by_loops[i] << ", not " << want);
-      break;
+    for (const float bound : {INFINITY, 0.75f}) {
+      c.relu_bound = bound;
+      run(*cpu::make_convolution(c, false), false, c, x, w, found, bias);
+      run(*cpu::make_loop_convolution(c), false, c, x, w, by_loops, bias);
+      for (std::size_t i = 0; i < plain.size(); ++i) {
+        const float sum = plain[i] + bias[i % bias.size()];
+        const float want = sum <= 0 ? 0.0f : sum > bound ? bound : sum;
+        if (std::isnan(want) ? std::isnan(found[i]) && std::isnan(by_loops[i])
+                             : found[i] == want && std::abs(by_loops[i] - want) < 1e-4f)
+          continue;
+        FAIL_CHECK("element " << i << ": " << found[i] << " and " << by_loops[i] << ", not "
+                              << want);
+        break;
+      }
     }
   }
 }

@@ -46,9 +46,10 @@ TEST_CASE("forward convolution: native loops agree with plain sums", "[native]")
     check_near(found, plain);
     bias[0] = NAN;
     c.bias = c.relu = true;
+    c.relu_bound = c.filters % 2 == 0 ? 0.75f : INFINITY;
     for (std::size_t i = 0; i < plain.size(); ++i) {
       const float sum = found[i] + bias[i % at(c.filters)];
-      plain[i] = sum <= 0 ? 0.0f : sum;
+      plain[i] = sum <= 0 ? 0.0f : sum > c.relu_bound ? c.relu_bound : sum;
     }
     const auto same = [&] {
       return std::equal(found.begin(), found.end(), plain.begin(), [](float a, float b) {
@@ -271,12 +272,16 @@ TEST_CASE("depthwise convolution: padding is skipped, bias and relu are applied"
   run(*cpu::make_depthwise(c, isa), false, c, x, w, plain);
   CHECK(std::isfinite(plain[0]));
   c.bias = c.relu = true;
-  run(*cpu::make_depthwise(c, isa), false, c, x, w, found, bias);
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const float sum = plain[i] + bias[i % 37], want = sum <= 0 ? 0.0f : sum;
-    if (std::isnan(want) ? std::isnan(found[i]) : found[i] == want) continue;
-    FAIL_CHECK("element " << i << ": " << found[i] << ", not " << want);
-    break;
+  for (const float bound : {INFINITY, 0.75f}) {
+    c.relu_bound = bound;
+    run(*cpu::make_depthwise(c, isa), false, c, x, w, found, bias);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const float sum = plain[i] + bias[i % 37];
+      const float want = sum <= 0 ? 0.0f : sum > bound ? bound : sum;
+      if (std::isnan(want) ? std::isnan(found[i]) : found[i] == want) continue;
+      FAIL_CHECK("element " << i << ": " << found[i] << ", not " << want);
+      break;
+    }
   }
 }
 

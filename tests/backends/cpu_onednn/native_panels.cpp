@@ -57,9 +57,10 @@ TEST_CASE("convolution by panels: agrees with plain sums", "[native]") {
       check_near(plain, t.y);
       Floats bias = drawn(c.filters, false);
       c.bias = c.relu = true;
+      c.relu_bound = 0.75f;
       for (std::size_t i = 0; i < plain.size(); ++i) {
         const float sum = plain[i] + bias[i % at(c.filters)];
-        t.y[i] = sum <= 0 ? 0.0f : sum;
+        t.y[i] = sum <= 0 ? 0.0f : sum > c.relu_bound ? c.relu_bound : sum;
       }
       CHECK(by_panels(c, t.x, t.w, t.y.size(), isa, bias) == t.y);
     };

@@ -39,6 +39,7 @@ std::string epilogue_of(const std::string& line) {
   if (!is_matmul && line.rfind("convolution %", 0) != 0) return "";
   const std::string step = line.substr(0, line.find('#'));
   const bool bias = has(step, " + %"), relu = has(step, ", relu");
+  if (has(step, ", relu up to ")) return "bounded relu";
   const std::string of = is_matmul ? "of a matmul" : "of a convolution";
   if (bias && relu) return "bias and relu " + of;
   if (bias || relu) return (bias ? "bias " : "relu ") + of;
@@ -120,6 +121,7 @@ TEST_CASE("coverage: every epilogue, library call, carry stack and guard of cpu 
     }
   }
   counts.report("narrow", "weights");
+  counts.report("epilogue", "bounded relu");
   for (const char* stacks : kCarryStacks) counts.report("carry", stacks);
   for (const codegen::Claim& claim : codegen::claims()) counts.report("claim", claim.name);
   for (const char* of : {"of a load", "of a store"}) counts.report("guard", of);

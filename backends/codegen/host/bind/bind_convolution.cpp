@@ -29,6 +29,7 @@ Convolution evaluated(const ConvolutionStep& step, const StepBinding& binding) {
   c.low = binding.evaluate(attrs.low);
   c.bias = step.bias >= 0;
   c.relu = step.relu;
+  c.relu_bound = static_cast<float>(step.relu_bound);
   return c;
 }
 

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,7 @@ struct Convolution {
   std::int64_t channels = 0, filters = 0;  // of one group
   ir::Ints sizes, windows, output_sizes, strides, dilations, low;
   bool bias = false, relu = false;  // epilogue of the forward pass: bias per filter, then relu
+  float relu_bound = std::numeric_limits<float>::infinity();  // relu gives at most this
   auto operator<=>(const Convolution&) const = default;
 };
 
