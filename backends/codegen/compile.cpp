@@ -1,6 +1,7 @@
 // Reads, lowers and loads a module, and maps each class of exception to an error code of the ABI.
 #include "backends/codegen/compile.h"
 
+#include "backends/codegen/bind/cached_steps.h"
 #include "backends/codegen/draw_program.h"
 #include "core/module/read.h"
 #include "core/ops/op.h"
@@ -89,6 +90,7 @@ void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   }
   compilation.results = lowered.module.graph.roots();
   compilation.updates = updates_of(lowered);
+  compilation.unchanged = unchanged_arguments(lowered);
   compilation.library = target.claims();
   compilation.target = target.description();
   compilation.loop_transform = target.loop_transform();

@@ -5,6 +5,7 @@
 #include "backends/codegen/fusion/fuse.h"
 #include "backends/codegen/graph/check_sizes.h"
 #include "backends/codegen/graph/expand_composites.h"
+#include "backends/codegen/graph/fold_scales.h"
 #include "backends/codegen/graph/make_padding_symmetric.h"
 #include "backends/codegen/graph/merge_loop_results.h"
 #include "backends/codegen/graph/raise_permutes.h"
@@ -59,6 +60,13 @@ bool expand_composites(Compilation& c) {
     c.program.claims.push_back({.decision = std::move(decision), .fused = {}, .not_fused = {}});
   }
   return rewrite_graph<codegen::expand_composites>(c);
+}
+
+bool fold_scales(Compilation& c) {
+  std::vector<ir::Value> next = fold_scales(c.results, c.arguments, c.unchanged, c.library);
+  const bool changed = next != c.results;
+  c.results = std::move(next);
+  return changed;
 }
 
 bool update_rows(Compilation& c) {
@@ -285,6 +293,8 @@ constexpr CodegenPass kPipeline[] = {
      kReorders, "stores what is computed of repeated elements in place of the elements"},
     {"raise_permutes", rewrite_graph<raise_permutes>, verify_graph, print_results, kOptional,
      kReorders, "computes permuted results in their own layout"},
+    {"fold_scales", fold_scales, verify_graph, print_results, kOptional, kReorders,
+     "folds scales and shifts of batch normalization into filters and biases of convolutions"},
     {"make_padding_symmetric", rewrite_graph<make_padding_symmetric>, verify_graph, print_results,
      kRequired, kReorders, "pads images where a library's convolutions need symmetric padding"},
     {"share_relu_masks", rewrite_graph<share_relu_masks>, verify_graph, print_results, kOptional,

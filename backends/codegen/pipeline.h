@@ -23,6 +23,7 @@ struct Compilation {
   std::vector<ir::Value> arguments;  // inputs, then variables
   std::vector<ir::Value> results;  // outputs, then new values of variables
   std::vector<InputOutputAlias> updates;  // each new value and its variable
+  std::vector<bool> unchanged;  // of each argument: whether calls leave it unchanged; empty: none
   const LibraryClaims* library = nullptr;  // null: the target has none
   TargetDescription target = {};
   LoopTransform loop_transform = nullptr;

@@ -1,6 +1,6 @@
-// Tests matmuls and convolutions followed by reshapes, biases and relus in any order, against sums
-// in double. A backend may fuse one bias and then one relu into the call that multiplies, and
-// nothing else.
+// Tests matmuls and convolutions followed by reshapes, biases, scales and relus in any order,
+// against sums in double. A backend may fuse one bias and then one relu into the call that
+// multiplies, and scales into the filter of a convolution.
 #include "tests/backends/always_built.h"
 #include "tests/support/catch.h"
 
@@ -92,7 +92,8 @@ struct Chain {
 /// The rows of the last two axes, or of the last, as (.., 2, 6), (.., 3, 2) and (.., 6).
 enum class Layout { Flat, Rows, Columns };
 
-/// Steps: 'r' splits or joins rows, 'c' splits or joins columns, 'b' adds a bias, 'u' is relu.
+/// Steps: 'r' splits or joins rows, 'c' splits or joins columns, 'b' adds a bias, 's' multiplies by
+/// a scale, 'd' divides by one, 'u' is relu, 'm' and 'n' are two forms of relu with a bound.
 class Steps {
  public:
   Steps(Chain& chain, bool one_bias) : chain_(chain), one_bias_(one_bias) {}
@@ -101,7 +102,13 @@ class Steps {
     if (step == 'r') to(layout_ == Layout::Rows ? Layout::Flat : Layout::Rows);
     if (step == 'c') to(layout_ == Layout::Columns ? Layout::Flat : Layout::Columns);
     if (step == 'b') add_bias();
-    if (step == 'u') take_relu();
+    if (step == 's' || step == 'd') scale(step == 'd');
+    if (step == 'u') take_relu(INFINITY);
+    if (step == 'm') take_relu(0.25);
+    if (step == 'n') {
+      chain_.tensor = clip(chain_.tensor, 0, 0.375);
+      bound_values(0.375);
+    }
     if (!chain_.first.empty()) return;
     chain_.first = chain_.tensor;
     chain_.first_want = chain_.want;
@@ -134,9 +141,26 @@ class Steps {
     if (shared_.empty()) shared_ = variable(Array(values));
     return shared_;
   }
-  void take_relu() {
-    chain_.tensor = relu(chain_.tensor);
-    for (double& value : chain_.want) value = value <= 0 ? 0 : value;
+  void scale(bool divides) {
+    const std::size_t size = layout_ == Layout::Columns ? 2 : kColumns;
+    std::vector<float> values = drawn(size, 900 + count_++);
+    for (float& value : values) value += value < 0 ? -0.5f : 0.5f;
+    Tensor& x = chain_.tensor;
+    const Tensor by = variable(Array(values));
+    x = divides ? x / by : count_ % 2 == 0 ? x * by : by * x;
+    for (std::size_t i = 0; i < chain_.want.size(); ++i) {
+      const double value = values[i % size];
+      chain_.want[i] *= divides ? 1 / value : value;
+    }
+  }
+  void take_relu(double bound) {
+    ReluOptions options;
+    if (std::isfinite(bound)) options.max_value = bound;
+    chain_.tensor = relu(chain_.tensor, options);
+    bound_values(bound);
+  }
+  void bound_values(double bound) {
+    for (double& value : chain_.want) value = value <= 0 ? 0 : value > bound ? bound : value;
   }
 
   Chain& chain_;
@@ -163,13 +187,13 @@ std::size_t product(const std::vector<std::int64_t>& dims) {
   return count;
 }
 
-/// All chains of that many steps, by the letters of `Steps`.
-std::vector<std::string> chains_of(std::size_t length) {
+/// All chains of that many steps of these letters.
+std::vector<std::string> chains_of(std::size_t length, const std::string& letters) {
   std::vector<std::string> chains{""};
   for (std::size_t i = 0; i < length; ++i) {
     std::vector<std::string> longer;
     for (const std::string& chain : chains) {
-      for (const char step : {'r', 'c', 'b', 'u'}) longer.push_back(chain + step);
+      for (const char step : letters) longer.push_back(chain + step);
     }
     chains = std::move(longer);
   }
@@ -209,12 +233,10 @@ void check_chains(const Source& source, const std::vector<std::string>& chains, 
   }
 }
 
-}  // namespace
-
-TEST_CASE("epilogues: every order of reshape, bias and relu after a matmul or convolution") {
+void check_all_chains(std::size_t max_length, const std::string& letters) {
   for (const Source& source : kSources) {
-    for (std::size_t length = 1; length <= 4; ++length) {
-      const std::vector<std::string> all = chains_of(length);
+    for (std::size_t length = 1; length <= max_length; ++length) {
+      const std::vector<std::string> all = chains_of(length, letters);
       for (std::size_t begin = 0; begin < all.size(); begin += 32) {
         const std::size_t end = std::min(begin + 32, all.size());
         const std::vector<std::string> chains(all.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -226,6 +248,16 @@ TEST_CASE("epilogues: every order of reshape, bias and relu after a matmul or co
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("epilogues: every order of reshape, bias and relu after a matmul or convolution") {
+  check_all_chains(4, "rcbu");
+}
+
+TEST_CASE("epilogues: every order of scales, biases and relus with and without a bound") {
+  check_all_chains(3, "cbsdumn");
 }
 
 TEST_CASE("epilogues: a second bias, and a bias after relu, are separate kernels") {

@@ -52,6 +52,40 @@ TEST_CASE("merged weights: each call reads the current values of the variables")
   CHECK(plan.find("runs when one of %") != plan.npos);
 }
 
+TEST_CASE("folded filters: scaled convolutions read the current values of the variables") {
+  const Tensor filter = random_uniform_variable({3, 3, 2, 4}, -0.3, 0.3, {.seed = 1});
+  std::vector<Tensor> parts;  // mean, var, beta, gamma
+  for (int i = 0; i < 4; ++i) {
+    parts.push_back(random_uniform_variable({4}, 0.5, 1, {.seed = i + 2}));
+  }
+  const Tensor x = placeholder({.shape = {2, 6, 6, 2}});
+  const Tensor y =
+      relu(batch_normalization(conv2d(x, filter), parts[0], parts[1], parts[2], parts[3]),
+           {.max_value = 1});
+  const Function plain = function({x}, {y}, {.backend = "reference"});
+  const Function fast = function({x}, {y}, {.backend = "cpu"});
+  parts.push_back(filter);
+  for (int call = 0; call < 10; ++call) {
+    INFO("call " << call);
+    const Array fed = Array::full({2, 6, 6, 2}, 0.1 * call + 0.1);
+    const Array want = plain({fed})[0], found = fast({fed})[0];
+    for (std::size_t i = 0; i < static_cast<std::size_t>(found.size()); ++i) {
+      REQUIRE(std::abs(found.as<float>()[i] - want.as<float>()[i]) < 1e-5f);
+    }
+    if (call % 2 == 0) continue;
+    const Tensor& changed = parts[static_cast<std::size_t>(call / 2)];
+    set_value(changed, get_value(changed) * 0.5);
+  }
+  const testing::Scratch scratch;
+  fast.dump(scratch.path("f"), Stage::Plan | Stage::MemoryPlan);
+  const std::string plan = testing::contents_of(scratch.path("f/52-plan.txt"));
+  INFO(plan);
+  CHECK(plan.find(", relu up to 1") != plan.npos);
+  const std::string memory = testing::contents_of(scratch.path("f/53-memory_plan-sizes_1.txt"));
+  INFO(memory);
+  CHECK(memory.find("runs when one of %") != memory.npos);
+}
+
 TEST_CASE("merged filters: transposed convolutions read the current values of the variables") {
   const Tensor first = random_uniform_variable({3, 3, 2, 4}, -0.3, 0.3, {.seed = 1});
   const Tensor second = random_uniform_variable({3, 3, 3, 4}, -0.3, 0.3, {.seed = 2});

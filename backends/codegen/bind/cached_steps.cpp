@@ -87,11 +87,14 @@ class CacheFinder {
     return role == ir::ConvRole::Input ? call.lhs : call.rhs;
   }
 
-  /// Weights of library calls, and what loops read in every iteration.
+  /// Weights and biases of library calls, and what loops read in every iteration.
   std::vector<std::uint8_t> wanted_slots() const {
     std::vector<std::uint8_t> wanted(plan_.slots.size(), 0);
     for (const Step& step : plan_.steps) {
-      if (const LibraryStep* call = library_step(step)) wanted[at(weights_of(*call))] = 1;
+      if (const LibraryStep* call = library_step(step)) {
+        wanted[at(weights_of(*call))] = 1;
+        if (call->bias >= 0) wanted[at(call->bias)] = 1;
+      }
       const auto* loop = std::get_if<LoopStep>(&step);
       if (!loop) continue;
       const auto consts = static_cast<std::size_t>(loop->node->as<ir::ScanAttrs>().consts);

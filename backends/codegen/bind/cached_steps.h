@@ -31,9 +31,9 @@ struct CachedSteps {
 };
 
 /// Finds the kernels that read only unchanged arguments, constants and each other's results, cannot
-/// fail and draw no random numbers; of these, the ones that weights of library calls or loop
-/// invariants depend on. `unchanged`: of each argument, from unchanged_arguments(); empty for a
-/// body, which caches nothing.
+/// fail and draw no random numbers; of these, the ones that weights and biases of library calls or
+/// loop invariants depend on. `unchanged`: of each argument, from unchanged_arguments(); empty for
+/// a body, which caches nothing.
 CachedSteps find_cached_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                               const std::vector<bool>& unchanged);
 

@@ -27,12 +27,15 @@ inline std::span<const CodegenPass> graph_passes() {
   return all.first(count);
 }
 
-/// The results after one pass. `updates`: positions in results and arguments.
+/// The results after one pass. `updates`: positions in results and arguments. `unchanged`: see
+/// Compilation.
 inline std::vector<ir::Value> after(const CodegenPass& pass, const std::vector<ir::Value>& results,
                                     const LibraryClaims* library,
                                     const std::vector<ir::Value>& arguments = {},
-                                    const std::vector<InputOutputAlias>& updates = {}) {
+                                    const std::vector<InputOutputAlias>& updates = {},
+                                    const std::vector<bool>& unchanged = {}) {
   Compilation compilation;
+  compilation.unchanged = unchanged;
   compilation.arguments = arguments;
   compilation.updates = updates;
   compilation.results = results;

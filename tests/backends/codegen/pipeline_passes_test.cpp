@@ -44,6 +44,7 @@ struct Sample {
   std::vector<Tensor> arguments, results;
   std::vector<InputOutputAlias> updates = {};
   std::vector<ir::Value> values = {};  // further results
+  std::vector<bool> unchanged = {};    // of each argument
 };
 
 struct Row {
@@ -115,6 +116,12 @@ const Row kRows[] = {
        return Sample{{x}, {permute_dimensions(exp(x) - 1.0, {0, 3, 1, 2})}};
      },
      nullptr, "= permute %0 "},
+    {"fold_scales",
+     [] {
+       const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4}), scale = input({4});
+       return Sample{{x, w, scale}, {conv2d(x, w) * scale}, {}, {}, {false, true, true}};
+     },
+     "= conv %0 %1 ", "= mul %1 "},
     {"make_padding_symmetric",
      [] {
        const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});
@@ -273,6 +280,7 @@ Compilation compiled_until(std::string_view pass, const Sample& sample,
   c.results = sample.values;
   for (const Tensor& result : sample.results) c.results.push_back(value(result));
   c.updates = sample.updates;
+  c.unchanged = sample.unchanged;
   c.library = &library;
   c.loop_transform = order_loops;
   for (const CodegenPass& earlier : pipeline()) {

@@ -208,6 +208,42 @@ Program embedding_training() {
   return program;
 }
 
+/// Batch normalization of a convolution by variables, as inference does.
+template <bool kFirst>
+Program normalized_images() {
+  const ConvOptions options{.padding = "same",
+                            .data_format = kFirst ? "channels_first" : "channels_last"};
+  const std::int64_t axis = kFirst ? 1 : -1;
+  Builder builder;
+  const Tensor x = kFirst ? builder.batched({2, 3, 6, 6}) : builder.batched({2, 6, 6, 3});
+  Program program = builder.with({});
+  Draw draw(2);
+  const auto weight = [&](const Dims& dims, double low, double high) {
+    program.starts.push_back(Array::zeros(dims));
+    for (float& number : program.starts.back().as<float>()) {
+      number = static_cast<float>(draw.between(low, high));
+    }
+    program.variables.push_back(variable(program.starts.back()));
+    return program.variables.back();
+  };
+  const auto normalized = [&](const Tensor& y) {
+    const Tensor mean = weight({4}, -1, 1), var = weight({4}, 0.5, 2);
+    const Tensor beta = weight({4}, 1, 3), gamma = weight({4}, 0.5, 1);
+    return batch_normalization(y, mean, var, beta, gamma, {.axis = axis});
+  };
+  Tensor y = normalized(conv2d(x, weight({3, 3, 3, 4}, -0.3, 0.3), options));
+  y = depthwise_conv2d(relu(y, {.max_value = 6}), weight({3, 3, 4, 1}, -0.3, 0.3), options);
+  program.outputs = {relu(normalized(y), {.max_value = 2.5})};
+  return program;
+}
+
+/// Zeros around images, before a convolution without padding.
+Program padded_images() {
+  Builder builder;
+  const Tensor x = spatial_2d_padding(builder.batched({2, 5, 6, 3}), {.padding = {2, {1, 0}}});
+  return builder.with_gradients({conv2d(x, builder.input({3, 3, 3, 4}), {.strides = 2})});
+}
+
 /// Large results of short sums, which oneDNN computes faster with AVX-512.
 Program wide_matmul() {
   Builder builder;
@@ -244,6 +280,9 @@ const std::vector<Template>& coverage_templates() {
       {"a convolution and relu", convolution_layer<false, true>},
       {"a convolution, bias and relu", convolution_layer<true, true>},
       {"images with channels first", images_with_channels_first},
+      {"normalized images", normalized_images<false>},
+      {"normalized images with channels first", normalized_images<true>},
+      {"padded images", padded_images},
       {"pooling", pooling},
       {"dense layers and gradients", dense_layers_and_gradients},
       {"the gradient of a filter", filter_gradient},

@@ -262,6 +262,17 @@ HalfProgram wide_layers(DType dtype) {
   return builder.with({h, cast(relu(y), dtype)});
 }
 
+/// A convolution of float32 whose results are scaled by numbers that count as variables.
+HalfProgram scaled_convolution(DType dtype) {
+  Builder builder(dtype);
+  const Tensor x = builder.drawn({1, 6, 6, 2});
+  const Tensor filter = builder.wide({3, 3, 2, 2}, 0.5), scale = builder.wide({2}, 0.75);
+  const Tensor y = conv2d(cast(x, kiln::dtype(filter)), filter) * scale;
+  HalfProgram program = builder.with({cast(y, dtype)});
+  program.unchanged = {false, true, true};
+  return program;
+}
+
 }  // namespace
 
 const std::vector<HalfTemplate>& half_templates() {
@@ -289,6 +300,7 @@ const std::vector<HalfTemplate>& half_templates() {
       {.name = "dense layers", .make = dense_layers},
       {.name = "mixed training", .make = mixed_training},
       {.name = "wide layers", .make = wide_layers},
+      {.name = "a scaled convolution", .make = scaled_convolution},
   };
   return all;
 }

@@ -14,6 +14,7 @@ struct HalfProgram {
   std::vector<Array> feeds;  // float64
   std::vector<Tensor> outputs;
   std::vector<std::pair<int, int>> updates;  // an output is the new value of an input
+  std::vector<bool> unchanged;  // of each input: it counts as a variable without update
 };
 
 struct HalfTemplate {

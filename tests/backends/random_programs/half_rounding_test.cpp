@@ -196,6 +196,7 @@ class Followed {
     c.arguments = graph_.inputs;
     c.results = outputs;
     for (const auto& [result, argument] : program_.updates) c.updates.push_back({result, argument});
+    c.unchanged = program_.unchanged;
     c.library = library;
     c.loop_transform = codegen::order_loops;
     std::vector<ir::Value> before = c.results;
