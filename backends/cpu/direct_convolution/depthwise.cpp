@@ -12,8 +12,9 @@ namespace {
 using codegen::Convolution;
 using codegen::ConvRole;
 
-/// A part has at least kPartWork multiply-adds.
-constexpr std::int64_t kPartWork = 1 << 18, kMaxParts = 16;
+/// A part has at least kPartWork multiply-adds, and with several parts there are kMinParts, as in
+/// forward.cpp, so that a thread reads the rows that it wrote before.
+constexpr std::int64_t kPartWork = 1 << 15, kMinParts = 8, kMaxParts = 16;
 
 RunDepthwiseBlock loops_of(GemmIsa isa) {
   return loops_by_isa(isa, kDepthwiseBlockBaseline, kDepthwiseBlockAvx2, kDepthwiseBlockAvx512);
@@ -45,7 +46,9 @@ class Depthwise final : public codegen::PreparedConvolution {
     all_rows_ = c.batch * block_.rows.outputs;
     const std::int64_t sums = all_rows_ * block_.columns.outputs * c.groups;
     const std::int64_t work = rows.window * columns.window * sums;
-    parts_ = std::min(all_rows_, std::clamp(work / kPartWork, std::int64_t{1}, kMaxParts));
+    parts_ = work < kMinParts * kPartWork   ? 1
+             : work < kMaxParts * kPartWork ? std::min(all_rows_, kMinParts)
+                                            : std::min(all_rows_, kMaxParts);
   }
 
   std::size_t scratch_bytes() const override { return 0; }
