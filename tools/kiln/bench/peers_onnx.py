@@ -6,6 +6,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import peer_loop
+import peers_onnx_networks
 import peers_onnx_sizes
 
 OPTIONS = peer_loop.options()
@@ -137,6 +138,7 @@ ROWS = {row.__name__: row for row in (
     call, softmax, softmax_small, transpose_4096, nhwc_to_nchw, concat_4, gather_rows, cnn_infer,
     cnn_infer_one)}
 ROWS.update(peers_onnx_sizes.rows(session_of, uniform))
+ROWS.update(peers_onnx_networks.rows(work_of, uniform))
 
 if __name__ == "__main__":
     peer_loop.Rows(ROWS).serve(f"ONNX Runtime {onnxruntime.__version__}")

@@ -141,8 +141,8 @@ std::vector<Row> elementwise_rows(bool tiny) {
 std::vector<Row> all_rows(bool tiny) {
   std::vector<Row> rows;
   for (auto make : {elementwise_rows, operation_rows, narrow_rows, recurrent_rows, language_rows,
-                    sizes_rows, training_rows, image_rows, optimizer_rows, matmul_dtype_rows,
-                    halves_rows, compile_rows, first_step_rows}) {
+                    sizes_rows, training_rows, image_rows, network_rows, optimizer_rows,
+                    matmul_dtype_rows, halves_rows, compile_rows, first_step_rows}) {
     for (Row& row : make(tiny)) rows.push_back(std::move(row));
   }
   return rows;

@@ -22,6 +22,7 @@ std::vector<Row> recurrent_rows(bool tiny);
 std::vector<Row> sizes_rows(bool tiny);
 std::vector<Row> training_rows(bool tiny);
 std::vector<Row> image_rows(bool tiny);
+std::vector<Row> network_rows(bool tiny);
 std::vector<Row> matmul_dtype_rows(bool tiny);
 std::vector<Row> halves_rows(bool tiny);
 std::vector<Row> optimizer_rows(bool tiny);
