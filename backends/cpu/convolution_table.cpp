@@ -74,7 +74,6 @@ constexpr ConvolutionRow kTable[] = {
      .implementation = ForwardByPanels,
      .isas = {Avx2},
      .roles = {Output},
-     .packed = Whether::No,
      .axes = kUpTo2,
      .groups = kOne,
      .channels = kPanelChannels,

@@ -144,7 +144,8 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
     case ConvolutionImplementation::Depthwise: return make_depthwise(convolution, isa_);
     case ConvolutionImplementation::Forward: return make_forward(convolution, packed, isa_);
     case ConvolutionImplementation::ForwardByPanels:
-      return make_forward_by_panels(convolution, /*flipped=*/false, isa_);
+      return make_forward_by_panels(convolution,
+                                    packed ? PanelFilter::Prepacked : PanelFilter::Packing, isa_);
     case ConvolutionImplementation::BackwardWeights:
       return make_backward_weights(convolution, isa_);
     case ConvolutionImplementation::PointwiseGradient:
@@ -152,7 +153,8 @@ std::shared_ptr<const codegen::PreparedConvolution> CpuLibrary::make_convolution
         return make_native(shape, codegen::RhsUse::Once, "");
       });
     case ConvolutionImplementation::FlippedByPanels:
-      return make_forward_by_panels(*as_forward_convolution(convolution), /*flipped=*/true, isa_);
+      return make_forward_by_panels(*as_forward_convolution(convolution), PanelFilter::Flipped,
+                                    isa_);
     case ConvolutionImplementation::FlippedForward:
       return make_flipped_filter_convolution(
           convolution, packed, make_forward(*as_forward_convolution(convolution), packed, isa_),

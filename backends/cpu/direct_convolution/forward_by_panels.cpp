@@ -39,13 +39,14 @@ NativeGemm<float> packing_of(const Convolution& c, bool flipped, GemmIsa isa) {
 
 class ForwardByPanels final : public codegen::PreparedConvolution {
  public:
-  ForwardByPanels(const Convolution& c, bool flipped, GemmIsa isa)
+  ForwardByPanels(const Convolution& c, PanelFilter filter, GemmIsa isa)
       : has_bias_(c.bias),
-        flipped_(flipped),
+        flipped_(filter == PanelFilter::Flipped),
+        packed_(filter == PanelFilter::Prepacked),
         taps_(product(c.windows)),
         run_block_(
             loops_by_isa(isa, kForwardBlockBaseline, kForwardBlockAvx2, kForwardBlockAvx512)),
-        packing_(packing_of(c, flipped, isa)) {
+        packing_(packing_of(c, flipped_, isa)) {
     const Axis rows = axis_of(c, 1), columns = axis_of(c, 0);
     block_.filters = block_.panel_filters = panel_filters_of(isa);
     const std::int64_t tap = c.channels * block_.filters;
@@ -62,27 +63,48 @@ class ForwardByPanels final : public codegen::PreparedConvolution {
     parts_ = std::clamp(work / kPartWork, std::int64_t{1}, std::min(panels_, kMaxParts));
   }
 
+  std::size_t packed_bytes() const override {
+    return packed_ ? static_cast<std::size_t>(panels_ * panel_floats_) * sizeof(float) : 0;
+  }
+  bool packs_like(const codegen::Packer& other) const override {
+    const auto* panels = dynamic_cast<const ForwardByPanels*>(&other);
+    return panels && packed_ && panels->packed_ && panels->panels_ == panels_ &&
+           panels->panel_floats_ == panel_floats_;
+  }
+  void pack(const void* filter, void* packed) const override {
+    for (std::int64_t panel = 0; panel < panels_; ++panel) pack_part(panel, filter, packed);
+  }
+  std::int64_t packing_parts() const override { return panels_; }
+  void pack_part(std::int64_t panel, const void* filter, void* packed) const override {
+    pack_panel(panel, static_cast<const float*>(filter),
+               static_cast<float*>(packed) + panel * panel_floats_);
+  }
   std::size_t scratch_bytes() const override {
-    return static_cast<std::size_t>(parts_ * panel_floats_) * sizeof(float);
+    return packed_ ? 0 : static_cast<std::size_t>(parts_ * panel_floats_) * sizeof(float);
   }
   std::size_t parts() const override { return static_cast<std::size_t>(parts_); }
   std::string description() const override {
-    return flipped_ ? "native loops by panels, packing the flipped filter"
-                    : "native loops by panels, packing the filter";
+    return flipped_  ? "native loops by panels, packing the flipped filter"
+           : packed_ ? "native loops by panels, filter prepacked"
+                     : "native loops by panels, packing the filter";
   }
   void start(const float*, void*) const override {}
   void finish(const float*, const float*, const float*, float*, void*) const override {}
 
-  void run(std::size_t part_index, const float* first, const float* second, const void*,
+  void run(std::size_t part_index, const float* first, const float* second, const void* packed,
            const float* bias, float* y, void* scratch) const override {
     const auto part = static_cast<std::int64_t>(part_index);
     ForwardBlock block = block_;
     block.x = flipped_ ? second : first;
-    float* packed = static_cast<float*>(scratch) + part * panel_floats_;
-    block.filter = packed;
     const std::int64_t end = panels_ * (part + 1) / parts_;
     for (std::int64_t panel = panels_ * part / parts_; panel < end; ++panel) {
-      pack_panel(panel, flipped_ ? first : second, packed);
+      if (packed_) {
+        block.filter = static_cast<const float*>(packed) + panel * panel_floats_;
+      } else {
+        float* const own = static_cast<float*>(scratch) + part * panel_floats_;
+        pack_panel(panel, flipped_ ? first : second, own);
+        block.filter = own;
+      }
       block.y = y + panel * block.filters;
       block.bias = has_bias_ ? bias + panel * block.filters : nullptr;
       run_block_(block);
@@ -101,7 +123,7 @@ class ForwardByPanels final : public codegen::PreparedConvolution {
     }
   }
 
-  bool has_bias_, flipped_;
+  bool has_bias_, flipped_, packed_;
   std::int64_t taps_, panels_ = 0, panel_floats_ = 0, parts_ = 1;
   RunForwardBlock run_block_;
   NativeGemm<float> packing_;
@@ -111,9 +133,9 @@ class ForwardByPanels final : public codegen::PreparedConvolution {
 }  // namespace
 
 std::shared_ptr<const codegen::PreparedConvolution> make_forward_by_panels(const Convolution& c,
-                                                                           bool flipped,
+                                                                           PanelFilter filter,
                                                                            GemmIsa isa) {
-  return std::make_shared<ForwardByPanels>(c, flipped, isa);
+  return std::make_shared<ForwardByPanels>(c, filter, isa);
 }
 
 }  // namespace kiln::cpu

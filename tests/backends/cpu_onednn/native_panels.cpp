@@ -41,7 +41,13 @@ Floats by_panels(const Convolution& c, const Floats& first, const Floats& second
   const bool flipped = c.role == ConvRole::Input;
   const Convolution forward = flipped ? *cpu::as_forward_convolution(c) : c;
   Floats found(results, 7.0f);
-  run(*cpu::make_forward_by_panels(forward, flipped, isa), false, c, first, second, found, bias);
+  using enum cpu::PanelFilter;
+  const auto filter = flipped ? Flipped : Packing;
+  run(*cpu::make_forward_by_panels(forward, filter, isa), false, c, first, second, found, bias);
+  if (flipped) return found;
+  Floats packed(results, 7.0f);
+  run(*cpu::make_forward_by_panels(c, Prepacked, isa), true, c, first, second, packed, bias);
+  CHECK(packed == found);
   return found;
 }
 
@@ -90,8 +96,9 @@ TEST_CASE("convolution by panels: parts, and which convolutions it takes", "[nat
            cpu::ConvolutionImplementation::ForwardByPanels;
   };
   for (const cpu::GemmIsa isa : isas()) {
-    CHECK(cpu::make_forward_by_panels(c, false, isa)->parts() == 16);
-    CHECK(cpu::make_forward_by_panels(square(ConvRole::Output, 1, 2, 16, kFilters), false, isa)
+    CHECK(cpu::make_forward_by_panels(c, cpu::PanelFilter::Packing, isa)->parts() == 16);
+    CHECK(cpu::make_forward_by_panels(square(ConvRole::Output, 1, 2, 16, kFilters),
+                                      cpu::PanelFilter::Packing, isa)
               ->parts() == 1);
   }
   for (const cpu::GemmIsa isa : {Baseline, Avx2, Avx512, Amx}) {
