@@ -12,8 +12,8 @@
 namespace kiln::rewrite {
 
 /// The forward convolution, or the gradient of its filter, of the input without its Pad, in place
-/// or before a Permute. Empty unless the Pad adds zeros to spatial axes alone, at no axis a negative
-/// number. REQUIRES: the node is a Conv.
+/// or before a Permute. Empty unless the Pad adds zeros to spatial axes alone, at no axis a
+/// negative number. REQUIRES: the node is a Conv.
 ir::Value conv_of_pad(const ir::Node& node);
 
 /// Values that the rule applies to; empty if `dtype` has none.

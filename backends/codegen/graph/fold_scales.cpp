@@ -163,7 +163,8 @@ std::vector<Value> fold_scales(const std::vector<Value>& results,
   for (const Node* node : finder.order()) {
     const auto chain = chains.find(node);
     if (chain != chains.end()) {
-      rebuilt.emplace(node->result(), folded(chain->second, mapped(chain->second.conv->operands[0])));
+      rebuilt.emplace(node->result(),
+                      folded(chain->second, mapped(chain->second.conv->operands[0])));
       continue;
     }
     std::vector<Value> operands;

@@ -22,8 +22,8 @@ void fill_with_bias(const LibraryStep& step, std::int64_t bytes, std::int64_t n,
   for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i) {
     const T value = bias[i % n];
     // The minimum keeps NaN, its first argument.
-    result[i] = !step.relu ? value
-                           : std::min(value <= 0 ? T(0) : value, static_cast<T>(step.relu_bound));
+    result[i] =
+        !step.relu ? value : std::min(value <= 0 ? T(0) : value, static_cast<T>(step.relu_bound));
   }
 }
 

@@ -16,9 +16,9 @@ using ir::Value;
 
 namespace {
 
-class Library final : public LibraryClaims {
+class BiasLibrary final : public LibraryClaims {
  public:
-  explicit Library(bool adds_bias) : adds_bias_(adds_bias) {}
+  explicit BiasLibrary(bool adds_bias) : adds_bias_(adds_bias) {}
   std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
   }
@@ -30,16 +30,15 @@ class Library final : public LibraryClaims {
   bool adds_bias_;
 };
 
-Value input(const Dims& dims) { return test::placeholder({DType::Float32, dims}); }
+Value image_input(const Dims& dims) { return test::placeholder({DType::Float32, dims}); }
 
 /// An image, and what counts as unchanged variables.
-struct Layer {
-  Value x = input({1, 4, 5, 3}), filter = input({3, 3, 3, 2});
-  Value scale = input({2}), shift = input({2}), number = input({});
+struct ScaledLayer {
+  Value x = image_input({1, 4, 5, 3}), filter = image_input({3, 3, 3, 2});
+  Value scale = image_input({2}), shift = image_input({2}), number = image_input({});
 
   Value conv(const Value& w) const {
-    const ir::ConvAttrs attrs{
-        ir::ConvRole::Output, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {4, 5}, 1};
+    const ir::ConvAttrs attrs{ir::ConvRole::Output, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {4, 5}, 1};
     return ir::make(Op::Conv, attrs, {x, w});
   }
   Value conv() const { return conv(filter); }
@@ -48,9 +47,9 @@ struct Layer {
     return conv(filter * ir::broadcast(by, filter.dims(), {3}));
   }
   std::vector<Value> folded(const std::vector<Value>& results, bool adds_bias = true) const {
-    const Library library(adds_bias);
-    return fold_scales(results, {x, filter, scale, shift, number},
-                       {false, true, true, true, true}, &library);
+    const BiasLibrary library(adds_bias);
+    return fold_scales(results, {x, filter, scale, shift, number}, {false, true, true, true, true},
+                       &library);
   }
   Value folded(const Value& result) const { return folded(std::vector<Value>{result})[0]; }
 };
@@ -58,7 +57,7 @@ struct Layer {
 }  // namespace
 
 TEST_CASE("fold_scales: scales and shifts of filters become their factor and a bias") {
-  const Layer l;
+  const ScaledLayer l;
   const Value one = ir::broadcast(l.number, {2}, {});
   CHECK(l.folded(l.conv() * l.all(l.scale)) == l.scaled(l.scale));
   CHECK(l.folded(l.all(l.scale) * l.conv()) == l.scaled(l.scale));
@@ -83,8 +82,9 @@ TEST_CASE("fold_scales: scales and shifts of filters become their factor and a b
 }
 
 TEST_CASE("fold_scales: other graphs stay as they are") {
-  const Layer l;
-  const Value fed = input({2}), other = input({3, 3, 3, 2}), y = l.conv() * l.all(l.scale);
+  const ScaledLayer l;
+  const Value fed = image_input({2}), other = image_input({3, 3, 3, 2}),
+              y = l.conv() * l.all(l.scale);
   const std::vector<std::vector<Value>> unchanged{
       {l.conv()},
       {l.conv() + l.all(l.shift)},
@@ -92,7 +92,7 @@ TEST_CASE("fold_scales: other graphs stay as they are") {
       {l.conv() * l.all(fed)},                                    // not a variable
       {l.conv(other) * l.all(l.scale)},
       {l.conv() * ir::broadcast(l.scale, {1, 4, 5, 2}, {3}) * l.conv(), l.conv()},
-      {l.conv() * ir::broadcast(input({5}), {1, 4, 5, 2}, {2})},  // one number per column
+      {l.conv() * ir::broadcast(image_input({5}), {1, 4, 5, 2}, {2})},  // one number per column
       {l.all(l.scale) / l.conv()},
       {ir::binary(Op::Maximum, l.conv(), l.all(l.scale))},
   };
@@ -103,7 +103,7 @@ TEST_CASE("fold_scales: other graphs stay as they are") {
   CHECK(l.folded({y}, /*adds_bias=*/false) == std::vector<Value>{y});
   CHECK(fold_scales({y}, {l.x, l.filter, l.scale}, {false, true, true}, nullptr) ==
         std::vector<Value>{y});
-  const Library library(true);
+  const BiasLibrary library(true);
   CHECK(fold_scales({y}, {l.x, l.filter, l.scale}, {}, &library) == std::vector<Value>{y});
   CHECK(fold_scales({y}, {l.x, l.filter, l.scale}, {false, false, true}, &library) ==
         std::vector<Value>{y});

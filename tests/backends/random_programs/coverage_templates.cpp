@@ -240,7 +240,7 @@ Program normalized_images() {
 /// Zeros around images, before a convolution without padding.
 Program padded_images() {
   Builder builder;
-  const Tensor x = spatial_2d_padding(builder.batched({2, 5, 6, 3}), {.padding = {2, {1, 0}}});
+  const Tensor x = spatial_2d_padding(builder.batched({2, 5, 6, 3}), {.padding = {{2, 2}, {1, 0}}});
   return builder.with_gradients({conv2d(x, builder.input({3, 3, 3, 4}), {.strides = 2})});
 }
 

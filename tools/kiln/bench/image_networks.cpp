@@ -118,9 +118,9 @@ Row network(const std::string& name, const std::string& work,
 }  // namespace
 
 std::vector<Row> network_rows(bool tiny) {
-  return {network("separable_one", "MobileNet, batch normalisation, relu6", add_separable_layers,
-                  tiny),
-          network("resnet18_one", "ResNet-18, batch normalisation", add_residual_layers, tiny)};
+  return {
+      network("separable_one", "MobileNet, batch normalisation, relu6", add_separable_layers, tiny),
+      network("resnet18_one", "ResNet-18, batch normalisation", add_residual_layers, tiny)};
 }
 
 }  // namespace kiln::bench
