@@ -1,7 +1,6 @@
 // Reads, lowers and loads a module, and maps each class of exception to an error code of the ABI.
 #include "backends/codegen/compile.h"
 
-#include "backends/codegen/bind/cached_steps.h"
 #include "backends/codegen/draw_program.h"
 #include "core/module/read.h"
 #include "core/ops/op.h"
@@ -80,6 +79,14 @@ void hand_over_pictures(const LoweredModule& lowered, const Compilation& compila
 }
 
 }  // namespace
+
+std::vector<bool> unchanged_arguments(const LoweredModule& lowered) {
+  const std::size_t inputs = lowered.module.graph.inputs.size();
+  std::vector<bool> unchanged(inputs, false);
+  unchanged.resize(inputs + lowered.module.state.size(), true);
+  for (const std::size_t state : lowered.updated) unchanged[inputs + state] = false;
+  return unchanged;
+}
 
 void lower(LoweredModule& lowered, Target& target, const Dumps& dumps) {
   lowered.updated = updated_states(lowered.module);

@@ -20,6 +20,10 @@ struct LoweredModule {
   CompileTimes times;
 };
 
+/// For each argument of the program (inputs, then states), whether calls leave the tensor
+/// unchanged: it is a variable that the program does not update.
+std::vector<bool> unchanged_arguments(const LoweredModule& lowered);
+
 class Target {
  public:
   virtual ~Target() = default;

@@ -176,14 +176,6 @@ class CacheFinder {
 
 }  // namespace
 
-std::vector<bool> unchanged_arguments(const LoweredModule& lowered) {
-  const std::size_t inputs = lowered.module.graph.inputs.size();
-  std::vector<bool> unchanged(inputs, false);
-  unchanged.resize(inputs + lowered.module.state.size(), true);
-  for (const std::size_t state : lowered.updated) unchanged[inputs + state] = false;
-  return unchanged;
-}
-
 CachedSteps find_cached_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
                               const std::vector<bool>& unchanged) {
   if (std::find(unchanged.begin(), unchanged.end(), true) != unchanged.end()) {

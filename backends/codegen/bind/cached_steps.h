@@ -13,10 +13,6 @@
 
 namespace kiln::codegen {
 
-/// For each argument of the program (inputs, then states), whether calls leave the tensor
-/// unchanged: it is a variable that the program does not update.
-std::vector<bool> unchanged_arguments(const LoweredModule& lowered);
-
 /// Cached steps that exchange tensors: their results are cached together.
 struct CachedGroup {
   std::vector<int> steps;  // ascending
