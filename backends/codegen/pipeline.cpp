@@ -153,14 +153,7 @@ bool fuse_epilogues(Compilation& c) {
 }
 
 bool read_narrow_weights(Compilation& c) {
-  std::vector<bool> unchanged;
-  for (const ir::Value& argument : c.arguments) {
-    unchanged.push_back(argument.node->op != ir::Op::Placeholder);
-  }
-  for (const InputOutputAlias& one : c.updates) {
-    unchanged[static_cast<std::size_t>(one.argument)] = false;
-  }
-  return read_narrow_weights(c.program.plan, c.program.kernels, unchanged, c.library);
+  return read_narrow_weights(c.program.plan, c.program.kernels, c.unchanged, c.library);
 }
 
 bool drop_unused_kernels(Compilation& c) {
