@@ -39,7 +39,8 @@ class WeightReader {
  private:
   bool is_weight(int slot) const {
     const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[at(slot)].kind);
-    return argument && unchanged_[at(argument->number)];
+    if (!argument || unchanged_.empty()) return false;
+    return unchanged_[at(argument->number)];
   }
 
   static bool is_dense(const Kernel& kernel, const Access& access) {
