@@ -261,9 +261,12 @@ TEST_CASE("attention on cpu: claims, plans and memory") {
   const std::string few = claims_of(Attention({8, 4096, 16, 16}, Mask::None), "few");
   INFO(few);
   CHECK(has(few, "products are faster for 2 to 32 queries, here 8"));
-  const std::string small = claims_of(Attention({64, 64, 16, 16}, Mask::None), "small");
+  const std::string keys = claims_of(Attention({300, 64, 16, 16}, Mask::None), "keys");
+  INFO(keys);
+  CHECK(has(keys, "products are faster for at most 64 keys, here 64"));
+  const std::string small = claims_of(Attention({64, 100, 16, 16}, Mask::None), "small");
   INFO(small);
-  CHECK(has(small, "which stay in the L1 cache: 64 x 64"));
+  CHECK(has(small, "which stay in the L1 cache: 64 x 100"));
   const std::string kept = claims_of(Attention({256, 256, 16, 16}, Mask::None), "kept");
   INFO(kept);
   CHECK(has(kept, "for a gradient of less than 262144 scores: 256 x 256"));

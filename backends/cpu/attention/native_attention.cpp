@@ -170,11 +170,15 @@ bool is_below(std::int64_t scores, const ir::Dim& t, const ir::Dim& s) {
 /// 1, t = 1 and s = 1024 1.26, t = s = 1024 1.03, the same causal 1.9. With the gradient: t = s =
 /// 128 .91, 256 .89, 1024 .92, 4096 .96; causal 1.13 at 128, 1.61 at 1024, 1.77 at 4096.
 constexpr std::int64_t kMinScores = (32 << 10) / kFloatBytes, kProductQueries = 32;
+constexpr std::int64_t kProductKeys = 64;
 constexpr std::int64_t kMinGradientScores = 512 * 512;
 
 std::optional<std::string> advantage_of_products(const ir::Dim& t, const ir::Dim& s) {
   if (t.is_static() && t.value() > 1 && t.value() <= kProductQueries) {
     return text("products are faster for 2 to ", kProductQueries, " queries, here ", t);
+  }
+  if (s.is_static() && s.value() <= kProductKeys) {
+    return text("products are faster for at most ", kProductKeys, " keys, here ", s);
   }
   if (!is_below(kMinScores, t, s)) return std::nullopt;
   return text("products are faster for less than ", kMinScores,

@@ -6,13 +6,16 @@
 
 namespace kiln::codegen {
 
-/// The program of these results for a CPU. `library` may be null.
+/// The program of these results for a CPU, which updates no variable. `library` may be null.
 inline Program lowered(const std::vector<ir::Value>& arguments,
                        const std::vector<ir::Value>& results,
                        const LibraryClaims* library = nullptr) {
   Compilation compilation;
   compilation.arguments = arguments;
   compilation.results = results;
+  for (const ir::Value& argument : arguments) {
+    compilation.unchanged.push_back(argument.node->op == ir::Op::Variable);
+  }
   compilation.library = library;
   compilation.loop_transform = order_loops;
   run_pipeline(compilation);

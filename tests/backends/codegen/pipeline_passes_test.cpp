@@ -190,7 +190,9 @@ const Row kRows[] = {
     {"read_narrow_weights",
      [] {
        const Tensor x = input({4, 8}), w = variable(Array::zeros({8, 5}), {.dtype = "bfloat16"});
-       return Sample{{x, w}, {dot(x, cast(w, "float32"))}};
+       Sample sample{{x, w}, {dot(x, cast(w, "float32"))}};
+       sample.unchanged = {false, true};
+       return sample;
      },
      nullptr, "float32(%"},
     {"drop_unused_kernels",
