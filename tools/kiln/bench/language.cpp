@@ -20,7 +20,8 @@ Row skip_gram(const std::string& name, const SkipGramSizes& s) {
   return {name,
           text("skip-gram, tables of ", join_text(s.table, " x "), ", batch ", s.batch, ", ",
                s.negatives, " negatives, SGD step"),
-          copy_limit("the rows read twice and written once, 12 B an element", 12 * elements), [=] {
+          copy_limit("the rows read twice and written once, 12 B an element", 12 * elements),
+          [=] {
             WorkBuilder builder(Memory::Host);
             const auto words = [&](const Ints& dims) {
               return builder.input(drawn_classes(dims, s.table[0]));
@@ -37,7 +38,10 @@ Row skip_gram(const std::string& name, const SkipGramSizes& s) {
                                 mean(sum(softplus(scores({s.batch, s.negatives})), {.axis = 1}));
             const std::vector<Tensor> tables{centers, contexts};
             return builder.work({loss}, sgd_updates(tables, gradients(loss, tables)));
-          }};
+          },
+          Timing::Steady,
+          "KILN_DUMP=timings, AVX2, 1 thread: writing the rows of both tables is 60 %, scores of "
+          "the negatives with their slopes 25 %, joining the slopes of both lookups 7 %"};
 }
 
 struct AttentionSizes {
