@@ -56,8 +56,8 @@ struct AttentionSizes {
     return 2 * products * scores * static_cast<double>(depth);
   }
   std::string described() const {
-    return text(causal ? "causal " : "", "attention of ", heads, " heads, ", queries, " queries, ",
-                keys, " keys, depth ", depth);
+    return text(causal ? "causal " : "", "attention of ", heads, " heads: queries ", queries,
+                ", keys ", keys, ", depth ", depth);
   }
 };
 
