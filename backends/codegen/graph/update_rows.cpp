@@ -96,7 +96,7 @@ class Matcher {
     return std::nullopt;
   }
 
-  /// Those of a scatter_add, or of the sum of several: of a table that is looked up several times.
+  /// The rows of a scatter_add, or of a sum of several: of a table that is looked up several times.
   std::optional<Rows> sums_of(const Value& value, const Value& variable) const {
     if (!is_used_once(value) || value.type() != variable.type()) return std::nullopt;
     const Node& node = *value.node;
