@@ -52,7 +52,7 @@ const Value* scalar_of(const Value& value) {
   return &value.node->operands[0];
 }
 
-/// What is broadcast, with an axis of size 1 for each that it lacks.
+/// The operand of a broadcast, with an axis of size 1 for each that it lacks.
 Value bias_of(const Value& value) {
   if (value.node->op != Op::Broadcast) return value;
   const Value& operand = value.node->operands[0];
