@@ -134,9 +134,7 @@ void Agreement::explain_items() {
     return;
   }
   const std::size_t i = *found;
-  const std::string place = i < operation_.places.size() ? operation_.places[i] : "";
-  const auto items =
-      exchange(i < operation_.items.size() ? operation_.items[i] + place : "missing");
+  const auto items = exchange(i < operation_.items.size() ? operation_.items[i] : "missing");
   error_ = text(operation_.item, " ", i, " is ", items[0], " on rank 0 but ", items[rank],
                 " on rank ", rank);
 }

@@ -59,10 +59,9 @@ struct Operation {
   std::uint64_t detail = 0;  // what else the ranks agree on
   /// Follows `call` where the ranks differ in it, unless `call` has it.
   std::string detail_text = {};
-  /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable".
+  /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable". Those of
+  /// collectives have their lines, "all_reduce sum float32[6] (train.cpp:12)".
   std::vector<std::string> items = {};
-  /// They follow the items in texts, such as " (train.cpp:12)".
-  std::vector<std::string> places = {};
   std::string arrangement = {};  // of the items: how many are transferred together
   std::string_view item = "item";
   const UpdateExpressions* updates = nullptr;  // null: none

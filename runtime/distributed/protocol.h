@@ -38,7 +38,7 @@ struct Head {
   Outcome outcome = Outcome::Done;  // so far
   std::uint64_t call = 0;  // number of the operation in its group, from 1
   std::uint64_t function = 0;  // hash of its name; 0 if there is none
-  std::uint64_t schedule = 0;  // hash of the collectives: kinds, dtypes, sizes, roots, groups
+  std::uint64_t schedule = 0;  // hash of the collectives: kinds, dtypes, sizes, lines, ..
   std::uint64_t target = 0;  // hash of what the compiled code computes with
   std::uint64_t updates = 0;  // hash of the expressions that all ranks compute alike
   std::uint64_t phase = 0;  // the learning phase

@@ -89,12 +89,13 @@ void CollectiveCall::add(const ProgramCollective& collective,
     dims.clear();
     for (const ir::DimEvaluator& size : member.sizes) dims.push_back(size(symbols));
     sized.bytes += product(dims) * dtype_bytes(sized.dtype);
-    // The number tells apart collectives of one type, where a rank's passes have dropped one.
+    // The number tells apart collectives of one type, where a rank's passes have dropped one; the
+    // line, where ranks have them in different orders.
     std::vector<std::string>& items = call_.operation().items;
     const bool is_next = member.number == items.size();
     items.push_back(text(collective.kind_text(), " ", sized.dtype, "[", join_text(dims, ","), "]",
-                         is_next ? "" : text(", number ", member.number, " as written")));
-    call_.operation().places.push_back(member.place.empty() ? "" : text(" (", member.place, ")"));
+                         is_next ? "" : text(", number ", member.number, " as written"),
+                         member.place.empty() ? "" : text(" (", member.place, ")")));
   }
   const bool has_axis = collective.attrs.kind == CollectiveKind::AllGather ||
                         collective.attrs.kind == CollectiveKind::ReduceScatter;

@@ -109,6 +109,27 @@ TEST_CASE("disagreement: functions without names, made at different lines") {
   CHECK(ends == "");
 }
 
+TEST_CASE("disagreement: equal collectives of other values, in another order") {
+  const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    const auto a = K::variable({1.});
+    const auto b = K::variable({2.});
+    std::vector<K::Tensor> sums(2);
+    const auto reduce_a = [&] { sums[0] = D::all_reduce(a); };
+    const auto reduce_b = [&] { sums[1] = D::all_reduce(b); };
+    if (!world.is_root()) reduce_b();
+    reduce_a();
+    if (world.is_root()) reduce_b();
+    const auto f = K::function({}, sums, {.name = "train"});
+    const std::string error = thrown_by([&] { f(); });
+    faults.expect_equal("error", without_lines(error),
+                        "DistributedError of 1: train: collective 0 is all_reduce sum float32[1] "
+                        "(LINE) on rank 0 but all_reduce sum float32[1] (LINE) on rank 1");
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
 TEST_CASE("disagreement: a call and another operation") {
   const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
     Faults faults;
