@@ -98,7 +98,7 @@ void add_residual_layers(Network& net, std::int64_t divisor) {
 }
 
 Row network(const std::string& name, const std::string& work,
-            void (*add_layers)(Network&, std::int64_t), bool tiny) {
+            void (*add_layers)(Network&, std::int64_t), bool tiny, const std::string& reason = "") {
   const std::int64_t size = tiny ? 32 : 224, divisor = tiny ? 8 : 1, classes = tiny ? 10 : 1000;
   const auto added = [=](const Tensor& x) {
     Network net(x, size);
@@ -108,11 +108,16 @@ Row network(const std::string& name, const std::string& work,
   };
   const Limit limit{.formula = "convolutions and the dense layer at the peak",
                     .operations = added(placeholder({.shape = {1, size, size, 3}})).operations()};
-  return {name, text(work, ", one image of ", size, " x ", size, ": inference"), limit, [=] {
+  return {name,
+          text(work, ", one image of ", size, " x ", size, ": inference"),
+          limit,
+          [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor x = builder.input(drawn({1, size, size, 3}));
             return builder.work({added(x).output()});
-          }};
+          },
+          Timing::Steady,
+          reason};
 }
 
 }  // namespace
@@ -120,7 +125,9 @@ Row network(const std::string& name, const std::string& work,
 std::vector<Row> network_rows(bool tiny) {
   return {
       network("separable_one", "MobileNet, batch normalisation, relu6", add_separable_layers, tiny),
-      network("resnet18_one", "ResNet-18, batch normalisation", add_residual_layers, tiny)};
+      network("resnet18_one", "ResNet-18, batch normalisation", add_residual_layers, tiny,
+              "KILN_DUMP=timings, AVX2, 1 thread: native 3x3 convolutions are 87 %, at 95 % of the "
+              "peak on a quiet processor, at 65 to 75 % where guests share its cores")};
 }
 
 }  // namespace kiln::bench
