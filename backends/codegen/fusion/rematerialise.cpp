@@ -22,8 +22,8 @@ bool is_scalar_constant(const Value& value) {
   return value.node->op == Op::Constant && value.rank() == 0;
 }
 
-/// Finds the nodes in two sweeps: cheap patterns first, then values that users in a later phase can
-/// recompute from tensors which they read anyway.
+/// Finds the nodes in two sweeps: cheap patterns first, then values that later users can recompute
+/// from tensors which they read anyway. Later: in a later phase, or behind a library call.
 class Search {
  public:
   Search(const std::vector<Value>& results, const SizeNames& names, const FuseOptions& options,
@@ -59,13 +59,22 @@ class Search {
   void keep(const Value& value) { kept_.insert(source(value).node.get()); }
 
   void note_uses(const Node& node) {
+    int calls = 0;
+    for (const Value& operand : node.operands) {
+      const Node* from = operand.node.get();
+      calls = std::max(calls, calls_.at(from) + (whole_.contains(from) ? 1 : 0));
+    }
+    calls_.emplace(&node, calls);
     for (const Value& operand : node.operands) users_[operand.node.get()].push_back(&node);
     const bool library = node.op == Op::Dot || node.op == Op::Conv;
     const bool whole = def(node).lowering == ir::Lowering::Control || node.op == Op::ScatterSub ||
                        is_attention(node) || (library && options_.claims(node));
     const bool at_points = def(node).lowering == ir::Lowering::Elementwise ||
                            def(node).lowering == ir::Lowering::Reduce;
-    if (whole) kept_.insert(&node);
+    if (whole) {
+      kept_.insert(&node);
+      whole_.insert(&node);
+    }
     for (const Value& operand : node.operands) {
       (is_gathered(node) ? read_by_folds_ : read_by_others_).insert(operand.node.get());
       if (whole || node.op == Op::Window) keep(operand);
@@ -116,11 +125,17 @@ class Search {
            (is_small(right) || is_materialised(right));
   }
 
-  // ---- values of an earlier phase ----
+  // ---- values of earlier kernels ----
 
   bool is_elementwise(const Node& node) const {
     return def(node).lowering == ir::Lowering::Elementwise && !is_leaf(node) && !is_alias(node);
   }
+
+  /// Whether `user` is computed in a later kernel than `node`, on which it depends.
+  bool is_later(const Node& user, const Node& node) const {
+    return phases_.of(user) > phases_.of(node) || calls_.at(&user) > calls_.at(&node);
+  }
+  bool is_expensive(const Node& node) const { return is_elementwise(node) && def(node).expensive; }
 
   /// Distinct nodes, for linear searches: at most kMaxRematerialised, or tensors that those read.
   using FewNodes = std::vector<const Node*>;
@@ -135,14 +150,15 @@ class Search {
   };
 
   /// Adds the inputs of `value` at the points of `domain`; returns false when some of them would
-  /// have to be stored first. `enters(node)`: whether the node may be recomputed. Values of a lower
-  /// rank than the domain are small and count as free.
-  template <class Enters>
+  /// have to be stored first. `enters(node)`: whether the node may be recomputed; `loads(node)`:
+  /// whether it is stored for that. Values of a lower rank than the domain are small and count as
+  /// free.
+  template <class Enters, class Loads>
   bool add_inputs(const Value& value, const ir::Dims& domain, const Enters& enters,
-                  Inputs& inputs) const {
+                  const Loads& loads, Inputs& inputs) const {
     const Node& node = *source(value).node;
     if (domain_of(names_(source(value).dims())).size() < domain.size()) return true;
-    if (is_materialised(value)) {
+    if (is_materialised(value) || loads(node)) {
       if (!has(inputs.tensors, &node)) inputs.tensors.push_back(&node);
       return true;
     }
@@ -154,7 +170,7 @@ class Search {
     inputs.rematerialised.push_back(&node);
     bool known = true;
     for (const Value& operand : node.operands) {
-      if (!add_inputs(operand, domain, enters, inputs)) known = false;
+      if (!add_inputs(operand, domain, enters, loads, inputs)) known = false;
     }
     return known;
   }
@@ -163,31 +179,38 @@ class Search {
   FewNodes other_inputs(const Node& user, const Node& node, const ir::NodeSet& found) const {
     const ir::Dims domain = domain_of(names_(user.types[0].dims));
     const auto enters = [&](const Node& inner) {
-      return &inner != &node && (phases_.of(inner) == phases_.of(user) || found.contains(&inner));
+      return &inner != &node && (!is_later(user, inner) || found.contains(&inner));
+    };
+    const auto loads = [&](const Node& inner) {
+      return is_expensive(inner) && is_later(user, inner);
     };
     Inputs inputs;
-    for (const Value& operand : user.operands) add_inputs(operand, domain, enters, inputs);
+    for (const Value& operand : user.operands) add_inputs(operand, domain, enters, loads, inputs);
     return inputs.tensors;
   }
 
-  /// The inputs of `node`, if each user in a later phase can recompute it from at most one large
-  /// tensor more than the user loads anyway. The user then loads that tensor instead of the value,
-  /// and the store of the value is saved.
+  /// The inputs of `node`, if each later user can recompute it from at most one large tensor more
+  /// than the user loads anyway. The user then loads that tensor instead of the value, and the
+  /// store of the value is saved. An expensive value is such a tensor: of 1 + tanh(x) and 1 -
+  /// tanh(x)^2, tanh(x) is stored.
   std::optional<Inputs> inputs_of_rematerialised(const Node& node, const ir::NodeSet& found) const {
     const std::vector<const Node*>* users = users_.find(&node);
     if (!users || !is_elementwise(node)) return std::nullopt;
-    const auto is_later = [&](const Node* user) {
-      return is_elementwise(*user) && phases_.of(*user) > phases_.of(node);
+    const auto recomputes = [&](const Node* user) {
+      return is_elementwise(*user) && is_later(*user, node);
     };
-    if (std::none_of(users->begin(), users->end(), is_later)) return std::nullopt;
+    if (std::none_of(users->begin(), users->end(), recomputes)) return std::nullopt;
     const auto is_cheap = [&](const Node& inner) {
       return !def(inner).expensive && !used_otherwise_.contains(&inner);
     };
+    const auto loads = [&](const Node& inner) { return &inner != &node && is_expensive(inner); };
     Inputs inputs;
     const Value value = node.result();
-    if (!add_inputs(value, domain_of(names_(value.dims())), is_cheap, inputs)) return std::nullopt;
+    if (!add_inputs(value, domain_of(names_(value.dims())), is_cheap, loads, inputs)) {
+      return std::nullopt;
+    }
     const bool pays = std::all_of(users->begin(), users->end(), [&](const Node* user) {
-      if (!is_later(user)) return true;
+      if (!recomputes(user)) return true;
       const FewNodes others = other_inputs(*user, node, found);
       return std::count_if(inputs.tensors.begin(), inputs.tensors.end(),
                            [&](const Node* from) { return !has(others, from); }) <= 1;
@@ -199,6 +222,8 @@ class Search {
   const FuseOptions& options_;
   const Phases& phases_;
   ir::NodeMap<std::vector<const Node*>> users_;
+  ir::NodeMap<int> calls_;  // of libraries and loops, on the longest path to the node
+  ir::NodeSet whole_;  // such calls
   ir::NodeSet kept_;  // materialised anyway: results, operands of windows, ..
   /// Used by nodes other than elementwise work and reductions.
   ir::NodeSet used_otherwise_;

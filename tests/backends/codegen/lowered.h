@@ -6,6 +6,14 @@
 
 namespace kiln::codegen {
 
+/// A library that takes every matmul.
+class EveryMatmul final : public LibraryClaims {
+ public:
+  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
+    return std::nullopt;
+  }
+};
+
 /// The program of these results for a CPU, which updates no variable. `library` may be null.
 inline Program lowered(const std::vector<ir::Value>& arguments,
                        const std::vector<ir::Value>& results,

@@ -15,13 +15,6 @@ using ir::Value;
 
 namespace {
 
-class EveryMatmul final : public LibraryClaims {
- public:
-  std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
-    return std::nullopt;
-  }
-};
-
 Value input(std::int64_t id, ir::Dims dims) {
   return ir::make(ir::Op::Placeholder,
                   ir::PlaceholderAttrs{id, "x", {DType::Float32, std::move(dims)}}, {});

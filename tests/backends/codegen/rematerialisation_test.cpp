@@ -1,4 +1,5 @@
-// Tests rematerialisation: values that are computed again after a split reduction, not stored.
+// Tests rematerialisation: values that are computed again after a split reduction or a library
+// call, not stored.
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/lowered.h"
 #include "tests/core/ops/evaluate.h"
@@ -63,4 +64,32 @@ TEST_CASE("rematerialisation: reductions of a rematerialised value share one ker
   const Program program = lowered({x, y, dy}, {dx});
   INFO(print(program));
   CHECK(program.kernels.size() == 3);  // parts, totals, dx
+}
+
+TEST_CASE("rematerialisation: behind a matmul, from its operands and expensive values") {
+  const Value a = input(), b = input(), w = input();
+  const auto times_w = [&](const Value& x) { return ir::dot(x, {0, 1}, w, {1, 2}, {0, 2}); };
+  const Value h = times_w(a), cubic = h + h * h * h, tanh = ir::unary(Op::Tanh, cubic);
+  const Value both = h * b;
+  const struct {
+    const char* name;
+    Value stored_by_matmul, result;  // the result reads the matmul's, too
+    int temporaries;  // matrices that are stored: those of the two matmuls, operands, others
+  } rows[] = {
+      {"cheap values of the other matmul's result", tanh, cubic * (h * 2.0), 3},
+      {"cheap values of an expensive one", tanh, (tanh + 1.0) * (1.0 - tanh * tanh), 3},
+      {"both", h * (tanh + 1.0), (1.0 - tanh * tanh) * (cubic * 3.0), 4},
+      {"a value of two matrices", ir::unary(Op::Tanh, both), both * 2.0, 4},
+  };
+  const EveryMatmul library;
+  for (const auto& row : rows) {
+    const std::string plan =
+        print(lowered({a, b, w}, {times_w(row.stored_by_matmul) * row.result}, &library));
+    INFO(row.name << "\n" << plan);
+    int temporaries = 0;
+    for (std::size_t at = 0; (at = plan.find("temporary float32[1000,1000]", at)) != plan.npos;
+         ++at)
+      ++temporaries;
+    CHECK(temporaries == row.temporaries);
+  }
 }
