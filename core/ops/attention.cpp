@@ -80,7 +80,7 @@ std::vector<Type> infer_operands(Inference& in, std::size_t count) {
   return {result, of_rows(q)};
 }
 
-/// The nodes of an attention: scores, probabilities, and the products of their cotangents.
+/// The nodes of an attention: scores, probabilities, and the matmuls of their cotangents.
 /// Computes in float32 where operands are halves.
 class Expansion {
  public:
@@ -121,7 +121,8 @@ class Expansion {
     return most + unary(Op::Log, reduce_sum(e, {key_axis_}));
   }
 
-  /// The cotangent of the scores after scale and bias, of those of the results; one may be empty.
+  /// The cotangent of the scores, after scale and bias, given the cotangents of the results, one of
+  /// which may be empty. With ds of the result: p (dp - sum(p dp)); of the log-sum-exp: p.
   Value score_cotangent(const Value& d_result, const Value& d_log_sum) const {
     Value ds;
     if (d_result) {
@@ -160,7 +161,7 @@ class Expansion {
   Value over_keys(const Value& rows) const {
     return broadcast_over(rows, raw_.dims(), {key_axis_});
   }
-  /// Whether a query's own number is at least that of the key.
+  /// The causal mask [t, s]: whether query i attends to key j, j <= i.
   Value seen() const {
     const Dims& dims = raw_.dims();
     const Type type{DType::Int64, {dims[at(key_axis_ - 1)], dims[at(key_axis_)]}};
@@ -173,7 +174,8 @@ class Expansion {
   int key_axis_ = 0;
 };
 
-/// `value` with the type of `like`: products may name equal sizes by other symbols.
+/// `value` cast to the dtype and with the dims of `type`: a matmul may name equal sizes by other
+/// symbols.
 Value typed(const Value& value, const Type& type) {
   return with_dims(cast(value, type.dtype), type.dims);
 }

@@ -1,4 +1,4 @@
-// Walks from the softmax to the product of queries and keys; labels of products say which axis is
+// Walks from the softmax to the matmul of queries and keys; labels of matmuls say which axis is
 // which.
 #include "core/passes/attention_match.h"
 
@@ -62,15 +62,15 @@ Value bias_of(const Value& value) {
   return ir::reshape(operand, dims);
 }
 
-std::optional<AttentionProduct> raw_product(const Value& value) {
+std::optional<AttentionMatmul> raw_matmul(const Value& value) {
   if (value.node->op != Op::Dot || value.rank() < 2) return std::nullopt;
   const auto& attrs = value.node->as<ir::DotAttrs>();
   const std::int64_t t = attrs.result.end()[-2], s = attrs.result.back();
-  AttentionProduct product;
-  product.node = value.node.get();
-  product.left = has(attrs.lhs, t) ? 0 : 1;
-  const Ints& left = product.left == 0 ? attrs.lhs : attrs.rhs;
-  const Ints& right = product.left == 0 ? attrs.rhs : attrs.lhs;
+  AttentionMatmul matmul;
+  matmul.node = value.node.get();
+  matmul.left = has(attrs.lhs, t) ? 0 : 1;
+  const Ints& left = matmul.left == 0 ? attrs.lhs : attrs.rhs;
+  const Ints& right = matmul.left == 0 ? attrs.rhs : attrs.lhs;
   Ints summed;
   for (const std::int64_t label : left) {
     if (!has(attrs.result, label)) summed.push_back(label);
@@ -81,12 +81,12 @@ std::optional<AttentionProduct> raw_product(const Value& value) {
   keys.insert(keys.end(), {s, summed[0]});
   const auto left_axes = axes_of(left, queries), right_axes = axes_of(right, keys);
   if (!left_axes || !right_axes) return std::nullopt;
-  product.left_axes = *left_axes;
-  product.right_axes = *right_axes;
+  matmul.left_axes = *left_axes;
+  matmul.right_axes = *right_axes;
   for (std::size_t i = 0; i < attrs.result.size(); ++i) {
-    product.result_axes.push_back(static_cast<std::int64_t>(i));
+    matmul.result_axes.push_back(static_cast<std::int64_t>(i));
   }
-  return product;
+  return matmul;
 }
 
 /// Walks to the producers of the scores.
@@ -99,9 +99,9 @@ class ScoreWalk {
       const Value following = *next;
       value = following;
     }
-    const auto product = raw_product(value);
-    if (!product) return std::nullopt;
-    found_.raw = *product;
+    const auto matmul = raw_matmul(value);
+    if (!matmul) return std::nullopt;
+    found_.raw = *matmul;
     return found_;
   }
 
@@ -124,12 +124,12 @@ class ScoreWalk {
     }
   }
 
-  /// Takes the operand that leads to a product for the scores, the other one for the bias.
+  /// Takes the operand that leads to a matmul for the scores, the other one for the bias.
   std::optional<Value> addend(const Value& value) {
     const Node& node = *value.node;
     if (found_.bias || found_.scale) return std::nullopt;
     for (const std::size_t i : {0, 1}) {
-      if (!leads_to_product(node.operands[i])) continue;
+      if (!leads_to_matmul(node.operands[i])) continue;
       found_.bias = bias_of(node.operands[1 - i]);
       found_.batch = batch_of(value);
       return node.operands[i];
@@ -137,10 +137,10 @@ class ScoreWalk {
     return std::nullopt;
   }
 
-  static bool leads_to_product(Value value) {
+  static bool leads_to_matmul(Value value) {
     for (int steps = 0; steps < 4; ++steps) {
       const Node& node = *value.node;
-      if (raw_product(value)) return true;
+      if (raw_matmul(value)) return true;
       const bool is_first = node.op == Op::Reshape || node.op == Op::Div ||
                             (node.op == Op::Mul && scalar_of(node.operands[1]) != nullptr);
       const bool is_second = node.op == Op::Mul && scalar_of(node.operands[0]) != nullptr;
@@ -153,12 +153,12 @@ class ScoreWalk {
 
   std::optional<Value> scaled(const Node& node) {
     if (found_.scale) return std::nullopt;
-    const bool is_product = node.op == Op::Mul;
+    const bool multiplies = node.op == Op::Mul;
     for (const std::size_t i : {1, 0}) {
       const Value* const scale = scalar_of(node.operands[i]);
-      if (scale == nullptr || (i == 0 && !is_product)) continue;
+      if (scale == nullptr || (i == 0 && !multiplies)) continue;
       found_.scale = *scale;
-      found_.divides = !is_product;
+      found_.divides = !multiplies;
       return node.operands[1 - i];
     }
     return std::nullopt;
@@ -177,16 +177,16 @@ std::optional<AttentionScores> match_scores(const Node& softmax) {
   return ScoreWalk().run(scores);
 }
 
-std::optional<AttentionProduct> match_result(const Node& dot, const Node& softmax) {
+std::optional<AttentionMatmul> match_result(const Node& dot, const Node& softmax) {
   if (dot.op != Op::Dot) return std::nullopt;
   const auto& attrs = dot.as<ir::DotAttrs>();
   const Value p = softmax.result();
-  AttentionProduct product;
-  product.node = &dot;
-  product.left = dot.operands[0] == p ? 0 : 1;
-  if (dot.operands[0] == dot.operands[1] || dot.operands[product.left] != p) return std::nullopt;
-  const Ints& left = product.left == 0 ? attrs.lhs : attrs.rhs;
-  const Ints& right = product.left == 0 ? attrs.rhs : attrs.lhs;
+  AttentionMatmul matmul;
+  matmul.node = &dot;
+  matmul.left = dot.operands[0] == p ? 0 : 1;
+  if (dot.operands[0] == dot.operands[1] || dot.operands[matmul.left] != p) return std::nullopt;
+  const Ints& left = matmul.left == 0 ? attrs.lhs : attrs.rhs;
+  const Ints& right = matmul.left == 0 ? attrs.rhs : attrs.lhs;
   Ints batch(left.begin(), left.end() - 2);
   Ints others;
   for (const std::int64_t label : right) {
@@ -199,11 +199,11 @@ std::optional<AttentionProduct> match_result(const Node& dot, const Node& softma
   const auto right_axes = axes_of(right, values), result_axes = axes_of(attrs.result, results);
   if (!right_axes || !result_axes) return std::nullopt;
   for (std::size_t i = 0; i < left.size(); ++i) {
-    product.left_axes.push_back(static_cast<std::int64_t>(i));
+    matmul.left_axes.push_back(static_cast<std::int64_t>(i));
   }
-  product.right_axes = *right_axes;
-  product.result_axes = *result_axes;
-  return product;
+  matmul.right_axes = *right_axes;
+  matmul.result_axes = *result_axes;
+  return matmul;
 }
 
 Value in_order(const Value& value, const Ints& axes) { return ir::permute(value, axes); }

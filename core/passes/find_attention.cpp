@@ -85,7 +85,7 @@ class Finder {
     replaced_.insert(value.node.get());
   }
 
-  /// An operand or result of a product as attention has it.
+  /// An operand or result of a matmul as attention has it.
   Value as_operand(const Value& value, const ir::Ints& axes) const {
     return with_batch(in_order(value, axes), scores_.batch);
   }
@@ -98,7 +98,7 @@ class Finder {
   }
 
   void replace_forward() {
-    const AttentionProduct& raw = scores_.raw;
+    const AttentionMatmul& raw = scores_.raw;
     const ir::OriginScope scope(p_.origin, /*replace=*/true);
     const Value q = as_operand(raw.left_operand(), raw.left_axes);
     const Value scale = scores_.scale ? scores_.scale : ir::scalar_constant(q.dtype(), 1);
@@ -109,7 +109,7 @@ class Finder {
     replace(o, as_value(attention_, result_.result_axes, o));
   }
 
-  /// Tries each product of p as that of p and the cotangent of the result.
+  /// Tries each matmul of p as that of p and the cotangent of the result.
   void replace_gradient() {
     const Value o = result_.node->result();
     for (const Node* reader : readers_.of(p_)) {
@@ -156,7 +156,7 @@ class Finder {
     types.push_back(d_result.type());
     const ir::LambdaBuilder builder(std::move(types));
     const std::vector<Value>& x = builder.parameters();
-    ir::Replacements there, back;
+    ir::Replacements back;
     for (std::size_t i = 0; i < 3; ++i) back.emplace(x[i], operands[i]);
     back.emplace(x[3], d_result);
     const Value o = rebuilt(x);
@@ -172,10 +172,10 @@ class Finder {
 
   /// The result of other q, k and v. Operands that are one value in the graph are three here.
   Value rebuilt(std::span<const Value> x) const {
-    const auto with = [](const AttentionProduct& product, const Value& left, const Value& right) {
+    const auto with = [](const AttentionMatmul& matmul, const Value& left, const Value& right) {
       std::vector<Value> operands{left, right};
-      if (product.left == 1) std::swap(operands[0], operands[1]);
-      return ir::make(Op::Dot, product.node->attrs, std::move(operands));
+      if (matmul.left == 1) std::swap(operands[0], operands[1]);
+      return ir::make(Op::Dot, matmul.node->attrs, std::move(operands));
     };
     const Value raw = with(scores_.raw, x[0], x[1]);
     const Value p =
@@ -186,7 +186,7 @@ class Finder {
   const Node& p_;
   const Readers& readers_;
   AttentionScores scores_;
-  AttentionProduct result_;
+  AttentionMatmul result_;
   Value attention_;
   ir::Replacements replacements_;
   ir::NodeSet replaced_;

@@ -11,7 +11,7 @@ namespace kiln::passes {
 
 /// Includes lambdas. float32 and float64: halves round the scores and the probabilities. The scale
 /// is a scalar that multiplies or divides; the bias is added last, maybe between reshapes of the
-/// batch axes. Each product may have its axes in any order.
+/// batch axes. Each matmul may have its axes in any order.
 ir::Graph find_attention(const ir::Graph& graph);
 
 }  // namespace kiln::passes

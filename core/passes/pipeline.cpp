@@ -31,7 +31,7 @@ constexpr bool kOnlyScans = true, kAnyGraph = false;
 constexpr Pass kPipeline[] = {
     {"simplify", simplify, kKeepsBits, kAnyGraph,
      "rewrites to a fixed point with the tables of equations"},
-    // Before any pass changes the products.
+    // Before any pass changes the matmuls.
     {"find_attention", find_attention, kReorders, kAnyGraph,
      "replaces softmax(q k^T) v and its gradient by attention"},
     // The first of the scan passes: the augmented forward loop of a gradient still has the body of

@@ -260,10 +260,10 @@ TEST_CASE("attention on cpu: claims, plans and memory") {
   CHECK_FALSE(has(plan, "matmul"));
   const std::string few = claims_of(Attention({8, 4096, 16, 16}, Mask::None), "few");
   INFO(few);
-  CHECK(has(few, "products are faster for 2 to 32 queries, here 8"));
+  CHECK(has(few, "matmuls are faster for 2 to 32 queries, here 8"));
   const std::string keys = claims_of(Attention({300, 64, 16, 16}, Mask::None), "keys");
   INFO(keys);
-  CHECK(has(keys, "products are faster for at most 64 keys, here 64"));
+  CHECK(has(keys, "matmuls are faster for at most 64 keys, here 64"));
   const std::string small = claims_of(Attention({64, 100, 16, 16}, Mask::None), "small");
   INFO(small);
   CHECK(has(small, "which stay in the L1 cache: 64 x 100"));

@@ -6,7 +6,7 @@
 //     dv += p do; dk += scale ds q; dq += scale ds^T k
 #pragma once
 
-#include "backends/cpu/attention/attention_products.h"
+#include "backends/cpu/attention/attention_matmul.h"
 
 namespace kiln::cpu {
 namespace {
@@ -63,8 +63,8 @@ class AttentionGradientRun {
     return total;
   }
 
-  /// The end of the keys that some query of the block attends to; that of the range if k or v of
-  /// another one, or a query or its cotangents, are not finite: 0 times those is NaN.
+  /// The end of the keys of the range that the loops visit: those after the last query of a causal
+  /// block are skipped if all operands are finite (is_finite_for).
   long long last_key() const {
     if (!b_.causal) return b_.last_key;
     const long long seen = larger(b_.first_key, smaller(b_.last_key, first_row_ + rows_));
@@ -72,7 +72,8 @@ class AttentionGradientRun {
     return is_finite_for(seen, rest) ? seen : b_.last_key;
   }
 
-  /// Whether probabilities of 0 make products of 0 of all that the block and the keys have.
+  /// Whether probabilities of 0 add 0 to all results: the operands of the block and of these keys
+  /// are finite, as 0 times infinity is NaN.
   bool is_finite_for(long long key, long long keys) const {
     return is_finite(b_.v + key * b_.e, keys * b_.e) && is_finite(b_.k + key * b_.d, keys * b_.d) &&
            is_finite(b_.q + first_row_ * b_.d, rows_ * b_.d) &&
@@ -104,7 +105,7 @@ class AttentionGradientRun {
                 .scores = p_,
                 .row = stride_});
     }
-    if (take_probabilities(keys) && is_finite_for(key, keys)) return;  // all products are 0
+    if (take_probabilities(keys) && is_finite_for(key, keys)) return;  // all sums are 0
     multiply({.lhs = v,
               .lhs_m = b_.e,
               .lhs_k = 1,
@@ -119,8 +120,8 @@ class AttentionGradientRun {
               .accumulates = false});
     take_score_cotangents(keys);
     mask_later_keys(key, keys);
-    add_products(p_, keys, b_.d_result + first_row_ * b_.e, b_.e, b_.dv + key * b_.e);
-    add_products(ds_, keys, b_.q + first_row_ * b_.d, b_.d, b_.dk + key * b_.d);
+    add_matmul(p_, keys, b_.d_result + first_row_ * b_.e, b_.e, b_.dv + key * b_.e);
+    add_matmul(ds_, keys, b_.q + first_row_ * b_.d, b_.d, b_.dk + key * b_.d);
     multiply({.lhs = ds_,
               .lhs_m = 1,
               .lhs_k = stride_,
@@ -135,9 +136,9 @@ class AttentionGradientRun {
               .accumulates = true});
   }
 
-  /// to (keys x depth) += tile (keys x rows) times matrix (rows x depth).
-  void add_products(const float* tile, long long keys, const float* matrix, long long depth,
-                    float* to) const {
+  /// to (keys x depth) += tile (keys x rows) times matrix (rows x depth): a part of dk or dv.
+  void add_matmul(const float* tile, long long keys, const float* matrix, long long depth,
+                  float* to) const {
     multiply({.lhs = tile,
               .lhs_m = stride_,
               .lhs_k = 1,

@@ -9,7 +9,8 @@ namespace kiln::cpu {
 /// Queries that are computed together, and keys of a tile of scores.
 inline constexpr long long kAttentionRows = 64, kAttentionKeys = 128;
 
-/// At most so many queries are computed by loops of their own, in tiles of more keys.
+/// At most so many queries are computed by other loops (attention_row_loops.h), in tiles of more
+/// keys.
 inline constexpr long long kFewQueries = 16, kFewQueriesKeys = 512;
 
 /// At most kAttentionRows queries of one attention. All matrices are float32 with contiguous rows.

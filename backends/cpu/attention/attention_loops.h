@@ -7,7 +7,7 @@
 // At the end, the result is (o / l)^T.
 #pragma once
 
-#include "backends/cpu/attention/attention_products.h"
+#include "backends/cpu/attention/attention_matmul.h"
 
 namespace kiln::cpu {
 namespace {

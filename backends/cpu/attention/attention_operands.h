@@ -1,4 +1,4 @@
-// The operands of one matrix of an attention's batch.
+// Offsets, the scale and the bias of one matrix of an attention's batch, as parts compute them.
 #pragma once
 
 #include "backends/codegen/host/prepared/attention.h"
@@ -38,7 +38,7 @@ inline const float* bias_of(const codegen::AttentionShape& shape,
   return memory.operands[4] + offset;
 }
 
-/// Sums over no keys; lse may be null.
+/// The results over no keys: sums of 0 and a log-sum-exp of -inf. lse may be null.
 inline void set_to_no_keys(std::int64_t elements, float* result, std::int64_t rows, float* lse) {
   std::fill_n(result, elements, 0.0f);
   if (lse) std::fill_n(lse, rows, -std::numeric_limits<float>::infinity());

@@ -1,8 +1,8 @@
 // Attention of few queries: too few to fill vectors, which run over keys and depths instead. Memory
-// is read once, at its own speed, by the products of the native GEMM.
+// is read once, at its own speed, by the matmuls of the native GEMM.
 #pragma once
 
-#include "backends/cpu/attention/attention_products.h"
+#include "backends/cpu/attention/attention_matmul.h"
 
 namespace kiln::cpu {
 namespace {
@@ -34,34 +34,34 @@ class FewQueries {
 
  private:
   void run_tile(long long key, long long keys) {
-    MicroKernelArguments<float> product{.lhs = b_.q,
-                                        .rhs = b_.k + key * b_.d,
-                                        .packed = false,
-                                        .bias = nullptr,
-                                        .result = scores_,
-                                        .m = b_.rows,
-                                        .n = keys,
-                                        .k = b_.d,
-                                        .lhs_m = b_.d,
-                                        .lhs_k = 1,
-                                        .rhs_stride = b_.d,
-                                        .result_m = kFewQueriesKeys,
-                                        .accumulate = false,
-                                        .relu = false};
-    b_.gemm->run_dot_products(product);
+    MicroKernelArguments<float> matmul{.lhs = b_.q,
+                                       .rhs = b_.k + key * b_.d,
+                                       .packed = false,
+                                       .bias = nullptr,
+                                       .result = scores_,
+                                       .m = b_.rows,
+                                       .n = keys,
+                                       .k = b_.d,
+                                       .lhs_m = b_.d,
+                                       .lhs_k = 1,
+                                       .rhs_stride = b_.d,
+                                       .result_m = kFewQueriesKeys,
+                                       .accumulate = false,
+                                       .relu = false};
+    b_.gemm->run_dot_products(matmul);
     for (long long r = 0; r < b_.rows; ++r) {
       finish_scores(r, key, keys);
       take_exponentials(r, keys);
     }
-    product.lhs = scores_;
-    product.rhs = b_.v + key * b_.e;
-    product.result = b_.result;
-    product.n = b_.e;
-    product.k = keys;
-    product.lhs_m = kFewQueriesKeys;
-    product.rhs_stride = product.result_m = b_.e;
-    product.accumulate = true;
-    b_.gemm->run(product);
+    matmul.lhs = scores_;
+    matmul.rhs = b_.v + key * b_.e;
+    matmul.result = b_.result;
+    matmul.n = b_.e;
+    matmul.k = keys;
+    matmul.lhs_m = kFewQueriesKeys;
+    matmul.rhs_stride = matmul.result_m = b_.e;
+    matmul.accumulate = true;
+    b_.gemm->run(matmul);
   }
 
   /// Scales the scores of a query, adds the bias, and masks; -inf up to a whole vector.

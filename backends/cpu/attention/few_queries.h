@@ -20,9 +20,10 @@ class FewQueriesAttention final : public codegen::PreparedAttention {
   void finish(const codegen::AttentionMemory& memory, std::byte* shared) const noexcept override;
 
  private:
-  /// Of a part: the sums of values, the largest scores, the sums of powers.
+  /// The floats of a part in the shared memory: t x e sums of values, then t largest scores and t
+  /// sums of powers (AttentionBlock::sums).
   std::int64_t elements_of_part() const { return shape_.t * (shape_.e + 2); }
-  /// A row of the result, from the parts of its matrix.
+  /// Computes row `row` of a matrix from the `parts` of its groups, scaled to a common maximum.
   void add_groups(const float* parts, std::int64_t row, float* result, float* lse) const noexcept;
 
   codegen::AttentionShape shape_;

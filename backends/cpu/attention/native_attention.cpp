@@ -157,31 +157,32 @@ bool is_whole_vectors(const ir::Dim& depth) {
   return depth.is_static() && depth.value() > 0 && depth.value() % kGradientDepths == 0;
 }
 
-/// Whether there are known to be fewer scores.
+/// Whether t * s, the number of scores of a matrix, is known to be less than `scores`.
 bool is_below(std::int64_t scores, const ir::Dim& t, const ir::Dim& s) {
   if (!t.is_static() || !s.is_static()) return false;
   const std::int64_t rows = std::max<std::int64_t>(t.value(), 1);
   return s.value() < scores && rows < scores && rows * s.value() < scores;
 }
 
-/// Where products and a softmax are faster, and need little memory: the scores of a matrix stay in
-/// the L1 cache, or are no larger than most keys are. Time of products / of loops at a depth of 64,
-/// AVX-512, 1 thread: t = s = 64 .86, t = 32 and s = 128 .81, t = 16 and s = 4096 .7, t = s = 128
-/// 1, t = 1 and s = 1024 1.26, t = s = 1024 1.03, the same causal 1.9. With the gradient: t = s =
-/// 128 .91, 256 .89, 1024 .92, 4096 .96; causal 1.13 at 128, 1.61 at 1024, 1.77 at 4096.
-constexpr std::int64_t kMinScores = (32 << 10) / kFloatBytes, kProductQueries = 32;
-constexpr std::int64_t kProductKeys = 64;
+/// Where matmuls and a softmax are faster, and need little memory: the scores of a matrix stay in
+/// the L1 cache, or there are few queries or keys, so that q or k are as large as the scores. Time
+/// of matmuls / of loops at a depth of 64, AVX-512, 1 thread: t = s = 64 .86, t = 32 and s = 128
+/// .81, t = 16 and s = 4096 .7, t = s = 128 1, t = 1 and s = 1024 1.26, t = s = 1024 1.03, the same
+/// causal 1.9. With the gradient: t = s = 128 .91, 256 .89, 1024 .92, 4096 .96; causal 1.13 at
+/// 128, 1.61 at 1024, 1.77 at 4096.
+constexpr std::int64_t kMinScores = (32 << 10) / kFloatBytes, kMatmulQueries = 32;
+constexpr std::int64_t kMatmulKeys = 64;
 constexpr std::int64_t kMinGradientScores = 512 * 512;
 
-std::optional<std::string> advantage_of_products(const ir::Dim& t, const ir::Dim& s) {
-  if (t.is_static() && t.value() > 1 && t.value() <= kProductQueries) {
-    return text("products are faster for 2 to ", kProductQueries, " queries, here ", t);
+std::optional<std::string> advantage_of_matmuls(const ir::Dim& t, const ir::Dim& s) {
+  if (t.is_static() && t.value() > 1 && t.value() <= kMatmulQueries) {
+    return text("matmuls are faster for 2 to ", kMatmulQueries, " queries, here ", t);
   }
-  if (s.is_static() && s.value() <= kProductKeys) {
-    return text("products are faster for at most ", kProductKeys, " keys, here ", s);
+  if (s.is_static() && s.value() <= kMatmulKeys) {
+    return text("matmuls are faster for at most ", kMatmulKeys, " keys, here ", s);
   }
   if (!is_below(kMinScores, t, s)) return std::nullopt;
-  return text("products are faster for less than ", kMinScores,
+  return text("matmuls are faster for less than ", kMinScores,
               " scores, which stay in the L1 cache: ", t, " x ", s);
 }
 
@@ -194,11 +195,11 @@ std::optional<std::string> rejection_of_native_attention(const ir::Node& node) {
   }
   const ir::Dims &queries = node.operands[0].dims(), &keys = node.operands[1].dims();
   const ir::Dim &t = queries.end()[-2], &s = keys.end()[-2];
-  if (auto reason = advantage_of_products(t, s)) return reason;
+  if (auto reason = advantage_of_matmuls(t, s)) return reason;
   if (node.op == ir::Op::Attention) return std::nullopt;
   const bool is_causal = node.as<ir::AttentionAttrs>().causal;
   if (!is_causal && is_below(kMinGradientScores, t, s)) {
-    return text("products, which keep the probabilities, are faster for a gradient of less than ",
+    return text("matmuls, which keep the probabilities, are faster for a gradient of less than ",
                 kMinGradientScores, " scores: ", t, " x ", s);
   }
   const ir::Dim &d = node.operands[0].dims().back(), &e = node.operands[2].dims().back();

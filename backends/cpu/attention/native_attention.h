@@ -11,7 +11,7 @@
 
 namespace kiln::cpu {
 
-/// The reason why products and a softmax compute the Attention or AttentionGradient instead; empty:
+/// The reason why matmuls and a softmax compute the Attention or AttentionGradient instead; empty:
 /// the loops do.
 std::optional<std::string> rejection_of_native_attention(const ir::Node& node);
 

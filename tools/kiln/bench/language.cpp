@@ -50,10 +50,10 @@ struct AttentionSizes {
 
   Ints of_queries() const { return {heads, queries, depth}; }
   Ints of_keys() const { return {heads, keys, depth}; }
-  /// Of the products of a pass, where a causal one needs half of the scores.
-  double operations(int products) const {
+  /// Of that many matmuls; a causal attention needs half of the scores.
+  double operations(int matmuls) const {
     const double scores = static_cast<double>(heads * queries * keys) * (causal ? 0.5 : 1.0);
-    return 2 * products * scores * static_cast<double>(depth);
+    return 2 * matmuls * scores * static_cast<double>(depth);
   }
   std::string described() const {
     return text(causal ? "causal " : "", "attention of ", heads, " heads: queries ", queries,
@@ -62,7 +62,7 @@ struct AttentionSizes {
 };
 
 Row attention_row(const std::string& name, const AttentionSizes& s) {
-  Limit limit{.formula = "two products at the peak", .operations = s.operations(2)};
+  Limit limit{.formula = "two matmuls at the peak", .operations = s.operations(2)};
   if (s.queries == 1) {
     limit = copy_limit("keys and values read once", 8 * static_cast<double>(elements(s.of_keys())));
   }
@@ -76,7 +76,7 @@ Row attention_row(const std::string& name, const AttentionSizes& s) {
 }
 
 Row attention_train(const std::string& name, const AttentionSizes& s) {
-  Limit limit{.formula = "six products at the peak", .operations = s.operations(6)};
+  Limit limit{.formula = "six matmuls at the peak", .operations = s.operations(6)};
   return {name, s.described() + ", with the gradients of sum(o w)", limit, [=] {
             WorkBuilder builder(Memory::Host);
             const Tensor q = builder.input(drawn(s.of_queries()));

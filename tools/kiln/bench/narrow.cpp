@@ -1,5 +1,5 @@
-// Rows of narrow tensors: pixels of three channels, pairs, a few classes, products and sums with
-// one column.
+// Rows of narrow tensors: pixels of three channels, pairs, a few classes, matmuls and sums with one
+// column.
 #include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
@@ -45,8 +45,8 @@ Row softmax_4(const Ints& dims) {
           }};
 }
 
-/// The products of logistic regression, in float64: X v, then X^T r.
-Row column_products(const std::string& name, const Ints& dims) {
+/// The matmuls of logistic regression, in float64: X v, then X^T r.
+Row column_matmuls(const std::string& name, const Ints& dims) {
   return {name, text("X v and X^T r in float64, X ", join_text(dims, " x ")),
           copy_limit("X read twice", 16 * count_of(dims)), [=] {
             WorkBuilder builder(Memory::Host);
@@ -78,8 +78,8 @@ std::vector<Row> narrow_rows(bool tiny) {
           bias_row("bias_rgb", {rows, 3}, DType::Float32),
           bias_row("bias_pairs_f64", {rows, 2}, DType::Float64),
           softmax_4({rows, 4}),
-          column_products("columns_f64", tiny ? Ints{40, 5} : Ints{20000, 200}),
-          column_products("columns_tall_f64", tiny ? Ints{40, 3} : Ints{100000, 32}),
+          column_matmuls("columns_f64", tiny ? Ints{40, 5} : Ints{20000, 200}),
+          column_matmuls("columns_tall_f64", tiny ? Ints{40, 3} : Ints{100000, 32}),
           residual_sums(tiny ? Ints{40, 5} : Ints{200000, 16})};
 }
 

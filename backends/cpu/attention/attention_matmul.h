@@ -1,4 +1,4 @@
-// Parts of the loops of attention and of its gradient: exponentials, transpositions, and products
+// Parts of the loops of attention and of its gradient: exponentials, transpositions, and matmuls
 // whose operands are read in place, one broadcast element of lhs at a time.
 #pragma once
 
@@ -12,7 +12,7 @@ using Floats = Vector<float>;
 constexpr long long kRowLanes = kLanes<float>;
 constexpr int kBlockVectors = static_cast<int>(kAttentionRows / kRowLanes);
 
-/// A tile of products stays in registers: kTileRows rows of kTileVectors vectors.
+/// A tile of sums stays in registers: kTileRows rows of kTileVectors vectors.
 #if defined(__AVX512F__)
 constexpr int kTileRows = 7, kTileVectors = 4;
 #elif defined(__AVX2__)
@@ -57,7 +57,7 @@ inline Floats exp2_of(Floats x) {
 #endif
 }
 
-/// to[c][r] = from[r][c], or += that times kLog2E.
+/// to[c][r] = from[r][c], or with kAdds += that times kLog2E.
 template <bool kAdds>
 inline void transpose(const float* from, long long from_row, long long rows, long long columns,
                       float* to, long long to_row) {
@@ -89,8 +89,9 @@ inline void transpose(const float* from, long long from_row, long long rows, lon
   }
 }
 
-/// result (m x n) = scale lhs (m x k) times rhs (k x n) (+ result), for n = `vectors` vectors.
-struct Product {
+/// result (m x n) = scale * (lhs (m x k) times rhs (k x n)), for n = `vectors` vectors; with
+/// `accumulates` the sums begin with the result, and are scaled with it.
+struct Matmul {
   const float* lhs;
   long long lhs_m, lhs_k;
   const float* rhs;
@@ -104,7 +105,7 @@ struct Product {
 };
 
 template <int kRows, int kVectors>
-inline void multiply_tile(const Product& p, long long i, int j) {
+inline void multiply_tile(const Matmul& p, long long i, int j) {
   const float* const lhs = p.lhs + i * p.lhs_m;
   const float* const rhs = p.rhs + j * kRowLanes;
   float* const result = p.result + i * p.result_m + j * kRowLanes;
@@ -132,7 +133,7 @@ inline void multiply_tile(const Product& p, long long i, int j) {
 }
 
 template <int kRows, int kVectors>
-void multiply_vectors(const Product& p, long long i, int j) {
+void multiply_vectors(const Matmul& p, long long i, int j) {
   if constexpr (kVectors > 0) {
     if (p.vectors - j < kVectors) return multiply_vectors<kRows, kVectors - 1>(p, i, j);
     multiply_tile<kRows, kVectors>(p, i, j);
@@ -140,7 +141,7 @@ void multiply_vectors(const Product& p, long long i, int j) {
 }
 
 template <int kRows>
-void multiply_rows(const Product& p, long long i, long long rows) {
+void multiply_rows(const Matmul& p, long long i, long long rows) {
   if constexpr (kRows > 0) {
     if (rows < kRows) return multiply_rows<kRows - 1>(p, i, rows);
     for (int j = 0; j < p.vectors; j += kTileVectors) {
@@ -150,7 +151,7 @@ void multiply_rows(const Product& p, long long i, long long rows) {
 }
 
 /// Divides the rows evenly into tiles: an element's sum does not depend on how.
-void multiply(const Product& p) {
+void multiply(const Matmul& p) {
   const long long tiles = (p.m + kTileRows - 1) / kTileRows;
   for (long long tile = 0; tile < tiles; ++tile) {
     const long long begin = p.m * tile / tiles, end = p.m * (tile + 1) / tiles;
@@ -204,8 +205,8 @@ inline long long keys_seen(const AttentionBlock& b) {
   return is_finite(b.v + seen * b.e, (b.keys - seen) * b.e) ? seen : b.keys;
 }
 
-/// Of a maximum times kLog2E, and a sum of exponentials. NaN of infinite maxima, as the definition
-/// has it.
+/// log(sum of e^score), from the largest score times kLog2E and the sum of 2^(score kLog2E - that).
+/// NaN of infinite maxima, as the definition has it.
 inline float log_sum_of(float most, float sum) {
   return most * kLn2 + (most - most) + __builtin_logf(sum);
 }
