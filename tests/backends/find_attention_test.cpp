@@ -8,6 +8,7 @@
 #include <kiln/layers.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace kiln::find_attention_test {
@@ -18,6 +19,7 @@ using testing::has;
 using testing::Scratch;
 using Tensors = std::vector<Tensor>;
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kBatch = 2, kQueries = 5, kKeys = 7, kDepth = 8, kWidth = 6;
 
 struct Spelling {
@@ -109,13 +111,13 @@ const Spelling kSpellings[] = {
        const Tensor scores = batch_dot(x[1], x[0], {.axes = {2, 2}});
        return result_of(permute_dimensions(scores, {0, 2, 1}) * 0.3, x);
      },
-     "permutations between the products are not looked through"},
+     "permutations between the matmuls are not looked through"},
     {"probabilities transposed",
      [](const Tensors& x) {
        const Tensor p = permute_dimensions(softmax(scores_of(x) * 0.3), {0, 2, 1});
        return batch_dot(p, x[2], {.axes = {1, 1}});
      },
-     "permutations between the products are not looked through"},
+     "permutations between the matmuls are not looked through"},
     {"heads between queries and depths",
      [](const Tensors& x) {
        const auto split = [](const Tensor& y, std::int64_t count, std::int64_t depth) {
@@ -138,7 +140,7 @@ const Spelling kSpellings[] = {
        const Tensor kept = cast(greater(sin(cast(arange(kKeys), "float32")), 0), "float32");
        return values_of(softmax(scores_of(x)) * kept, x);
      },
-     "the probabilities are changed before the product"},
+     "the probabilities are changed before the matmul"},
     {"a bias of the queries' own",
      [](const Tensors& x) {
        return result_of(scores_of(x) * 0.3 + sum(x[0], {.axis = 2, .keepdims = true}), x);
@@ -157,7 +159,7 @@ const Spelling kSpellings[] = {
      "a selection is not the sum of the definition"},
     {"probabilities scaled",
      [](const Tensors& x) { return values_of(softmax(scores_of(x)) * 0.5, x); },
-     "the probabilities are changed before the product"},
+     "the probabilities are changed before the matmul"},
     {"probabilities that are read, too",
      [](const Tensors& x) {
        const Tensor p = softmax(scores_of(x));
@@ -199,7 +201,7 @@ const Spelling kSpellings[] = {
      "there is no softmax"},
     {"elementwise scores",
      [](const Tensors& x) { return values_of(softmax(sin(scores_of(x) * 0.0 + mean(x[1]))), x); },
-     "the scores are no product"},
+     "the scores are no matmul"},
 };
 
 Array uniform(const std::vector<std::int64_t>& dims, unsigned seed) {
@@ -217,12 +219,14 @@ std::string dumped(const Scratch& scratch, const std::string& name) {
   return has(text, "(unchanged)") ? "" : text;
 }
 
+/// Infinite if an element of either is NaN.
 double largest_difference(const std::vector<Array>& x, const std::vector<Array>& y) {
   double worst = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto a = x[i].as<float>(), b = y[i].as<float>();
     for (std::size_t j = 0; j < a.size(); ++j) {
-      worst = std::max(worst, double(std::fabs(a[j] - b[j])));
+      const double difference = std::fabs(a[j] - b[j]);
+      worst = std::isnan(difference) ? kInf : std::max(worst, difference);
     }
   }
   return worst;
