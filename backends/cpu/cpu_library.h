@@ -1,5 +1,6 @@
 // The library of the cpu backend: matmuls by the native GEMM, which allocates nothing, or by oneDNN
-// where gemm_table.h has it; convolutions by the implementation that convolution_table.h has.
+// where gemm_table.h has it; convolutions by the implementation that convolution_table.h has;
+// attention by native loops.
 #pragma once
 
 #include "backends/codegen/host/prepared/matmul.h"
@@ -11,7 +12,7 @@
 
 namespace kiln::cpu {
 
-/// Shares prepared matmuls and convolutions while a caller holds them. Any thread.
+/// Shares prepared matmuls and convolutions, not attentions, while a caller holds them. Any thread.
 class CpuLibrary final : public codegen::HostLibrary {
  public:
   explicit CpuLibrary(GemmIsa isa) : isa_(isa) {}

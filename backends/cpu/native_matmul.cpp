@@ -1,4 +1,4 @@
-// Adapts NativeGemm and HalfGemm to prepared matmuls.
+// Adapts NativeGemm, HalfGemm and WideningGemm to prepared matmuls.
 #include "backends/cpu/native_matmul.h"
 
 #include "backends/cpu/gemm/half_gemm.h"
@@ -67,7 +67,7 @@ class NativeMatmul final : public codegen::PreparedMatmul {
   std::string reason_;
 };
 
-/// A matmul of half-precision elements, which are converted while they are packed.
+/// A matmul of half-precision elements, which HalfGemm converts to float32.
 template <class Half>
 class NativeHalfMatmul final : public codegen::PreparedMatmul {
  public:

@@ -32,9 +32,9 @@ bool adds_zeros(const Node& pad) {
          std::all_of(interior.begin(), interior.end(), [](std::int64_t i) { return i == 0; });
 }
 
-/// Whether a convolution may pad an axis by that number.
-bool is_padding(const Dim& dim, bool is_spatial) {
-  return is_spatial ? ir::less_equal(0, dim) == ir::Ternary::Yes : dim == Dim(0);
+/// Whether a convolution may pad an axis by that amount.
+bool is_padding(const Dim& amount, bool is_spatial) {
+  return is_spatial ? ir::less_equal(0, amount) == ir::Ternary::Yes : amount == Dim(0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Zeros around the input of a convolution become the convolution's own padding, which is not
+// Folds a Pad by zeros of a convolution's input into the convolution's own padding, which is not
 // stored.
 //
 // Before: %2 = pad %0 0 low=[0,3,3,0] high=[0,3,3,0]; %3 = conv %2 %1 low=[0,0] high=[0,0]
@@ -11,9 +11,10 @@
 
 namespace kiln::rewrite {
 
-/// The forward convolution, or the gradient of its filter, of the input without its Pad, in place
-/// or before a Permute. Empty unless the Pad adds zeros to spatial axes alone, at no axis a
-/// negative number. REQUIRES: the node is a Conv.
+/// Returns the forward or backward-weights convolution of the Pad's operand, with the Pad's amounts
+/// added to `low` and `high`. A Permute between the Pad and the convolution stays. Empty unless the
+/// Pad adds zeros (+0), at spatial axes alone, with amounts known to be 0 or more, none of them
+/// interior. REQUIRES: the node is a Conv.
 ir::Value conv_of_pad(const ir::Node& node);
 
 /// Values that the rule applies to; empty if `dtype` has none.

@@ -1,4 +1,5 @@
-// The expansion of a composite is part of its OpDef.
+// The expansion of a composite is part of its OpDef. An attention that a claim takes is expanded
+// anyway where its gradient is, since both then share the probabilities.
 #include "backends/codegen/graph/expand_composites.h"
 
 #include "core/ir/lambda.h"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kBiasCotangent = 3;  // of the results of attention_gradient
 
-/// Nodes that are expanded although a claim takes them, with the reason.
+/// Attentions and gradients that are expanded although a claim takes them, with the reason.
 class ExpandedAttentions {
  public:
   ExpandedAttentions(const std::vector<const ir::Node*>& nodes,

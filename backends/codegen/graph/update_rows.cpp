@@ -14,7 +14,7 @@ using ir::Node;
 using ir::Op;
 using ir::Value;
 
-/// Updates of rows along axis 0: of scatter_add.
+/// The operands of a scatter_add along axis 0.
 struct Rows {
   Value indices, updates;
 };
@@ -30,7 +30,8 @@ std::optional<ir::Dim> count_of(const ir::Dims& dims, std::size_t count) {
   return product;
 }
 
-/// With indices of one axis.
+/// Flattens the indices, and the axes of `updates` that they have, into one axis. Empty if their
+/// number overflows 64 bits.
 std::optional<Rows> flat(const Rows& rows) {
   const std::size_t axes = rows.indices.dims().size();
   const auto count = count_of(rows.indices.dims(), axes);
@@ -41,7 +42,7 @@ std::optional<Rows> flat(const Rows& rows) {
   return Rows{ir::reshape(rows.indices, {*count}), ir::reshape(rows.updates, dims)};
 }
 
-/// Both, those of `first` first.
+/// Concatenates both. Empty if the dtypes of the indices differ, or flat() of one is empty.
 std::optional<Rows> join(const Rows& first, const Rows& second) {
   if (first.indices.dtype() != second.indices.dtype()) return std::nullopt;
   const auto left = flat(first), right = flat(second);

@@ -17,9 +17,10 @@ struct VariableUpdate {
 /// Replaces the new value `variable -+ scalar * scatter_add(..)` along axis 0 by a ScatterSub,
 /// which neither reads nor writes the rows without an index; a sum of several scatter_adds, the
 /// gradient of a table that is looked up several times, by one with all their indices. Applies
-/// where nothing else reads the parts of the formula and the target takes the ScatterSub. Keeps
-/// bits, NaN payloads and subnormals aside: the dense form flushes the subnormals of all rows. Of
-/// several, a row's updates are added in the order of their indices, not those of each first.
+/// where nothing else reads the parts of the formula and the target takes the ScatterSub. One
+/// scatter_add keeps bits, NaN payloads and subnormals aside: the dense form flushes the subnormals
+/// of all rows. Several are reassociated: all updates of a row are one sum, those of the first
+/// scatter_add before those of the second, instead of a sum of sums.
 std::vector<ir::Value> update_rows(const std::vector<ir::Value>& results,
                                    const std::vector<ir::Value>& arguments,
                                    const std::vector<VariableUpdate>& updates,

@@ -52,7 +52,8 @@ class WeightReader {
     return stage.inner || at(kernel.outer) == kernel.axes.size();
   }
 
-  /// The operand of which `store` stores the widened elements; -1: it stores other values.
+  /// The number of the float16 or bfloat16 operand whose elements `store` widens to float32, in
+  /// order; -1: it stores other values.
   static int widened_operand(const Kernel& kernel, const Store& store) {
     if (store.value < 0 || store.accumulate) return -1;
     const Expression& value = kernel.expressions[at(store.value)];

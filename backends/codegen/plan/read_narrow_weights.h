@@ -9,10 +9,11 @@
 
 namespace kiln::codegen {
 
-/// Widening is exact, so that a product has the same factors. Kernels that only widened such
-/// weights are dropped. `unchanged`: of each argument, whether it is a variable that the program
-/// does not update, so that executors keep its packed form. `library` may be null for a plan
-/// without library steps. `unchanged` is empty for none. Returns whether a step changed.
+/// Changes the rhs of matmuls without batch axes, where `library` takes it. Widening is exact, so
+/// that sums have the same terms. Kernels that only widened such weights are dropped. `unchanged`:
+/// of each argument, whether it is a variable that the program does not update, so that executors
+/// keep its packed form; empty: none is. `library`: may be null for a plan without library steps.
+/// Returns whether a step changed.
 bool read_narrow_weights(Plan& plan, const std::vector<BuiltKernel>& kernels,
                          const std::vector<bool>& unchanged, const LibraryClaims* library);
 

@@ -16,7 +16,7 @@ enum class PanelFilter : std::uint8_t {
 
 /// The parts are filters and depend only on the sizes. REQUIRES: one group, 1 or 2 spatial
 /// axes, all sizes above 0; filters are a multiple of P = NativeGemm<float>::panel_columns(),
-/// channels * P is one of 16; the machine has the ISA.
+/// channels * P is a multiple of 16; the machine has the ISA.
 std::shared_ptr<const codegen::PreparedConvolution> make_forward_by_panels(
     const codegen::Convolution& convolution, PanelFilter filter, GemmIsa isa);
 

@@ -1,7 +1,7 @@
-// Native GEMM of float16 and bfloat16: converts operands to float32 while it packs them, or
-// multiplies pairs of bfloat16 by AVX512-BF16 or AMX. Sums are in float32 and have the bits of
-// NativeGemm<float>, but for AMX, which adds in another order; each element of the result is
-// rounded once.
+// Native GEMM of float16 and bfloat16: converts operands to float32 while it packs them, or an rhs
+// that is packed before the run in registers (widening_loops.h); or multiplies pairs of bfloat16 by
+// AVX512-BF16 or AMX. Sums are in float32 and have the bits of NativeGemm<float>, but for AMX,
+// which adds in another order; each element of the result is rounded once.
 #pragma once
 
 #include "backends/cpu/gemm/native_gemm.h"

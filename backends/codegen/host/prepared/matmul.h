@@ -33,7 +33,7 @@ enum class RhsUse : std::uint8_t {
   Kept,  // by many calls: an unchanged variable
 };
 
-/// A prepared matmul; pointers are to elements of its dtype.
+/// A prepared matmul; pointers are to elements of its dtype, of rhs_dtype() for the rhs.
 /// Thread-safe: a run keeps its state in its scratch.
 class PreparedMatmul : public Packer {
  public:
@@ -47,16 +47,16 @@ class PreparedMatmul : public Packer {
   virtual std::int64_t packed_offset(std::int64_t /*columns*/) const { return -1; }
   /// The name of its implementation, for dumps.
   virtual std::string description() const { return "the library"; }
-  /// `rhs`: packed by pack() if packed_bytes() > 0. `bias`: N
-  /// elements, read if MatmulShape::bias. Throws sdk::Failure.
+  /// `rhs`: packed by pack() if packed_bytes() > 0. `bias`: N elements, read if MatmulShape::bias.
+  /// Throws sdk::Failure.
   virtual void run(const void* lhs, const void* rhs, const void* bias, void* result,
                    void* scratch) const = 0;
 };
 
-/// The library of a target on the host, for the matmuls and convolutions that it claims:
-/// convolutions of float32, and matmuls of any dtype and batch. A batch is prepared as one matmul,
-/// which runs once per matrix. Calls are prepared when a plan is bound to a tuple of sizes and are
-/// shared by all runs with these sizes. Thread-safe.
+/// The library of a target on the host, for the nodes that it claims: convolutions and attentions
+/// of float32, and matmuls of any dtype and batch. A batch is prepared as one matmul, which runs
+/// once per matrix. Calls are prepared when a plan is bound to a tuple of sizes and are shared by
+/// all runs with these sizes. Thread-safe.
 class HostLibrary : public LibraryClaims {
  public:
   /// The executor runs row updates itself, for every library.
