@@ -1,5 +1,6 @@
-// Matches kernels of a single map stage: y = x + bias, y = relu(x), y = relu(x + bias). Kernels of
-// tanh and sigmoid are not fused, but recorded in LibraryStep::followed_by for dumps.
+// Matches kernels of a single map stage: y = x + bias, y = relu(x), y = relu(x + bias), where relu
+// may have an upper bound. Kernels of tanh and sigmoid are not fused, but recorded in
+// LibraryStep::followed_by for dumps.
 #include "backends/codegen/plan/fuse_epilogues.h"
 
 #include "core/ops/convert.h"
@@ -223,10 +224,10 @@ class EpilogueFuser {
     LibraryStep& old = *library_step(*producer);
     if (old.node->op == Op::Conv && !is_forward(*old.node)) return;
     if (epilogue.bias >= 0 && !(takes_bias(old) && columns_fit(*producer, kernel))) return;
-    if (epilogue.bias >= 0 && is_rejected(old, EpilogueOp::Bias)) return;
+    if (epilogue.bias >= 0 && note_rejection(old, EpilogueOp::Bias)) return;
     const bool is_bounded = std::isfinite(epilogue.relu_bound);
-    if (epilogue.relu && is_rejected(old, EpilogueOp::Relu)) return;
-    if (is_bounded && is_rejected(old, EpilogueOp::BoundedRelu)) return;
+    if (epilogue.relu && note_rejection(old, EpilogueOp::Relu)) return;
+    if (is_bounded && note_rejection(old, EpilogueOp::BoundedRelu)) return;
     Step fused = *producer;
     LibraryStep& call = *library_step(fused);
     call.result = step.slots[at(epilogue.target)];
@@ -239,8 +240,8 @@ class EpilogueFuser {
     plan_.steps[s] = std::move(fused);
   }
 
-  /// Whether the library rejects the epilogue; records it for dumps.
-  bool is_rejected(LibraryStep& call, EpilogueOp op) const {
+  /// Returns whether the library rejects the epilogue, and records a rejected one for dumps.
+  bool note_rejection(LibraryStep& call, EpilogueOp op) const {
     if (!library_->rejection_of_epilogue(*call.node, op)) return false;
     call.followed_by = op;
     return true;

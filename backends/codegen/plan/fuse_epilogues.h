@@ -11,8 +11,8 @@ namespace kiln::codegen {
 /// Fuses a bias and a ReLU, which may have a bound, into the matmul or forward convolution whose
 /// result nothing else reads; the step moves to the kernel's position. A step computes
 /// min(relu(x + bias), bound): at most one bias, before its ReLU; reshapes between them do not
-/// matter. `kernels`: those of the plan's steps.
-/// `library`: is asked about each epilogue; may be null for a plan without library steps.
+/// matter. `kernels`: of the plan's steps. `library`: is asked about each epilogue; may be null for
+/// a plan without library steps.
 void fuse_epilogues(Plan& plan, const std::vector<BuiltKernel>& kernels,
                     const LibraryClaims* library);
 
