@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 namespace kiln::cpu {
 
 struct ConvolutionEpilogue {
   const float* bias = nullptr;  // one number per column, or null
   bool relu = false;  // replaces x <= 0 by 0 and x > relu_bound by relu_bound; keeps NaN
-  float relu_bound = 0;
+  float relu_bound = std::numeric_limits<float>::infinity();
 };
 
 /// `values`: `rows` contiguous rows of `columns` numbers. Any thread.
