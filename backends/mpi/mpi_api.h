@@ -63,8 +63,8 @@ inline constexpr Numbers kOpenMpiNumbers{-1, 0, {0, 1, 2, 3}, 0};
 inline constexpr Numbers kMpichNumbers{-2, 1, {0, 1, 2, 3}, 1};
 inline constexpr Numbers kStandardNumbers{-1, 221, {0, 1024, 2048, 4096}, 0};
 
-/// Constants that are handles: MPI_COMM_WORLD, MPI_BYTE, MPI_ERRORS_RETURN, MPI_INFO_NULL. Those of
-/// the standard interface are addresses.
+/// Constants that are handles: MPI_COMM_WORLD, MPI_BYTE, MPI_ERRORS_RETURN, MPI_INFO_NULL. In the
+/// standard interface they are addresses.
 template <class Handle>
 struct Handles {
   Handle world, byte, errors_return, info_null;

@@ -20,7 +20,7 @@ class DimEvaluator {
   std::int64_t operator()(std::span<const std::int64_t> values) const;
 
  private:
-  /// Those that push come first, the last of them is Reload: run() compares.
+  /// The actions that push come first, the last of them is Reload: run() compares.
   enum class Action : std::uint8_t { Push, Load, Reload, Add, Mul, FloorDiv, Mod, Max, Min };
   struct Step {
     Action action = Action::Push;

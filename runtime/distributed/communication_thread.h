@@ -34,8 +34,8 @@ class CommunicationThread {
   /// Whether the caller runs on it.
   bool is_current() const { return thread_.get_id() == std::this_thread::get_id(); }
 
-  /// Adds a job and returns its number. `title`: of what it belongs to, for log lines. What the job
-  /// uses must live until wait() returns.
+  /// Adds a job and returns its number. `title`: of what it belongs to, for log lines.
+  /// REQUIRES: all objects that the job uses live until wait() returns.
   std::uint64_t add(std::string title, Job job);
   /// Waits until the job has ended. CommunicatorError with the reason of the first job that threw,
   /// if this is that job or a later one: these do not run.

@@ -59,8 +59,8 @@ struct Operation {
   std::uint64_t detail = 0;  // what else the ranks agree on
   /// Follows `call` where the ranks differ in it, unless `call` has it.
   std::string detail_text = {};
-  /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable". Those of
-  /// collectives have their lines, "all_reduce sum float32[6] (train.cpp:12)".
+  /// Its operands, such as "'w' float32[2,3]", and the noun for one of them: "variable". Of
+  /// collectives, with the line that made each: "all_reduce sum float32[6] (train.cpp:12)".
   std::vector<std::string> items = {};
   std::string arrangement = {};  // of the items: how many are transferred together
   std::string_view item = "item";

@@ -86,7 +86,7 @@ KILN_API std::ostream& operator<<(std::ostream& out, const Profile& profile);
 /// functions of the same name and code (FunctionStats), too. Several may overlap: the first and the
 /// shortest call are then those since the earliest began. A measured call reads the clock twice per
 /// step; on `cuda` it queues steps one by one, with events between them. Other calls cost nothing.
-/// What it measured is lost if the process ends by a signal, abort() or _exit(). Thread-safe.
+/// Its measurements are lost if the process ends by a signal, abort() or _exit(). Thread-safe.
 class KILN_API Profiler {
  public:
   Profiler(Profiler&& other) noexcept;

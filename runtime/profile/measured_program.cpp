@@ -45,7 +45,7 @@ class RowCollector {
     return end;
   }
 
-  /// `scale`: of the row's seconds. Those of a loop on several threads are sums over the threads.
+  /// `scale`: of the row's seconds. Seconds of a loop on several threads are sums over the threads.
   void add(std::size_t i, const Seconds& scale) {
     Seconds within;
     for (std::size_t j = i + 1; j < end_of(i); j = end_of(j)) {

@@ -18,7 +18,7 @@ struct KerasConfigLayer {
 /// By the path of a group: "layers/dense_1".
 using KerasConfig = std::map<std::string, KerasConfigLayer, std::less<>>;
 
-/// Names groups as Keras does: by the layer's class, in the order of the model's layers. Those
+/// Names groups as Keras does: by the layer's class, in the order of the model's layers. Groups
 /// within layers are known for nested models, wrappers, cells and MultiHeadAttention. Empty for
 /// models that have no list of layers, which are those of users' classes, and for a text that is no
 /// JSON.

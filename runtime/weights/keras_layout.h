@@ -26,7 +26,7 @@ struct KerasLayout {
 };
 
 /// Names have the form "layer/kernel" or "both/forward_lstm/kernel", as the variables of Kiln's
-/// layers: without the name of a recurrent cell and ":0". Those of Keras 3 end in numbers, and the
+/// layers: without the name of a recurrent cell and ":0". Names of Keras 3 end in numbers, and the
 /// states of its optimizer, metrics and random generators are left out. A name that two weights
 /// would have is the path of each. IoError for lists that name no dataset. `config`, of an archive,
 /// names the layers of Keras 3 that have no names in the file, and orders weights as the model does

@@ -18,8 +18,8 @@ struct PassedDescriptor {
 struct ChildCommand {
   std::vector<std::string> words;  // the program, a path or a name that PATH has; its arguments
   std::vector<std::string> variables = {};  // "NAME=value"; empty: those of this process
-  /// Passed in this order, so that `own` of none may be `of_child` of one before it. Those of this
-  /// process that are not close-on-exec are inherited, too.
+  /// Passed in this order, so that `own` of none may be `of_child` of one before it.
+  /// Descriptors of this process that are not close-on-exec are inherited, too.
   std::vector<PassedDescriptor> descriptors = {};
 };
 

@@ -29,7 +29,7 @@ struct Arguments {
 };
 
 /// Reads values by their names (runtime/replay/argument_names.h) and casts them to the module's
-/// dtypes. Those that no file has are drawn if there is no file or a seed is given: floats from
+/// dtypes. Values that no file has are drawn if there is no file or a seed is given: floats from
 /// [-1, 1), integers from 0 to 2, bools. Errors: IoError; ValueError for a value that no file has,
 /// for one of another shape or with another size than `sizes`, for an element that an integer dtype
 /// cannot hold, fractions included, and where random values do not fit into this machine's memory.

@@ -24,7 +24,7 @@ std::string find_on_path(const std::string& name) {
   return {};
 }
 
-/// What `path --version` prints.
+/// The output of `path --version`.
 std::string version_text(const std::string& path) {
   const std::string command = text("exec '", path, "' --version 2>&1 </dev/null");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"),

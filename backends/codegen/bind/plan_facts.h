@@ -33,8 +33,8 @@ struct PlanFacts {
   std::vector<bool> unchanged;  // of each argument
   std::vector<int> rhs_uses;     // of each slot: the matmuls with this rhs
   std::size_t max_packings = 0;  // library steps with an operand that may keep its value
-  /// The operands of kernels are numbered in the order of steps. Those that are slot s:
-  /// `kernel_uses` from first_use[s] to first_use[s + 1].
+  /// The operands of kernels are numbered in the order of steps. The operands that are
+  /// slot s: `kernel_uses` from first_use[s] to first_use[s + 1].
   std::vector<std::uint32_t> kernel_uses, first_use;
   std::vector<std::uint32_t> first_operand;  // of each step: its first number, if it is a kernel
 };

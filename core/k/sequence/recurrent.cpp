@@ -132,8 +132,8 @@ class Rnn {
     return with_stand_ins(step, given);
   }
 
-  /// The step on stand-ins of constants and captured tensors. Those are made outside of the trace:
-  /// they are computed once.
+  /// The step on stand-ins of constants and captured tensors, which are made outside of the
+  /// trace: they are computed once.
   Step with_stand_ins(const Step& step, const std::vector<Value>& given) {
     std::vector<Value> results = step.states;
     results.push_back(step.output);

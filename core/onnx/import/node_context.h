@@ -39,7 +39,7 @@ class NodeContext {
   /// Input i, which is no weight: a variable that it becomes is not trained.
   ir::Value untrained_input(std::size_t i);
 
-  // Attributes. Those with a default return it where the node has none; the others throw
+  // Attributes. Functions with a default return it where the node has none; the others throw
   // ValueError. All throw for an attribute of another type.
   bool has_attribute(std::string_view name) const { return find(name) != nullptr; }
   std::int64_t integer(std::string_view name) const;

@@ -5,8 +5,8 @@
 
 namespace kiln::onnx {
 
-/// Indices along an axis of `size` elements, of which negative ones count from the end. Those below
-/// -size stay as they are, so that errors show them as given; so do indices known not to be
+/// Indices along an axis of `size` elements, of which negative ones count from the end. Indices
+/// below -size stay as they are, so that errors show them as given; so do indices known not to be
 /// negative.
 ir::Value wrapped_indices(NodeContext& node, const ir::Value& indices, const ir::Dim& size);
 

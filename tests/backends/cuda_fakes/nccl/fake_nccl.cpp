@@ -1,6 +1,6 @@
 // The exported functions: each counts its call, fails on demand, and rejects objects that are not
-// alive. What a group queues reaches the stream only when the communicator has been asked for its
-// asynchronous error, as a library that does not block may need that.
+// alive. Work that a group queues reaches the stream only when the communicator has been asked for
+// its asynchronous error, as a library that does not block may need that.
 #include "core/types/no_destructor.h"
 #include "tests/backends/cuda_fakes/call_counts.h"
 #include "tests/backends/cuda_fakes/lies.h"
