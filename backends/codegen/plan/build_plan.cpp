@@ -5,6 +5,7 @@
 #include "core/ops/op.h"
 #include "core/types/at.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -72,8 +72,8 @@ TEST_CASE("fold_scales: scales and shifts of filters become their factor and a b
         l.scaled(l.scale) + l.all(ir::neg(l.shift) * l.scale + l.shift));
   CHECK(l.folded(l.conv() - l.all(l.shift) + l.all(l.scale)) ==
         l.conv() + l.all(ir::neg(l.shift) + l.scale));
-  const Value relu = ir::unary(Op::Tanh, l.conv() * l.all(l.scale));
-  CHECK(l.folded(relu) == ir::unary(Op::Tanh, l.scaled(l.scale)));
+  const Value activated = ir::unary(Op::Tanh, l.conv() * l.all(l.scale));
+  CHECK(l.folded(activated) == ir::unary(Op::Tanh, l.scaled(l.scale)));
   // A result of two users ends the chain.
   const Value half = l.conv() * l.all(l.scale);
   const Value now = l.scaled(l.scale);

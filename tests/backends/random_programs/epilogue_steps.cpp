@@ -55,10 +55,10 @@ Value with_bias(Growing& growing, const Value& x) {
 
 Value activated(Growing& growing, const Value& x) {
   switch (growing.draw.below(7)) {
-    case 3: return {minimum(relu(x.tensor), 100.0), x.dims, x.bound};
     case 0: return {tanh(x.tensor), x.dims, 1};
     case 1: return {sigmoid(x.tensor), x.dims, 1};
     case 2: return {relu(x.tensor, {.alpha = 0.1}), x.dims, x.bound};
+    case 3: return {minimum(relu(x.tensor), 100.0), x.dims, x.bound};
     default: return {relu(x.tensor), x.dims, x.bound};
   }
 }

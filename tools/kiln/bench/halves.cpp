@@ -6,7 +6,7 @@
 namespace kiln::bench {
 namespace {
 
-/// Dense layers with relu between, of weights that each call widens.
+/// Dense layers with relu between them, whose weights each call widens to float32.
 Row mlp_halves(const std::string& name, std::int64_t batch, const Ints& sizes, DType weights) {
   double parameters = 0;
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {

@@ -9,7 +9,8 @@
 namespace kiln::bench {
 namespace {
 
-/// Adds layers to an image, and counts the operations of the convolutions and of the dense layer.
+/// Adds layers to an image [1, size, size, 3], and counts the operations of the convolutions and of
+/// the dense layer.
 class Network {
  public:
   Network(Tensor x, std::int64_t size) : x_(std::move(x)), size_(size) {}
@@ -18,6 +19,7 @@ class Network {
   void convolve(std::int64_t filters, std::int64_t window, std::int64_t stride,
                 bool separate = false) {
     const std::int64_t inputs = separate ? 1 : channels_;
+    // A variance of about 1 / fan-in (LeCun), so that results keep their magnitude.
     const double bound = 1.7 / std::sqrt(static_cast<double>(window * window * inputs));
     const Ints dims{window, window, channels_, separate ? 1 : filters};
     const Tensor filter = random_uniform_variable(dims, -bound, bound, {.seed = 1});
