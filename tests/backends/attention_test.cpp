@@ -171,6 +171,23 @@ TEST_CASE("attention: keys that are masked, all keys of a query, and infinite sc
   }
 }
 
+TEST_CASE("attention: a query whose keys all have a large finite mask attends to all of them") {
+  // In float32 such a mask absorbs the scores, in float64, too.
+  for (const float masked : {-1e30f, -3e38f, std::numeric_limits<float>::lowest(), 1e30f}) {
+    for (const std::int64_t t : {5, 70}) {
+      for (const Mask mask : {Mask::Bias, Mask::Causal, Mask::BiasOfKeys}) {
+        INFO("mask " << masked << ", " << t << " queries");
+        Attention a({t, 1500, 16, 16}, mask);
+        if (mask == Mask::Causal) a.bias = Array::zeros({2, t, 1500});
+        const auto bias = a.bias.as<float>();
+        const std::size_t first = mask == Mask::BiasOfKeys ? 0 : 3 * 1500;
+        for (std::size_t key = 0; key < 1500; ++key) bias[first + key] = masked;
+        check(a);
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: few queries of many keys, which are summed in groups") {
   for (const std::int64_t t : {1, 3, 16}) {
     for (const std::int64_t s : {1023, 1024, 1025, 3000}) {

@@ -1,7 +1,7 @@
 // The gradient of one attention. As in attention_loops.h, vectors of a tile of probabilities run
 // over queries; those of the results run over depths, so that all matrices are read in place.
 // For each block of queries, D = sum over e of do o [queries]; then for each tile of keys:
-//     p = e^(k q^T scale + bias - lse)                    [keys, queries]
+//     p = e^(k q^T scale + bias - lse)                    [keys, queries], or as normalize_rows()
 //     ds = p (v do^T - D)                                 [keys, queries]
 //     dv += p do; dk += scale ds q; dq += scale ds^T k
 #pragma once
@@ -47,10 +47,60 @@ class AttentionGradientRun {
     clear(b_.scratch, inner_ + stride_ - b_.scratch);
     transpose<false>(b_.q + row * b_.d, b_.d, rows, b_.d, q_, stride_);
     transpose<false>(b_.d_result + row * b_.e, b_.e, rows, b_.e, d_result_, stride_);
+    bool is_exact = true;
     for (long long r = 0; r < rows; ++r) {
       lse_[r] = b_.lse[row + r] * kLog2E;
+      factor_[r] = 1;
       inner_[r] = inner_product(b_.o + (row + r) * b_.e, b_.d_result + (row + r) * b_.e);
+      is_exact = is_exact && !is_large(b_.lse[row + r]);
     }
+    has_factors_ = !is_exact;
+    if (has_factors_) normalize_rows();
+  }
+
+  /// Whether a log-sum-exp is finite and so large that rounding has lost some of the logarithm of
+  /// the sum, as for a query whose keys are all masked by -1e9.
+  static bool is_large(float lse) {
+    constexpr float kLimit = 1 << 12;
+    return (lse > kLimit || lse < -kLimit) && lse - lse == 0;
+  }
+
+  /// Of queries with a large log-sum-exp, computes the largest score and the sum of exponentials
+  /// again: probabilities then are e^(score - largest) / sum.
+  void normalize_rows() {
+    float most[kAttentionRows], sum[kAttentionRows];
+    for (long long r = 0; r < rows_; ++r) {
+      most[r] = -infinity();
+      sum[r] = 0;
+    }
+    const long long seen = b_.causal ? smaller(b_.keys, first_row_ + rows_) : b_.keys;
+    for (long long key = 0; key < seen; key += kAttentionKeys) {
+      const long long keys = smaller(kAttentionKeys, seen - key);
+      compute_scores(key, keys);
+      for (long long r = 0; r < rows_; ++r) {
+        if (is_large(b_.lse[first_row_ + r])) add_keys(r, key, keys, most[r], sum[r]);
+      }
+    }
+    for (long long r = 0; r < rows_; ++r) {
+      if (!is_large(b_.lse[first_row_ + r])) continue;
+      lse_[r] = most[r];
+      factor_[r] = 1 / sum[r];
+    }
+  }
+
+  /// Adds the exponentials of a tile's scores of query `r`, and rescales the sum to the new
+  /// maximum.
+  void add_keys(long long r, long long key, long long keys, float& most, float& sum) const {
+    const long long seen = b_.causal ? smaller(keys, first_row_ + r + 1 - key) : keys;
+    float largest = most;
+    for (long long j = 0; j < seen; ++j) {
+      const float score = p_[j * stride_ + r];
+      largest = score > largest ? score : largest;
+    }
+    const float from = largest == -infinity() ? 0 : largest;
+    sum *= exp2_of(splat(most - from))[0];
+    for (long long j = 0; j < seen; ++j) sum += exp2_of(splat(p_[j * stride_ + r] - from))[0];
+    most = largest;
   }
 
   float inner_product(const float* x, const float* y) const {
@@ -81,10 +131,9 @@ class AttentionGradientRun {
            is_finite(lse_, rows_);
   }
 
-  void run_tile(long long key, long long keys) {
-    const float* const k = b_.k + key * b_.d;
-    const float* const v = b_.v + key * b_.e;
-    multiply({.lhs = k,
+  /// p_ = the scores of a tile of keys, times kLog2E.
+  void compute_scores(long long key, long long keys) const {
+    multiply({.lhs = b_.k + key * b_.d,
               .lhs_m = b_.d,
               .lhs_k = 1,
               .rhs = q_,
@@ -105,6 +154,12 @@ class AttentionGradientRun {
                 .scores = p_,
                 .row = stride_});
     }
+  }
+
+  void run_tile(long long key, long long keys) {
+    const float* const k = b_.k + key * b_.d;
+    const float* const v = b_.v + key * b_.e;
+    compute_scores(key, keys);
     if (take_probabilities(keys) && is_finite_for(key, keys)) return;  // all sums are 0
     multiply({.lhs = v,
               .lhs_m = b_.e,
@@ -165,6 +220,9 @@ class AttentionGradientRun {
         store_unaligned<float>(e, p);
       }
     }
+    for (long long j = 0; has_factors_ && j < keys; ++j) {
+      for (long long r = 0; r < rows_; ++r) p_[j * stride_ + r] *= factor_[r];
+    }
     bool is_zero = true;
     for (int lane = 0; lane < static_cast<int>(kRowLanes); ++lane) {
       is_zero = is_zero && sum[lane] == 0;
@@ -198,6 +256,8 @@ class AttentionGradientRun {
   const AttentionGradientBlock& b_;
   long long first_row_ = 0, rows_ = 0, stride_ = 0;
   int vectors_ = 0;
+  bool has_factors_ = false;  // some factor_ is not 1
+  float factor_[kAttentionRows];  // of the exponentials of each query
   float *q_ = nullptr, *d_result_ = nullptr, *p_ = nullptr, *ds_ = nullptr, *lse_ = nullptr,
         *inner_ = nullptr;
 };

@@ -57,11 +57,19 @@ inline Floats exp2_of(Floats x) {
 #endif
 }
 
-/// to[c][r] = from[r][c], or with kAdds += that times kLog2E.
+/// bias * kLog2E, where a finite bias stays finite: masks are often the lowest float, and a query
+/// whose keys all have it attends to all of them. T: float, or a vector of floats.
+template <class T>
+inline T scaled_bias(T bias) {
+  const T lowest = T{} - __FLT_MAX__, scaled = bias * kLog2E;
+  return scaled < lowest ? (bias < lowest ? bias : lowest) : scaled;
+}
+
+/// to[c][r] = from[r][c], or with kAdds += scaled_bias of that.
 template <bool kAdds>
 inline void transpose(const float* from, long long from_row, long long rows, long long columns,
                       float* to, long long to_row) {
-  const auto put = [](float* at, float x) { *at = kAdds ? *at + x * kLog2E : x; };
+  const auto put = [](float* at, float x) { *at = kAdds ? *at + scaled_bias(x) : x; };
   long long r = 0;
   for (; r + 4 <= rows; r += 4) {
     long long c = 0;
@@ -73,7 +81,7 @@ inline void transpose(const float* from, long long from_row, long long rows, lon
       float* const target = to + c * to_row + r;
       const auto store = [&](long long i, __m128 x) {
         float* const at = target + i * to_row;
-        _mm_storeu_ps(at, kAdds ? _mm_loadu_ps(at) + x * kLog2E : x);
+        _mm_storeu_ps(at, kAdds ? _mm_loadu_ps(at) + scaled_bias(x) : x);
       };
       store(0, x0);
       store(1, x1);
@@ -168,19 +176,19 @@ struct BiasTile {
   long long row;  // floats of a key's scores
 };
 
-/// Adds the bias times kLog2E.
+/// Adds scaled_bias of the bias.
 void add_bias(const BiasTile& tile) {
   const float* const bias = tile.bias;
   if (tile.bias_row != 0 && tile.bias_key != 0) {
     return transpose<true>(bias, tile.bias_row, tile.rows, tile.keys, tile.scores, tile.row);
   }
   alignas(64) float of_rows[kAttentionRows] = {};
-  for (long long r = 0; r < tile.rows; ++r) of_rows[r] = bias[r * tile.bias_row] * kLog2E;
+  for (long long r = 0; r < tile.rows; ++r) of_rows[r] = scaled_bias(bias[r * tile.bias_row]);
   for (long long j = 0; j < tile.keys; ++j) {
     for (long long r = 0; r < tile.row; r += kRowLanes) {
       float* const at = tile.scores + j * tile.row + r;
       const Floats more = tile.bias_row != 0 ? load_unaligned(of_rows + r)
-                                             : splat(bias[j * tile.bias_key] * kLog2E);
+                                             : splat(scaled_bias(bias[j * tile.bias_key]));
       store_unaligned<float>(load_unaligned(at) + more, at);
     }
   }

@@ -71,7 +71,7 @@ class FewQueries {
     for (long long j = 0; j < keys; ++j) scores[j] *= scale;
     if (b_.bias != nullptr) {
       const float* const bias = b_.bias + r * b_.bias_row + key * b_.bias_key;
-      for (long long j = 0; j < keys; ++j) scores[j] += bias[j * b_.bias_key] * kLog2E;
+      for (long long j = 0; j < keys; ++j) scores[j] += scaled_bias(bias[j * b_.bias_key]);
     }
     const long long seen = b_.causal_row < 0 ? keys : b_.causal_row + r + 1 - key;
     const long long padded = (keys + kRowLanes - 1) / kRowLanes * kRowLanes;
