@@ -40,7 +40,7 @@ enum class Mask { None, Causal, Bias, BiasOfKeys };
 
 struct Attention {
   Array q, k, v, bias, d_result;
-  bool causal;
+  bool causal, has_bias;
 
   Attention(const Sizes& n, Mask mask)
       : q(uniform({2, n.t, n.d}, 1)),
@@ -48,7 +48,8 @@ struct Attention {
         v(uniform({2, n.s, n.e}, 3)),
         bias(mask == Mask::Bias ? uniform({2, n.t, n.s}, 4) : Array::zeros({1, 1, n.s})),
         d_result(uniform({2, n.t, n.e}, 5)),
-        causal(mask == Mask::Causal) {
+        causal(mask == Mask::Causal),
+        has_bias(mask == Mask::Bias || mask == Mask::BiasOfKeys) {
     if (mask == Mask::BiasOfKeys) bias = uniform({1, 1, n.s}, 6);
   }
 
@@ -90,7 +91,9 @@ Function compiled(const Attention& a, const FunctionOptions& options, bool is_kn
   const Tensor v = placeholder_of(a.v, is_known);
   const Tensor bias = placeholder_of(a.bias, is_known);
   const Tensor d_result = placeholder_of(a.d_result, is_known);
-  const Tensor y = dot_product_attention(q, k, v, {.bias = bias, .scale = 0.5, .causal = a.causal});
+  AttentionOptions of_y{.scale = 0.5, .causal = a.causal};
+  if (a.has_bias) of_y.bias = bias;
+  const Tensor y = dot_product_attention(q, k, v, of_y);
   std::vector<Tensor> outputs = gradients(sum(y * d_result), {q, k, v});
   outputs.insert(outputs.begin(), y);
   return function({q, k, v, bias, d_result}, outputs, options);
@@ -178,7 +181,10 @@ TEST_CASE("attention: a query whose keys all have a large finite mask attends to
       for (const Mask mask : {Mask::Bias, Mask::Causal, Mask::BiasOfKeys}) {
         INFO("mask " << masked << ", " << t << " queries");
         Attention a({t, 1500, 16, 16}, mask);
-        if (mask == Mask::Causal) a.bias = Array::zeros({2, t, 1500});
+        if (mask == Mask::Causal) {
+          a.bias = Array::zeros({2, t, 1500});
+          a.has_bias = true;
+        }
         const auto bias = a.bias.as<float>();
         const std::size_t first = mask == Mask::BiasOfKeys ? 0 : 3 * 1500;
         for (std::size_t key = 0; key < 1500; ++key) bias[first + key] = masked;
