@@ -180,6 +180,7 @@ PartitionedProgram compile_partitioned(const Graph& graph, const std::string& na
   collectives.updates = options.updates;
   collectives.phase = options.phase;
   collectives.made_at = options.made_at;
+  if (options.check_numerics) collectives.target += " with check_numerics";  // nothing is fused
   if (!collectives.empty()) programs.phase_input = phase_input_of(graph);
   programs.last = last;
   if (!programs.partitions.empty()) programs.variables = variables_of(programs);

@@ -228,6 +228,16 @@ void compile_module(CompiledProgram& program, const module::Module& compiled,
   program.backend_seconds = seconds_since(start);
 }
 
+/// The passes that the program is compiled without, " without fuse_epilogues"; empty if there are
+/// none. Code without a pass may round otherwise.
+std::string omitted_passes(const CompiledProgram& program) {
+  DisabledPasses disabled = disabled_passes(*program.instance);
+  if (!program.optimize) disabled.own = {"Kiln's passes"};
+  std::vector<std::string>& names = disabled.own;
+  names.insert(names.end(), disabled.of_backend.begin(), disabled.of_backend.end());
+  return names.empty() ? "" : " without " + comma_separated(names);
+}
+
 }  // namespace
 
 void require_known_passes(const Instance& instance) {
@@ -269,8 +279,8 @@ void compile_program(CompiledProgram& program, CompileObserver* observer) {
   find_updates_in_place(program);
   if (program.collectives.empty()) return;
   const ExecutableInfo info = program.executable->info();
-  program.collectives.target =
-      program.instance->plugin().id + (info.target.empty() ? "" : " ") + info.target;
+  program.collectives.target = text(program.instance->plugin().id, info.target.empty() ? "" : " ",
+                                    info.target, omitted_passes(program));
   program.collectives.run_by_backend = info.runs_collectives;
 }
 

@@ -40,7 +40,9 @@ struct ProgramCollectives {
   /// The group that agrees on a call: that of all collectives, or of all ranks if the collectives
   /// have several.
   std::shared_ptr<distributed::Group> group = {};
-  std::string target = {};  // what the code computes for, "cpu avx512": equal on all ranks
+  /// What the code computes for, and options that change its bits, "cpu avx512 without simplify":
+  /// equal on all ranks.
+  std::string target = {};
   bool run_by_backend = false;  // else by the host's functions
   distributed::UpdateExpressions updates = {};  // of the function, equal on all ranks
   std::uint64_t phase = 0;  // the one set when K::function was called, unless it is fed

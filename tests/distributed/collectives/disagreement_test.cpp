@@ -130,6 +130,34 @@ TEST_CASE("disagreement: equal collectives of other values, in another order") {
   CHECK(ends == "");
 }
 
+TEST_CASE("disagreement: options of one rank by which its code may round otherwise") {
+  const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    const auto w = K::variable({1.}, {.name = "w"});
+    const auto sum = D::all_reduce(w);
+    const struct {
+      K::FunctionOptions options;
+      const char* text;
+    } rows[] = {{{.optimize = false}, " without Kiln's passes"},
+                {{.check_numerics = true}, " with check_numerics"}};
+    for (const char* backend : kBackends) {
+      for (const auto& row : rows) {
+        K::FunctionOptions options = world.is_root() ? K::FunctionOptions{} : row.options;
+        options.name = "train";
+        options.backend = backend;
+        options.updates = {K::update(w, sum)};
+        const auto f = K::function({}, {}, options);
+        const std::string error = thrown_by([&] { f(); });
+        faults.expect_equal(row.text,
+                            error.find(row.text + std::string(", its call")) != error.npos, true);
+        faults.expect_equal("w", K::get_value(w), K::Array{1.f});
+      }
+    }
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
 TEST_CASE("disagreement: a call and another operation") {
   const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
     Faults faults;
