@@ -2,6 +2,7 @@
 // which.
 #include "core/passes/attention_match.h"
 
+#include "core/ir/traverse.h"
 #include "core/ops/build.h"
 #include "core/ops/halves.h"
 #include "core/types/at.h"
@@ -11,6 +12,7 @@
 namespace kiln::passes {
 namespace {
 
+using ir::Dim;
 using ir::Dims;
 using ir::Ints;
 using ir::Node;
@@ -37,11 +39,12 @@ std::optional<Ints> axes_of(const Ints& labels, const Ints& wanted) {
 }
 
 /// Whether the last two dims of two values agree, so that a reshape from one to the other changes
-/// batch axes alone.
+/// batch axes alone, and not their product: that of no elements may.
 bool keeps_matrices(const Value& x, const Value& y) {
   if (x.rank() < 2 || y.rank() < 2) return false;
   const auto same = [&](std::ptrdiff_t i) {
-    return equal(x.dims().end()[i], y.dims().end()[i]) == ir::Ternary::Yes;
+    const Dim &a = x.dims().end()[i], &b = y.dims().end()[i];
+    return equal(a, b) == ir::Ternary::Yes && equal(a, Dim(0)) != ir::Ternary::Yes;
   };
   return same(-1) && same(-2);
 }
@@ -60,6 +63,17 @@ Value bias_of(const Value& value) {
   Dims dims(at(value.rank()), 1);
   for (std::size_t i = 0; i < axes.size(); ++i) dims[at(axes[i])] = operand.dims()[i];
   return ir::reshape(operand, dims);
+}
+
+/// Whether the scale or the bias is computed from the matmul itself. The cotangent of the matmul
+/// then has a part that attention_gradient lacks.
+bool depends_on_matmul(const AttentionScores& scores) {
+  std::vector<Value> others;
+  for (const Value& one : {scores.scale, scores.bias}) {
+    if (one) others.push_back(one);
+  }
+  const std::vector<const Node*> order = ir::topological_order(others);
+  return std::find(order.begin(), order.end(), scores.raw.node) != order.end();
 }
 
 std::optional<AttentionMatmul> raw_matmul(const Value& value) {
@@ -102,6 +116,7 @@ class ScoreWalk {
     const auto matmul = raw_matmul(value);
     if (!matmul) return std::nullopt;
     found_.raw = *matmul;
+    if (depends_on_matmul(found_)) return std::nullopt;
     return found_;
   }
 

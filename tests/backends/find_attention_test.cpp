@@ -146,6 +146,9 @@ const Spelling kSpellings[] = {
        return result_of(scores_of(x) * 0.3 + sum(x[0], {.axis = 2, .keepdims = true}), x);
      },
      "the cotangent of the bias reads the probabilities", true},
+    {"a bias of the scores' own",
+     [](const Tensors& x) { return result_of(scores_of(x) + sin(scores_of(x)), x); },
+     "the cotangent of the matmul has a part from the bias"},
     {"a scale that is data",
      [](const Tensors& x) { return result_of(scores_of(x) * stop_gradient(mean(x[0])), x); }},
     {"a learnt scale", [](const Tensors& x) { return result_of(scores_of(x) * mean(x[0]), x); },
