@@ -5,6 +5,7 @@
 #include "backends/cpu/cpu_library.h"
 #include "backends/cpu/gemm/amx.h"
 #include "backends/cpu/llvm/code/kernel_compiler.h"
+#include "backends/cpu/onednn/status.h"
 #include "backends/cpu/perf_map.h"
 #include "backends/cpu/schedule/cpu_schedule.h"
 #include "core/types/text.h"
@@ -65,7 +66,7 @@ class CpuTarget final : public codegen::HostTarget {
         library_(isa.matmuls),
         writes_perf_map_(writes_perf_map) {}
 
-  std::string machine() const override { return std::string(isa_); }
+  std::string machine() const override { return std::string(isa_) + " and " + onednn_machine(); }
   std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
                                                std::shared_ptr<const void>& keep_alive,
                                                const codegen::Dumps& dumps,

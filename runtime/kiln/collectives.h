@@ -1,9 +1,9 @@
 // Collectives: tensors that combine values of all ranks of a group. Each rank builds the same
-// graph, each collective at the same source line, and calls the same functions; with one rank a
-// collective is its operand. Sums add in the order of one tree over ranks, so that all ranks get
-// the same bits, which depend on the values and the number of ranks alone; halves add in float32
-// and round once. Gradients are those of the sum of all ranks' losses: a loss that every rank
-// computes in full counts once for each.
+// graph, each collective at the same source line (several of one line in the same order), and calls
+// the same functions; with one rank a collective is its operand. Sums add in the order of one tree
+// over ranks, so that all ranks get the same bits, which depend on the values and the number of
+// ranks alone; halves add in float32 and round once. Gradients are those of the sum of all ranks'
+// losses: a loss that every rank computes in full counts once for each.
 #pragma once
 
 #include <kiln/group.h>

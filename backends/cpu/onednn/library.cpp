@@ -5,6 +5,9 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/onednn/status.h"
 
+#include <charconv>
+#include <iterator>
+
 namespace kiln::cpu {
 namespace {
 
@@ -276,6 +279,13 @@ std::string onednn_version() {
   const dnnl_version_t* version = dnnl_version();
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
          std::to_string(version->patch);
+}
+
+std::string onednn_machine() {
+  char digits[16] = {};
+  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+  const char* const end = std::to_chars(std::begin(digits), std::end(digits), isa, 16).ptr;
+  return "oneDNN " + onednn_version() + " of ISA 0x" + std::string(digits, end);
 }
 
 std::string status_text(int status) {

@@ -3,6 +3,7 @@
 #include "tests/distributed/collectives/session_ranks.h"
 #include "tests/support/catch.h"
 
+#include <cstdlib>
 #include <regex>
 
 namespace K = kiln;
@@ -153,6 +154,21 @@ TEST_CASE("disagreement: options of one rank by which its code may round otherwi
         faults.expect_equal("w", K::get_value(w), K::Array{1.f});
       }
     }
+    return faults.text();
+  });
+  CHECK(ends == "");
+}
+
+TEST_CASE("disagreement: oneDNN for another processor on one rank") {
+  const std::string ends = run_sessions({.ranks = 2, .seed = 1}, [](const D::Group& world) {
+    Faults faults;
+    if (!world.is_root()) ::setenv("ONEDNN_MAX_CPU_ISA", "SSE41", 1);
+    const auto w = K::variable({1.}, {.name = "w"});
+    const auto f = K::function({}, {D::all_reduce(w)}, {.name = "train", .backend = "cpu"});
+    const std::string error = thrown_by([&] { f(); });
+    const std::regex text(
+        "while rank 1 calls train .* on cpu .* and oneDNN .* of ISA 0x1, its call");
+    faults.expect_equal("differ", std::regex_search(error, text), true);
     return faults.text();
   });
   CHECK(ends == "");
