@@ -23,6 +23,10 @@
 // the other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's
 // order. A float32 sum of ones stops there at 2^24. Counts of elements are exact. `reference` adds
 // in float64.
+// Convolutions. The taps in the padding, explicit zeros around x too, are left out or count as 0
+// times the filter, which for an infinite or NaN element of the filter is NaN. A scale of unchanged
+// variables behind a convolution may be multiplied into the filter first, so that sums overflow, or
+// become NaN, at other scales; a scale that is infinite may give NaN for an infinity.
 // Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
 // counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
 // subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,
