@@ -5,9 +5,6 @@
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cpu/onednn/status.h"
 
-#include <charconv>
-#include <iterator>
-
 namespace kiln::cpu {
 namespace {
 
@@ -282,10 +279,8 @@ std::string onednn_version() {
 }
 
 std::string onednn_machine() {
-  char digits[16] = {};
-  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-  const char* const end = std::to_chars(std::begin(digits), std::end(digits), isa, 16).ptr;
-  return "oneDNN " + onednn_version() + " of ISA 0x" + std::string(digits, end);
+  const int isa = dnnl_get_effective_cpu_isa();
+  return "oneDNN " + onednn_version() + " of ISA " + std::to_string(isa);
 }
 
 std::string status_text(int status) {

@@ -14,7 +14,7 @@ std::string status_text(int status);
 /// The version of oneDNN that is loaded, "2.6.3".
 std::string onednn_version();
 /// The version and dnnl_cpu_isa_t of the code that oneDNN generates, by which its bits may differ:
-/// "oneDNN 2.6.3 of ISA 0x7". ONEDNN_MAX_CPU_ISA and the processor decide; fixed by the first call.
+/// "oneDNN 2.6.3 of ISA 7". ONEDNN_MAX_CPU_ISA and the processor decide; fixed by the first call.
 std::string onednn_machine();
 
 }  // namespace kiln::cpu
