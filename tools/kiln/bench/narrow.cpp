@@ -57,13 +57,14 @@ Row column_matmuls(const std::string& name, const Ints& dims) {
           }};
 }
 
-Row residual_sums(const Ints& dims) {
-  return {"residual_sums",
-          text("sum(r x, 0) and mean(square(x - r), 0), x ", join_text(dims, " x "), ", r ",
-               dims[0], " x 1"),
-          copy_limit("x read once", 4 * count_of(dims)), [=] {
+Row residual_sums(const std::string& name, const Ints& dims, DType dtype) {
+  return {name,
+          text("sum(r x, 0) and mean(square(x - r), 0), x ", dtype, " ", join_text(dims, " x "),
+               ", r ", dims[0], " x 1"),
+          copy_limit("x read once", count_of(dims) * static_cast<double>(dtype_bytes(dtype))), [=] {
             WorkBuilder builder(Memory::Host);
-            const Tensor x = builder.input(drawn(dims)), r = builder.input(drawn({dims[0], 1}));
+            const Tensor x = builder.input(drawn(dims).astype(dtype));
+            const Tensor r = builder.input(drawn({dims[0], 1}).astype(dtype));
             return builder.work({sum(r * x, {.axis = 0}), mean(square(x - r), {.axis = 0})});
           }};
 }
@@ -80,7 +81,8 @@ std::vector<Row> narrow_rows(bool tiny) {
           softmax_4({rows, 4}),
           column_matmuls("columns_f64", tiny ? Ints{40, 5} : Ints{20000, 200}),
           column_matmuls("columns_tall_f64", tiny ? Ints{40, 3} : Ints{100000, 32}),
-          residual_sums(tiny ? Ints{40, 5} : Ints{200000, 16})};
+          residual_sums("residual_sums", tiny ? Ints{40, 5} : Ints{200000, 16}, DType::Float32),
+          residual_sums("residual_sums_f64", tiny ? Ints{40, 3} : Ints{30000, 70}, DType::Float64)};
 }
 
 }  // namespace kiln::bench

@@ -43,14 +43,17 @@ def columns(rows, count):
     return row
 
 
-def residual_sums(tiny):
-    n, k = (40, 5) if tiny else (200000, 16)
-    return both(lambda x, r: ((r * x).sum(0), (x - r).square().mean(0)), uniform(n, k),
-                uniform(n, 1))
+def residual_sums(rows, columns, dtype):
+    def row(tiny):
+        n, k = (40, 5) if tiny else (rows, columns)
+        return both(lambda x, r: ((r * x).sum(0), (x - r).square().mean(0)),
+                    uniform(n, k, dtype=dtype), uniform(n, 1, dtype=dtype))
+    return row
 
 
 ROWS = {"preprocess_nearest": preprocess("nearest"), "preprocess_bilinear": preprocess("bilinear"),
         "bias_rgb": bias(1 << 20, 3, torch.float32),
         "bias_pairs_f64": bias(1 << 20, 2, torch.float64), "softmax_4": softmax_4,
         "columns_f64": columns(20000, 200), "columns_tall_f64": columns(100000, 32),
-        "residual_sums": residual_sums}
+        "residual_sums": residual_sums(200000, 16, torch.float32),
+        "residual_sums_f64": residual_sums(30000, 70, torch.float64)}

@@ -58,13 +58,21 @@ def columns(rows, count):
     return row
 
 
+def residuals(x, r):
+    return (r * x).sum(0), jnp.square(x - r).mean(0)
+
+
 def residual_sums(tiny):
     n, k = (40, 5) if tiny else (200000, 16)
-    return applied(lambda x, r: ((r * x).sum(0), jnp.square(x - r).mean(0)), uniform(n, k),
-                   uniform(n, 1))
+    return applied(residuals, uniform(n, k), uniform(n, 1))
+
+
+def residual_sums_f64(tiny):
+    n, k = (40, 3) if tiny else (30000, 70)
+    return in_doubles(residuals, doubles(n, k), doubles(n, 1))
 
 
 ROWS = {"preprocess_nearest": preprocess("nearest"), "preprocess_bilinear": preprocess("bilinear"),
         "bias_rgb": bias_rgb, "bias_pairs_f64": bias_pairs_f64, "softmax_4": softmax_4,
         "columns_f64": columns(20000, 200), "columns_tall_f64": columns(100000, 32),
-        "residual_sums": residual_sums}
+        "residual_sums": residual_sums, "residual_sums_f64": residual_sums_f64}
