@@ -4,6 +4,9 @@
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
+#include <cstddef>
+#include <iterator>
+
 namespace kiln::codegen {
 namespace {
 
@@ -15,6 +18,7 @@ void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClai
   const auto rejection = library->rejection_of_epilogue(*step.node, op);
   static constexpr const char* kNames[] = {"bias", "relu", "bounded relu", "tanh",
                                            "sigmoid"};  // by EpilogueOp
+  static_assert(std::size(kNames) == static_cast<std::size_t>(EpilogueOp::Sigmoid) + 1);
   outcome.not_fused.push_back(text(kNames[static_cast<int>(op)], ": ",
                                    rejection.value_or("the compiler leaves it to kernels")));
 }
