@@ -40,8 +40,8 @@ struct ProgramCollectives {
   /// The group that agrees on a call: that of all collectives, or of all ranks if the collectives
   /// have several.
   std::shared_ptr<distributed::Group> group = {};
-  /// What the code computes for, and options that change its bits, "cpu avx512 without simplify":
-  /// equal on all ranks.
+  /// The backend, the machine that the code computes for, and options that change its bits, "cpu
+  /// avx512 and oneDNN 2.6.3 of ISA 39 without simplify": equal on all ranks.
   std::string target = {};
   bool run_by_backend = false;  // else by the host's functions
   distributed::UpdateExpressions updates = {};  // of the function, equal on all ranks
