@@ -128,8 +128,8 @@ std::vector<Row> network_rows(bool tiny) {
   return {
       network("separable_one", "MobileNet, batch normalisation, relu6", add_separable_layers, tiny),
       network("resnet18_one", "ResNet-18, batch normalisation", add_residual_layers, tiny,
-              "KILN_DUMP=timings, AVX2, 1 thread: native 3x3 convolutions are 87 %, at 95 % of the "
-              "peak on a quiet processor, at 65 to 75 % where guests share its cores")};
+              "KILN_DUMP=timings, AVX2, 1 thread: native 3x3 convolutions are 87 %, alone at 95 % "
+              "of the peak, in spells of seconds at 65 to 75 %")};
 }
 
 }  // namespace kiln::bench
