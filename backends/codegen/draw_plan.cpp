@@ -60,7 +60,7 @@ Box box_of(const Program& program, const KernelStep& step) {
           .structure = text(words, " ", kernel.stages.size(), " ", kernel.expressions.size(), " ",
                             kernel.accesses.size(), " ", join_text(kernel.axes)),
           .style = BoxStyle::Kernel};
-  for (std::size_t i = 0; i < built.operands.size(); ++i) {
+  for (const OperandId i : built.operands.ids()) {
     if (!kernel.operands[i].written || !built.operands[i]) continue;
     for (const std::string& line : lines_of(*built.operands[i].node)) {
       if (std::count(box.sources.begin(), box.sources.end(), line) == 0) {

@@ -43,7 +43,7 @@ class CacheFinder {
     const BuiltKernel& built = kernels_[at(step->kernel)];
     const Kernel& kernel = built.kernel;
     const auto is_random = [](const Expression& e) { return e.kind == ExpressionKind::Random; };
-    const auto may_fail = [](const Access& access) { return access.dynamic >= 0; };
+    const auto may_fail = [](const Access& access) { return access.dynamic; };
     return built.nonempty.empty() &&
            std::none_of(kernel.expressions.begin(), kernel.expressions.end(), is_random) &&
            std::none_of(kernel.accesses.begin(), kernel.accesses.end(), may_fail);

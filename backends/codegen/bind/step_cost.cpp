@@ -30,39 +30,39 @@ class KernelCost {
     if (range && kernel.outer > 0) extents_[0] = static_cast<double>(*range);
     for (const Expression& one : kernel.expressions) axes_.push_back(axes_of(one));
     for (const Stage& stage : kernel.stages) {
-      const std::vector<bool> of_stage = needed(kernel, roots_of(kernel, stage));
-      for (std::size_t i = 0; i < of_stage.size(); ++i) needed_[i] = needed_[i] || of_stage[i];
+      const ExpressionFlags of_stage = needed(kernel, roots_of(kernel, stage));
+      for (const ExpressionId i : needed_.ids()) needed_[i] = needed_[i] || of_stage[i];
     }
   }
 
   double operations() const {
     double sum = 0;
-    for (std::size_t i = 0; i < needed_.size(); ++i) {
+    for (const ExpressionId i : needed_.ids()) {
       if (needed_[i] && is_arithmetic(kernel_.expressions[i])) sum += points(axes_[i]);
     }
     for (const Stage& stage : kernel_.stages) {
-      const bool combines =
-          stage.value >= 0 && is_float(kernel_.expressions[at(stage.value)].dtype);
+      const bool combines = stage.value && is_float(kernel_.expressions[stage.value].dtype);
       if (combines) sum += points(~AxisSet{0});
     }
     return sum;
   }
 
   /// The elements of the operand that the kernel writes, or reads: not those that it wrote itself.
-  double elements(int operand, bool written) const {
-    std::vector<bool> used(kernel_.accesses.size(), false);
+  double elements(OperandId operand, bool written) const {
+    IdVector<AccessId, bool> used(kernel_.accesses.size(), false);
     for (const Stage& stage : kernel_.stages) {
       for (const Store& store : stage.stores) {
-        if (written || store.accumulate) used[at(store.access)] = true;
+        if (written || store.accumulate) used[store.access] = true;
       }
     }
-    const bool is_input = !kernel_.operands[at(operand)].written;
-    for (std::size_t i = 0; is_input && i < needed_.size(); ++i) {
+    const bool is_input = !kernel_.operands[operand].written;
+    for (const ExpressionId i : needed_.ids()) {
       const Expression& one = kernel_.expressions[i];
-      if (needed_[i] && one.kind == ExpressionKind::Load) used[at(one.number)] = !written;
+      const bool is_load = needed_[i] && one.kind == ExpressionKind::Load;
+      if (is_input && is_load) used[one.access] = !written;
     }
     double sum = 0;
-    for (std::size_t i = 0; i < used.size(); ++i) {
+    for (const AccessId i : used.ids()) {
       const Access& access = kernel_.accesses[i];
       if (used[i] && access.operand == operand) sum += points(axes_of(access));
     }
@@ -83,7 +83,7 @@ class KernelCost {
     return product;
   }
 
-  AxisSet axes_of(int expression) const { return expression < 0 ? 0 : axes_[at(expression)]; }
+  AxisSet axes_of(ExpressionId expression) const { return !expression ? 0 : axes_[expression]; }
 
   AxisSet axes_of(const Access& access) const {
     AxisSet axes = axes_of(access.dynamic);
@@ -96,15 +96,15 @@ class KernelCost {
 
   AxisSet axes_of(const Expression& one) const {
     AxisSet axes = 0;
-    for (const int argument : one.arguments) axes |= axes_of(argument);
+    for (const ExpressionId argument : one.arguments) axes |= axes_of(argument);
     switch (one.kind) {
       case ExpressionKind::AxisIndex: return axis_bit(at(one.number));
       case ExpressionKind::Load: {
-        const Access& access = kernel_.accesses[at(one.number)];
+        const Access& access = kernel_.accesses[one.access];
         return axes_of(access) | axes_of(access.when);
       }
       case ExpressionKind::StageResult: {
-        const bool runs = kernel_.stages[at(one.number)].kind == StageKind::Running;
+        const bool runs = kernel_.stages[one.stage].kind == StageKind::Running;
         return runs ? ~AxisSet{0} : first_axes(kernel_.outer);
       }
       default: return axes;
@@ -113,8 +113,8 @@ class KernelCost {
 
   const Kernel& kernel_;
   std::vector<double> extents_;
-  std::vector<AxisSet> axes_;  // that each expression depends on
-  std::vector<bool> needed_;
+  IdVector<ExpressionId, AxisSet> axes_;  // that each expression depends on
+  ExpressionFlags needed_;
 };
 
 double bytes_of(const SlotSizes& slots, int slot) {
@@ -184,11 +184,11 @@ StepCost kernel_cost(const Kernel& kernel, const KernelStep& step,
                      std::optional<std::int64_t> range) {
   const KernelCost counted(kernel, sizes, range);
   StepCost cost{.bytes = 0, .operations = counted.operations()};
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+  for (const OperandId i : kernel.operands.ids()) {
     const Operand& operand = kernel.operands[i];
     const auto element = static_cast<double>(dtype_bytes(operand.dtype));
     for (const bool written : {false, true}) {
-      const double elements = counted.elements(static_cast<int>(i), written);
+      const double elements = counted.elements(i, written);
       cost.bytes += std::min(elements * element, bytes_of(slots, step.slots[i]));
     }
   }

@@ -59,20 +59,20 @@ bool are_disjoint(std::vector<Digit> digits) {
 /// for all values of the dynamic index.
 bool is_disjoint_at_any_index(const Kernel& kernel, const Access& access) {
   std::vector<Digit> digits = digits_of(kernel, access, 0);
-  if (access.dynamic >= 0) add_digit(digits, access.dynamic_stride, access.dynamic_limit);
+  if (access.dynamic) add_digit(digits, access.dynamic_stride, access.dynamic_limit);
   return are_disjoint(std::move(digits));
 }
 
-std::vector<int> parallel_axes(const Kernel& kernel, int number) {
-  const Access& access = kernel.accesses[at(number)];
+std::vector<int> parallel_axes(const Kernel& kernel, AccessId id) {
+  const Access& access = kernel.accesses[id];
   std::vector<int> axes;
-  if (is_only_access(kernel, number) && is_disjoint_at_any_index(kernel, access)) {
+  if (is_only_access(kernel, id) && is_disjoint_at_any_index(kernel, access)) {
     for (int axis = 0; axis < kernel.outer; ++axis) {
       if (access.strides[at(axis)] != ir::Dim(0)) axes.push_back(axis);
     }
   }
   // Distinct indices along axis 0 access one element only if the stride is 0 (see Store).
-  const bool is_shared = access.dynamic < 0 && access.strides[0] == ir::Dim(0);
+  const bool is_shared = !access.dynamic && access.strides[0] == ir::Dim(0);
   const bool has_first = !axes.empty() && axes[0] == 0;
   if (!is_shared && !has_first) axes.insert(axes.begin(), 0);
   return axes;
@@ -87,16 +87,16 @@ bool adds_to_memory(const Kernel& kernel) {
   });
 }
 
-bool is_only_access(const Kernel& kernel, int number) {
-  const int operand = kernel.accesses[at(number)].operand;
-  const auto is_other = [&](int access) {
-    return access != number && kernel.accesses[at(access)].operand == operand;
+bool is_only_access(const Kernel& kernel, AccessId id) {
+  const OperandId operand = kernel.accesses[id].operand;
+  const auto is_other = [&](AccessId access) {
+    return access != id && kernel.accesses[access].operand == operand;
   };
   return std::none_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
-    const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ExpressionFlags wanted = needed(kernel, roots_of(kernel, stage));
+    for (const ExpressionId i : wanted.ids()) {
       const Expression& e = kernel.expressions[i];
-      if (wanted[i] && e.kind == ExpressionKind::Load && is_other(e.number)) return true;
+      if (wanted[i] && e.kind == ExpressionKind::Load && is_other(e.access)) return true;
     }
     return std::any_of(stage.stores.begin(), stage.stores.end(),
                        [&](const Store& store) { return is_other(store.access); });

@@ -14,7 +14,7 @@ bool adds_to_memory(const Kernel& kernel);
 bool is_injective(const Kernel& kernel, const Access& access, int begin);
 
 /// Whether the stages use the operand through this access alone.
-bool is_only_access(const Kernel& kernel, int access);
+bool is_only_access(const Kernel& kernel, AccessId access);
 
 /// The outer axes that threads may divide without races, ascending: two points that may add to the
 /// same element have equal indices along all of them.

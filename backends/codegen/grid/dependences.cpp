@@ -13,30 +13,29 @@ namespace {
 
 /// A load or a store of a stage.
 struct MemoryUse {
-  int access = 0;
+  AccessId access;
   bool is_store = false;
 };
 
 std::vector<MemoryUse> uses_of(const Kernel& kernel, const Stage& stage) {
   std::vector<MemoryUse> uses;
-  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const ExpressionFlags wanted = needed(kernel, roots_of(kernel, stage));
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel.expressions[i];
-    if (wanted[i] && e.kind == ExpressionKind::Load) uses.push_back({e.number, false});
+    if (wanted[i] && e.kind == ExpressionKind::Load) uses.push_back({e.access, false});
   }
   for (const Store& store : stage.stores) uses.push_back({store.access, true});
   return uses;
 }
 
-bool is_same_element(const Kernel& kernel, int first, int second) {
-  const Access &a = kernel.accesses[at(first)], &b = kernel.accesses[at(second)];
-  return a.operand == b.operand && a.dynamic < 0 && b.dynamic < 0 && a.offset == b.offset &&
+bool is_same_element(const Kernel& kernel, AccessId first, AccessId second) {
+  const Access &a = kernel.accesses[first], &b = kernel.accesses[second];
+  return a.operand == b.operand && !a.dynamic && !b.dynamic && a.offset == b.offset &&
          a.strides == b.strides;
 }
 
 bool is_conflict(const Kernel& kernel, const MemoryUse& a, const MemoryUse& b) {
-  const bool is_shared =
-      kernel.accesses[at(a.access)].operand == kernel.accesses[at(b.access)].operand;
+  const bool is_shared = kernel.accesses[a.access].operand == kernel.accesses[b.access].operand;
   return is_shared && (a.is_store || b.is_store);
 }
 
@@ -45,7 +44,7 @@ bool has_own_elements(const Kernel& kernel, const Access& access) {
   for (std::size_t axis = at(kernel.outer); axis < kernel.axes.size(); ++axis) {
     if (access.strides[axis] == ir::Dim(0) && !kernel.axes[axis].is_one()) return false;
   }
-  const bool is_fixed = access.dynamic < 0 || !depends_on_inner(kernel)[at(access.dynamic)];
+  const bool is_fixed = !access.dynamic || !depends_on_inner(kernel)[access.dynamic];
   return is_fixed && is_injective(kernel, access, kernel.outer);
 }
 
@@ -53,7 +52,7 @@ std::string order_reason(const Kernel& kernel, const Stage& stage) {
   if (!stage.inner) return "";
   const std::vector<MemoryUse> uses = uses_of(kernel, stage);
   for (const Store& store : stage.stores) {
-    const bool is_disjoint = has_own_elements(kernel, kernel.accesses[at(store.access)]) &&
+    const bool is_disjoint = has_own_elements(kernel, kernel.accesses[store.access]) &&
                              (!store.accumulate || is_only_access(kernel, store.access));
     if (!is_disjoint) return "several inner points write to one element";
     for (const MemoryUse& use : uses) {
@@ -66,12 +65,12 @@ std::string order_reason(const Kernel& kernel, const Stage& stage) {
 }
 
 /// Whether the stage uses the result of an earlier running stage.
-bool uses_running(const Kernel& kernel, int stage) {
-  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, kernel.stages[at(stage)]));
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+bool uses_running(const Kernel& kernel, StageId stage) {
+  const ExpressionFlags wanted = needed(kernel, roots_of(kernel, kernel.stages[stage]));
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel.expressions[i];
-    const bool is_other = wanted[i] && e.kind == ExpressionKind::StageResult && e.number != stage;
-    if (is_other && kernel.stages[at(e.number)].kind == StageKind::Running) return true;
+    const bool is_other = wanted[i] && e.kind == ExpressionKind::StageResult && e.stage != stage;
+    if (is_other && kernel.stages[e.stage].kind == StageKind::Running) return true;
   }
   return false;
 }
@@ -79,7 +78,7 @@ bool uses_running(const Kernel& kernel, int stage) {
 }  // namespace
 
 std::string order_reason(const Kernel& kernel) {
-  for (int stage = 0; stage < static_cast<int>(kernel.stages.size()); ++stage) {
+  for (const StageId stage : kernel.stages.ids()) {
     if (uses_running(kernel, stage)) return "a stage uses running values of another";
   }
   for (const Stage& stage : kernel.stages) {
@@ -89,8 +88,8 @@ std::string order_reason(const Kernel& kernel) {
   return "";
 }
 
-bool needs_barrier(const Kernel& kernel, int earlier, int later) {
-  const Stage &first = kernel.stages[at(earlier)], &second = kernel.stages[at(later)];
+bool needs_barrier(const Kernel& kernel, StageId earlier, StageId later) {
+  const Stage &first = kernel.stages[earlier], &second = kernel.stages[later];
   if (!first.inner && !second.inner) return false;  // lane 0 runs both
   const auto is_divided = [](const Stage& stage) {
     return stage.inner && stage.kind != StageKind::Running;
@@ -105,12 +104,12 @@ bool needs_barrier(const Kernel& kernel, int earlier, int later) {
   return false;
 }
 
-std::vector<int> barrier_stages(const Kernel& kernel) {
-  std::vector<int> stages;
-  int begin = 0;  // the first stage after the last barrier
-  for (int later = 1; later < static_cast<int>(kernel.stages.size()); ++later) {
+std::vector<StageId> barrier_stages(const Kernel& kernel) {
+  std::vector<StageId> stages;
+  StageId begin(0);  // the first stage after the last barrier
+  for (const StageId later : kernel.stages.ids()) {
     bool is_needed = false;
-    for (int earlier = begin; earlier < later; ++earlier) {
+    for (const StageId earlier : IdRange{begin, later}) {
       is_needed = is_needed || needs_barrier(kernel, earlier, later);
     }
     if (!is_needed) continue;

@@ -13,9 +13,9 @@ std::string order_reason(const Kernel& kernel);
 
 /// Whether stage `later` reads or writes memory that a different lane wrote in stage `earlier`, or
 /// writes memory that a different lane read there.
-bool needs_barrier(const Kernel& kernel, int earlier, int later);
+bool needs_barrier(const Kernel& kernel, StageId earlier, StageId later);
 
 /// A minimal set of stages such that a barrier before each of them orders all dependences.
-std::vector<int> barrier_stages(const Kernel& kernel);
+std::vector<StageId> barrier_stages(const Kernel& kernel);
 
 }  // namespace kiln::codegen

@@ -269,7 +269,7 @@ int accumulators_of(const Kernel& kernel, const GridSchedule& schedule) {
 bool has_chains(const Kernel& kernel, const GridSchedule& schedule, const Stage& stage) {
   const bool is_sum = stage.kind == StageKind::Reduce && stage.combiner == Combiner::Sum;
   return is_sum && !is_unrolled(kernel, schedule) &&
-         is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
+         is_float(kernel.expressions[stage.value].dtype);
 }
 
 int shared_elements(const GridSchedule& schedule) {

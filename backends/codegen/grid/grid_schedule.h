@@ -74,8 +74,8 @@ struct GridSchedule {
   int threads = 256;  // of a block
   std::vector<int> axes = {};  // parallel outer axes, ascending; none: one thread or team in all
   int teams = 1;  // of a block
-  std::vector<int> kept = {};  // expressions kept in registers for later stages (kept_values.h)
-  std::vector<int> barrier_before = {};  // stages that need a barrier before them (dependences.h)
+  std::vector<ExpressionId> kept = {};  // in registers for later stages (kept_values.h)
+  std::vector<StageId> barrier_before = {};  // before these stages (dependences.h)
   bool split_k = false;  // blocks may divide the inner points of an outer point
   std::string reason = {};  // for Serial; empty: nothing is reduced
   int elements = 1;  // Points: consecutive points of a thread along the last axis, a power of two

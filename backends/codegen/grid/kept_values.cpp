@@ -3,7 +3,6 @@
 #include "backends/codegen/grid/kept_values.h"
 
 #include "backends/codegen/kernel/needed.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -23,20 +22,13 @@ bool saves_work(const Expression& e) {
 }
 
 /// For each expression, whether it depends on a load from an operand that the kernel writes.
-std::vector<bool> depends_on_written(const Kernel& kernel) {
-  std::vector<bool> depends(kernel.expressions.size(), false);
-  for (std::size_t i = 0; i < depends.size(); ++i) {
+ExpressionFlags depends_on_written(const Kernel& kernel) {
+  ExpressionFlags depends(kernel.expressions.size(), false);
+  for (const ExpressionId i : depends.ids()) {
     const Expression& e = kernel.expressions[i];
-    const auto depend_on = [&](int other) { depends[i] = depends[i] || depends[at(other)]; };
-    for (const int argument : e.arguments) {
-      if (argument >= 0) depend_on(argument);
-    }
-    if (e.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel.accesses[at(e.number)];
-    depends[i] = depends[i] || kernel.operands[at(access.operand)].written;
-    for (const int other : {access.dynamic, access.when}) {
-      if (other >= 0) depend_on(other);
-    }
+    const bool is_load = e.kind == ExpressionKind::Load;
+    depends[i] = is_load && kernel.operands[kernel.accesses[e.access].operand].written;
+    visit_arguments(kernel, e, [&](ExpressionId one) { depends[i] = depends[i] || depends[one]; });
   }
   return depends;
 }
@@ -51,73 +43,62 @@ class Walk {
         points_(points),
         left_(registers) {
     for (const StageGroup& group : groups) {
-      if (kernel.stages[at(group.first)].inner) wanted_.push_back(roots(group));
+      if (kernel.stages[group.first].inner) wanted_.push_back(roots(group));
     }
   }
 
-  std::vector<int> run() {
-    for (int i = static_cast<int>(kernel_.expressions.size()); i-- > 0;) visit(i);
+  std::vector<ExpressionId> run() {
+    for (ExpressionId i = kernel_.expressions.back_id(); i; --i) visit(i);
     std::reverse(kept_.begin(), kept_.end());
     return std::move(kept_);
   }
 
  private:
-  std::vector<bool> roots(const StageGroup& group) const {
-    std::vector<bool> wanted(kernel_.expressions.size(), false);
-    for (int stage = group.first; stage < group.last; ++stage) {
-      for (const int root : roots_of(kernel_, kernel_.stages[at(stage)])) {
-        if (root >= 0) wanted[at(root)] = true;
+  ExpressionFlags roots(const StageGroup& group) const {
+    ExpressionFlags wanted(kernel_.expressions.size(), false);
+    for (const StageId stage : group) {
+      for (const ExpressionId root : roots_of(kernel_, kernel_.stages[stage])) {
+        if (root) wanted[root] = true;
       }
     }
     return wanted;
   }
 
-  void visit(int i) {
-    const Expression& e = kernel_.expressions[at(i)];
-    const auto wants = [&](const std::vector<bool>& wanted) { return wanted[at(i)]; };
+  void visit(ExpressionId i) {
+    const Expression& e = kernel_.expressions[i];
+    const auto wants = [&](const ExpressionFlags& wanted) { return wanted[i]; };
     const auto users = std::count_if(wanted_.begin(), wanted_.end(), wants);
-    const bool is_stable = inner_[at(i)] && !written_[at(i)];
+    const bool is_stable = inner_[i] && !written_[i];
     const std::int64_t cost = points_ * (dtype_bytes(e.dtype) == 8 ? 2 : 1);
     const bool is_kept = users > 1 && is_stable && saves_work(e) && cost <= left_;
     if (is_kept) {
       kept_.push_back(i);
       left_ -= cost;
     }
-    for (std::vector<bool>& wanted : wanted_) {
-      if (!wanted[at(i)]) continue;
-      want_arguments(e, wanted);
+    for (ExpressionFlags& wanted : wanted_) {
+      if (!wanted[i]) continue;
+      visit_arguments(kernel_, e, [&](ExpressionId argument) { wanted[argument] = true; });
       if (is_kept) return;
     }
   }
 
-  void want_arguments(const Expression& e, std::vector<bool>& wanted) const {
-    for (const int argument : e.arguments) {
-      if (argument >= 0) wanted[at(argument)] = true;
-    }
-    if (e.kind != ExpressionKind::Load) return;
-    const Access& access = kernel_.accesses[at(e.number)];
-    for (const int other : {access.dynamic, access.when}) {
-      if (other >= 0) wanted[at(other)] = true;
-    }
-  }
-
   const Kernel& kernel_;
-  const std::vector<bool> inner_, written_;
+  const ExpressionFlags inner_, written_;
   const std::int64_t points_;
   std::int64_t left_;
-  std::vector<std::vector<bool>> wanted_;  // of groups over inner axes
-  std::vector<int> kept_;
+  std::vector<ExpressionFlags> wanted_;  // of groups over inner axes
+  std::vector<ExpressionId> kept_;
 };
 
 }  // namespace
 
-std::vector<int> kept_values(const Kernel& kernel, const std::vector<StageGroup>& groups,
-                             std::int64_t points, std::int64_t registers) {
+std::vector<ExpressionId> kept_values(const Kernel& kernel, const std::vector<StageGroup>& groups,
+                                      std::int64_t points, std::int64_t registers) {
   return Walk(kernel, groups, points, registers).run();
 }
 
-bool can_be_kept(const Kernel& kernel, int expression) {
-  return depends_on_inner(kernel)[at(expression)] && !depends_on_written(kernel)[at(expression)];
+bool can_be_kept(const Kernel& kernel, ExpressionId expression) {
+  return depends_on_inner(kernel)[expression] && !depends_on_written(kernel)[expression];
 }
 
 }  // namespace kiln::codegen

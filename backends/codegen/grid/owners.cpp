@@ -15,18 +15,18 @@ constexpr int kWarp = 32;
 constexpr std::int64_t kBlocksOfMultiprocessor = 4;
 
 const Access& access_of(const Kernel& kernel) {
-  return kernel.accesses[at(kernel.stages[0].stores[0].access)];
+  return kernel.accesses[kernel.stages.front().stores[0].access];
 }
 
 /// Whether an expression in the backward slice of `roots` varies over outer points.
-bool depends_on_outer(const Kernel& kernel, const std::vector<int>& roots) {
-  const std::vector<bool> wanted = needed(kernel, roots);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+bool depends_on_outer(const Kernel& kernel, const std::vector<ExpressionId>& roots) {
+  const ExpressionFlags wanted = needed(kernel, roots);
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel.expressions[i];
     if (!wanted[i]) continue;
     if (e.kind == ExpressionKind::AxisIndex && e.number < kernel.outer) return true;
     if (e.kind != ExpressionKind::Load) continue;
-    const std::vector<ir::Dim>& strides = kernel.accesses[at(e.number)].strides;
+    const std::vector<ir::Dim>& strides = kernel.accesses[e.access].strides;
     const auto is_nonzero = [](const ir::Dim& stride) { return stride != ir::Dim(0); };
     if (std::any_of(strides.begin(), strides.begin() + kernel.outer, is_nonzero)) return true;
   }
@@ -45,35 +45,35 @@ bool moves_along_inner(const Kernel& kernel, const Access& access) {
 bool adds_at_index(const Kernel& kernel) {
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
     return std::any_of(stage.stores.begin(), stage.stores.end(), [&](const Store& store) {
-      return store.accumulate && kernel.accesses[at(store.access)].dynamic >= 0;
+      return store.accumulate && kernel.accesses[store.access].dynamic;
     });
   });
 }
 
 std::string owners_reason(const Kernel& kernel) {
   if (!adds_at_index(kernel)) return "no additions at an index";
-  const bool is_alone = kernel.stages.size() == 1 && kernel.stages[0].stores.size() == 1 &&
-                        kernel.stages[0].kind == StageKind::Map && kernel.stages[0].inner;
+  const bool is_alone = kernel.stages.size() == 1 && kernel.stages.front().stores.size() == 1 &&
+                        kernel.stages.front().kind == StageKind::Map && kernel.stages.front().inner;
   if (!is_alone) return "several stages or stores";
   const Access& access = access_of(kernel);
   if (depends_on_outer(kernel, {access.dynamic, access.when})) {
     return "an index that differs between outer points";
   }
-  if (access.when >= 0 && loads_at_index(kernel)) return "a guard hides values that can fail";
+  if (access.when && loads_at_index(kernel)) return "a guard hides values that can fail";
   if (moves_along_inner(kernel, access)) return "inner points add to different elements";
   if (access.dynamic_stride == ir::Dim(0)) return "all values of the index add to one element";
   const bool is_disjoint = static_cast<int>(parallel_axes(kernel).size()) == kernel.outer;
-  return is_disjoint && is_only_access(kernel, kernel.stages[0].stores[0].access)
+  return is_disjoint && is_only_access(kernel, kernel.stages.front().stores[0].access)
              ? ""
              : "several outer points add to one element";
 }
 
 bool loads_at_index(const Kernel& kernel) {
-  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, kernel.stages[0]));
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const ExpressionFlags wanted = needed(kernel, roots_of(kernel, kernel.stages.front()));
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel.expressions[i];
     if (!wanted[i] || e.kind != ExpressionKind::Load) continue;
-    if (kernel.accesses[at(e.number)].dynamic >= 0) return true;
+    if (kernel.accesses[e.access].dynamic) return true;
   }
   return false;
 }

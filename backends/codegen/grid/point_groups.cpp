@@ -3,7 +3,6 @@
 
 #include "backends/codegen/grid/static_points.h"
 #include "backends/codegen/grid/vector_access.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -18,8 +17,8 @@ constexpr std::int64_t kMaxUnrolledExpressions = 2048;
 /// The elements of a vector of the widest dtype that is contiguous along the last axis.
 int widest_group(const Kernel& kernel) {
   std::int64_t width = 0;
-  for (const int access : used_accesses(kernel)) {
-    const bool is_contiguous = kernel.accesses[at(access)].strides.back().is_one();
+  for (const AccessId access : used_accesses(kernel)) {
+    const bool is_contiguous = kernel.accesses[access].strides.back().is_one();
     if (is_contiguous) width = std::max(width, width_of(kernel, access));
   }
   return width == 0 ? 1 : static_cast<int>(kVectorBytes / width);
@@ -29,9 +28,9 @@ int widest_group(const Kernel& kernel) {
 std::int64_t loaded_bytes(const Kernel& kernel, int elements) {
   const VectorAccesses found = vector_accesses(kernel, elements);
   std::int64_t bytes = 0;
-  for (const int access : used_accesses(kernel)) {
-    const bool is_read = kernel.operands[at(kernel.accesses[at(access)].operand)].read;
-    const bool is_vector = found.is_vector[at(access)];
+  for (const AccessId access : used_accesses(kernel)) {
+    const bool is_read = kernel.operands[kernel.accesses[access].operand].read;
+    const bool is_vector = found.is_vector[access];
     if (is_read && (is_vector || elements == 1)) bytes += width_of(kernel, access) * elements;
   }
   return bytes;

@@ -8,9 +8,10 @@ namespace {
 
 constexpr const char* kForms[] = {"points", "serial", "rows", "columns", "owners", "tile"};
 
-std::string list(const char* name, const char* prefix, const std::vector<int>& numbers) {
-  std::string out = numbers.empty() ? "" : name;
-  for (const int number : numbers) out += text(" ", prefix, number);
+template <class Thing>
+std::string list(const char* name, const char* prefix, const std::vector<Id<Thing>>& ids) {
+  std::string out = ids.empty() ? "" : name;
+  for (const Id<Thing> id : ids) out += text(" ", prefix, id.number);
   return out;
 }
 

@@ -17,8 +17,8 @@ constexpr std::int64_t kPairBytes = 16;      // of Best: the largest value and i
 constexpr std::int64_t kPartAlignment = 16;  // slots of an array are padded to a multiple of it
 
 bool uses_result(const Kernel& kernel, const Stage& stage) {
-  const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const ExpressionFlags wanted = needed(kernel, roots_of(kernel, stage));
+  for (const ExpressionId i : wanted.ids()) {
     if (wanted[i] && kernel.expressions[i].kind == ExpressionKind::StageResult) return true;
   }
   return false;
@@ -29,15 +29,14 @@ bool uses_result(const Kernel& kernel, const Stage& stage) {
 std::string split_reason(const Kernel& kernel) {
   if (!order_reason(kernel).empty()) return "inner points run in order";
   if (adds_to_memory(kernel)) return "additions to memory";
-  const int stages = static_cast<int>(kernel.stages.size());
   bool reduces = false;
-  for (int later = 0; later < stages; ++later) {
-    const Stage& stage = kernel.stages[static_cast<std::size_t>(later)];
+  for (const StageId later : kernel.stages.ids()) {
+    const Stage& stage = kernel.stages[later];
     if (!stage.inner) continue;
     if (stage.kind == StageKind::Running) return "a running stage";
     reduces = reduces || stage.kind == StageKind::Reduce;
     if (uses_result(kernel, stage)) return "a stage needs a result at every point";
-    for (int earlier = 0; earlier < later; ++earlier) {
+    for (const StageId earlier : IdRange{StageId(0), later}) {
       if (needs_barrier(kernel, earlier, later)) return "a stage needs memory of other lanes";
     }
   }
@@ -71,20 +70,19 @@ std::int64_t partial_slots(std::int64_t points, std::int64_t parts) {
 }
 
 std::int64_t partial_bytes(const Kernel& kernel, std::int64_t points, std::int64_t parts) {
-  return partial_slots(points, parts) *
-         partial_offset(kernel, static_cast<int>(kernel.stages.size()));
+  return partial_slots(points, parts) * partial_offset(kernel, kernel.stages.ids().last);
 }
 
 std::int64_t partial_width(const Kernel& kernel, const Stage& stage) {
   if (stage.combiner == Combiner::ArgMax) return kPairBytes;
-  const DType dtype = kernel.expressions[static_cast<std::size_t>(stage.value)].dtype;
+  const DType dtype = kernel.expressions[stage.value].dtype;
   return static_cast<std::int64_t>(dtype_bytes(dtype));
 }
 
-std::int64_t partial_offset(const Kernel& kernel, int stage) {
+std::int64_t partial_offset(const Kernel& kernel, StageId stage) {
   std::int64_t bytes = 0;
-  for (int s = 0; s < stage; ++s) {
-    const Stage& one = kernel.stages[static_cast<std::size_t>(s)];
+  for (const StageId s : IdRange{StageId(0), stage}) {
+    const Stage& one = kernel.stages[s];
     if (one.kind == StageKind::Reduce) bytes += partial_width(kernel, one);
   }
   return bytes;

@@ -38,6 +38,6 @@ std::int64_t partial_bytes(const Kernel& kernel, std::int64_t points, std::int64
 /// Bytes of a slot of a reduction: the width of its accumulator.
 std::int64_t partial_width(const Kernel& kernel, const Stage& stage);
 /// Bytes of one slot of each of the reductions before the stage.
-std::int64_t partial_offset(const Kernel& kernel, int stage);
+std::int64_t partial_offset(const Kernel& kernel, StageId stage);
 
 }  // namespace kiln::codegen

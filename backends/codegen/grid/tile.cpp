@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kMinTileRows = 16;  // below, most threads of a tile are idle
 
 /// Bytes of an element in shared memory, where half precision is held as float.
-std::int64_t shared_width(const Kernel& kernel, int access) {
-  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
+std::int64_t shared_width(const Kernel& kernel, AccessId access) {
+  const Operand& operand = kernel.operands[kernel.accesses[access].operand];
   const bool is_half = is_float(operand.dtype) && width_of(kernel, access) == 2;
   return is_half ? 4 : width_of(kernel, access);
 }
@@ -37,8 +37,8 @@ bool is_transposed(const Kernel& kernel, const Access& access, int axis) {
 /// axis: these stay in caches.
 std::int64_t tiled_width(const Kernel& kernel, int tile_axis) {
   std::int64_t width = 0;
-  for (const int access : tile_accesses(kernel, tile_axis)) {
-    const std::vector<ir::Dim>& strides = kernel.accesses[at(access)].strides;
+  for (const AccessId access : tile_accesses(kernel, tile_axis)) {
+    const std::vector<ir::Dim>& strides = kernel.accesses[access].strides;
     bool is_whole = true;
     for (std::size_t axis = 0; axis < strides.size(); ++axis) {
       is_whole = is_whole && (strides[axis] != ir::Dim(0) || kernel.axes[axis].is_one());
@@ -49,26 +49,26 @@ std::int64_t tiled_width(const Kernel& kernel, int tile_axis) {
 }
 
 bool loads_for_guard(const Kernel& kernel, const Access& access) {
-  const std::vector<bool> wanted = needed(kernel, {access.when});
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const ExpressionFlags wanted = needed(kernel, {access.when});
+  for (const ExpressionId i : wanted.ids()) {
     if (wanted[i] && kernel.expressions[i].kind == ExpressionKind::Load) return true;
   }
   return false;
 }
 
-bool stores_twice(const Kernel& kernel, int operand) {
-  const std::vector<Store>& stores = kernel.stages[0].stores;
+bool stores_twice(const Kernel& kernel, OperandId operand) {
+  const std::vector<Store>& stores = kernel.stages.front().stores;
   return std::count_if(stores.begin(), stores.end(), [&](const Store& store) {
-           return kernel.accesses[at(store.access)].operand == operand;
+           return kernel.accesses[store.access].operand == operand;
          }) > 1;
 }
 
 }  // namespace
 
-std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis) {
-  std::vector<int> list;
-  for (const int access : used_accesses(kernel)) {
-    if (is_transposed(kernel, kernel.accesses[at(access)], tile_axis)) list.push_back(access);
+std::vector<AccessId> tile_accesses(const Kernel& kernel, int tile_axis) {
+  std::vector<AccessId> list;
+  for (const AccessId access : used_accesses(kernel)) {
+    if (is_transposed(kernel, kernel.accesses[access], tile_axis)) list.push_back(access);
   }
   std::sort(list.begin(), list.end());
   return list;
@@ -77,14 +77,15 @@ std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis) {
 std::string tile_reason(const Kernel& kernel, int tile_axis) {
   const int axes = static_cast<int>(kernel.axes.size());
   if (kernel.outer != axes || tile_axis < 0 || tile_axis + 1 >= axes) return "no two outer axes";
-  if (kernel.stages.size() != 1 || kernel.stages[0].kind != StageKind::Map) return "several stages";
-  for (const int access : used_accesses(kernel)) {
-    if (kernel.accesses[at(access)].dynamic >= 0) return "a dynamic index";
+  if (kernel.stages.size() != 1 || kernel.stages.front().kind != StageKind::Map)
+    return "several stages";
+  for (const AccessId access : used_accesses(kernel)) {
+    if (kernel.accesses[access].dynamic) return "a dynamic index";
   }
-  const std::vector<int> transposed = tile_accesses(kernel, tile_axis);
+  const std::vector<AccessId> transposed = tile_accesses(kernel, tile_axis);
   if (transposed.empty()) return "no transposed access";
-  for (const int access : transposed) {
-    const Access& one = kernel.accesses[at(access)];
+  for (const AccessId access : transposed) {
+    const Access& one = kernel.accesses[access];
     if (loads_for_guard(kernel, one)) return "a guard that is loaded";
     if (stores_twice(kernel, one.operand)) return "two stores to an operand";
   }
@@ -107,7 +108,8 @@ int choose_tile_axis(const Kernel& kernel, std::int64_t shared_bytes) {
 
 std::int64_t tile_bytes(const Kernel& kernel, int tile_axis) {
   std::int64_t width = 0;
-  for (const int access : tile_accesses(kernel, tile_axis)) width += shared_width(kernel, access);
+  for (const AccessId access : tile_accesses(kernel, tile_axis))
+    width += shared_width(kernel, access);
   return width * kTileSide * (kTileSide + 1);
 }
 

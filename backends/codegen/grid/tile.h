@@ -12,7 +12,7 @@ constexpr int kTileSide = 32;
 
 /// The transposed accesses, ascending: stride 1 along `tile_axis`, not
 /// 0, 1 or -1 along the last axis.
-std::vector<int> tile_accesses(const Kernel& kernel, int tile_axis);
+std::vector<AccessId> tile_accesses(const Kernel& kernel, int tile_axis);
 
 /// The reason why the kernel cannot be tiled along the axis; empty: it can.
 std::string tile_reason(const Kernel& kernel, int tile_axis);

@@ -18,15 +18,15 @@ bool may_be_multiple(const ir::Dim& dim, int elements) {
 
 /// For each expression, whether `starts` holds for it or for an expression that it depends on.
 template <class Starts>
-std::vector<bool> spread(const Kernel& kernel, const Starts& starts) {
-  std::vector<bool> depends;
+ExpressionFlags spread(const Kernel& kernel, const Starts& starts) {
+  ExpressionFlags depends;
   for (const Expression& e : kernel.expressions) {
     bool found = starts(e);
-    const auto add = [&](int other) { found = found || (other >= 0 && depends[at(other)]); };
-    for (const int argument : e.arguments) add(argument);
+    const auto add = [&](ExpressionId other) { found = found || (other && depends[other]); };
+    for (const ExpressionId argument : e.arguments) add(argument);
     if (e.kind == ExpressionKind::Load) {
-      add(kernel.accesses[at(e.number)].dynamic);
-      add(kernel.accesses[at(e.number)].when);
+      add(kernel.accesses[e.access].dynamic);
+      add(kernel.accesses[e.access].when);
     }
     depends.push_back(found);
   }
@@ -41,17 +41,17 @@ class Finder {
         last_(kernel.axes.size() - 1),
         varies_(spread(kernel, [&](const Expression& e) { return starts_to_vary(e); })),
         may_fail_(spread(kernel, [&](const Expression& e) {
-          return e.kind == ExpressionKind::Load && kernel.accesses[at(e.number)].dynamic >= 0;
+          return e.kind == ExpressionKind::Load && kernel.accesses[e.access].dynamic;
         })) {}
 
   VectorAccesses run() const {
     const bool may_reorder = elements_ == 1 || can_reorder_checks();
     VectorAccesses found;
     for (const Access& access : kernel_.accesses) {
-      const bool may_fail = access.dynamic >= 0 || (access.when >= 0 && may_fail_[at(access.when)]);
+      const bool may_fail = access.dynamic || (access.when && may_fail_[access.when]);
       found.is_vector.push_back(is_vector(access) && (may_reorder || !may_fail));
     }
-    for (std::size_t i = 0; i < varies_.size(); ++i) {
+    for (const ExpressionId i : varies_.ids()) {
       found.is_uniform.push_back(!varies_[i] && (may_reorder || !may_fail_[i]));
     }
     return found;
@@ -62,10 +62,10 @@ class Finder {
     if (elements_ == 1) return false;
     if (e.kind == ExpressionKind::AxisIndex) return at(e.number) == last_;
     return e.kind == ExpressionKind::Load &&
-           kernel_.accesses[at(e.number)].strides[last_] != ir::Dim(0);
+           kernel_.accesses[e.access].strides[last_] != ir::Dim(0);
   }
 
-  bool varies(int expression) const { return expression >= 0 && varies_[at(expression)]; }
+  bool varies(ExpressionId expression) const { return expression && varies_[expression]; }
 
   bool is_vector(const Access& access) const {
     if (elements_ == 1 || !access.strides[last_].is_one()) return false;
@@ -75,28 +75,28 @@ class Finder {
       if (!may_be_multiple(access.strides[axis], elements_)) return false;
     }
     return may_be_multiple(access.offset, elements_) &&
-           (access.dynamic < 0 || may_be_multiple(access.dynamic_stride, elements_));
+           (!access.dynamic || may_be_multiple(access.dynamic_stride, elements_));
   }
 
   /// Whether all dynamic accesses are vectors, or uniform loads: their
   /// index checks keep their order.
   bool can_reorder_checks() const {
-    std::vector<bool> is_uniform(kernel_.accesses.size(), false);
-    for (std::size_t i = 0; i < varies_.size(); ++i) {
+    IdVector<AccessId, bool> is_uniform(kernel_.accesses.size(), false);
+    for (const ExpressionId i : varies_.ids()) {
       const Expression& e = kernel_.expressions[i];
-      if (e.kind == ExpressionKind::Load && !varies_[i]) is_uniform[at(e.number)] = true;
+      if (e.kind == ExpressionKind::Load && !varies_[i]) is_uniform[e.access] = true;
     }
-    const std::vector<int> used = used_accesses(kernel_);
-    return std::all_of(used.begin(), used.end(), [&](int number) {
-      const Access& access = kernel_.accesses[at(number)];
-      return access.dynamic < 0 || is_uniform[at(number)] || is_vector(access);
+    const std::vector<AccessId> used = used_accesses(kernel_);
+    return std::all_of(used.begin(), used.end(), [&](AccessId id) {
+      const Access& access = kernel_.accesses[id];
+      return !access.dynamic || is_uniform[id] || is_vector(access);
     });
   }
 
   const Kernel& kernel_;
   const int elements_;
   const std::size_t last_;
-  const std::vector<bool> varies_, may_fail_;
+  const ExpressionFlags varies_, may_fail_;
 };
 
 bool is_contiguous(const Access& access) {
@@ -106,11 +106,10 @@ bool is_contiguous(const Access& access) {
 
 /// Whether some stage stores vectors and single elements to one operand. Vectors are stored last,
 /// which would change the order of these stores.
-bool mixes_stores(const Kernel& kernel, const std::vector<bool>& is_vector) {
+bool mixes_stores(const Kernel& kernel, const IdVector<AccessId, bool>& is_vector) {
   const auto is_mixed = [&](const Store& a, const Store& b) {
-    const int first = kernel.accesses[at(a.access)].operand;
-    return first == kernel.accesses[at(b.access)].operand &&
-           is_vector[at(a.access)] != is_vector[at(b.access)];
+    const OperandId first = kernel.accesses[a.access].operand;
+    return first == kernel.accesses[b.access].operand && is_vector[a.access] != is_vector[b.access];
   };
   for (const Stage& stage : kernel.stages) {
     for (const Store& a : stage.stores) {
@@ -124,21 +123,21 @@ bool mixes_stores(const Kernel& kernel, const std::vector<bool>& is_vector) {
 
 }  // namespace
 
-std::int64_t width_of(const Kernel& kernel, int access) {
-  const Operand& operand = kernel.operands[at(kernel.accesses[at(access)].operand)];
+std::int64_t width_of(const Kernel& kernel, AccessId access) {
+  const Operand& operand = kernel.operands[kernel.accesses[access].operand];
   return static_cast<std::int64_t>(dtype_bytes(operand.dtype));
 }
 
-std::vector<int> used_accesses(const Kernel& kernel) {
-  std::vector<int> list;
-  const auto add = [&](int access) {
+std::vector<AccessId> used_accesses(const Kernel& kernel) {
+  std::vector<AccessId> list;
+  const auto add = [&](AccessId access) {
     if (std::find(list.begin(), list.end(), access) == list.end()) list.push_back(access);
   };
   for (const Stage& stage : kernel.stages) {
-    const std::vector<bool> wanted = needed(kernel, roots_of(kernel, stage));
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ExpressionFlags wanted = needed(kernel, roots_of(kernel, stage));
+    for (const ExpressionId i : wanted.ids()) {
       const Expression& e = kernel.expressions[i];
-      if (wanted[i] && e.kind == ExpressionKind::Load) add(e.number);
+      if (wanted[i] && e.kind == ExpressionKind::Load) add(e.access);
     }
     for (const Store& store : stage.stores) add(store.access);
   }
@@ -158,10 +157,10 @@ bool fits_vectors(const Kernel& kernel, int elements) {
   const VectorAccesses found = vector_accesses(kernel, elements);
   if (mixes_stores(kernel, found.is_vector)) return false;
   bool has_vector = false;
-  for (const int access : used_accesses(kernel)) {
-    if (found.is_vector[at(access)]) {
+  for (const AccessId access : used_accesses(kernel)) {
+    if (found.is_vector[access]) {
       has_vector = true;
-    } else if (is_contiguous(kernel.accesses[at(access)])) {
+    } else if (is_contiguous(kernel.accesses[access])) {
       return false;
     }
   }

@@ -10,10 +10,10 @@ struct VectorAccesses {
   /// Per access: the elements of a group are contiguous, with one guard and one dynamic index. The
   /// group is aligned if the operand is aligned to the bytes of a group and the symbolic offsets
   /// and strides are multiples of the group's elements.
-  std::vector<bool> is_vector;
+  IdVector<AccessId, bool> is_vector;
   /// Per expression: its value is the same at all points of a group, and evaluating it before the
   /// expressions that vary does not change which index out of range is recorded.
-  std::vector<bool> is_uniform;
+  ExpressionFlags is_uniform;
 };
 
 /// REQUIRES: the kernel has no inner axes. In groups of one element every expression is uniform.
@@ -25,9 +25,9 @@ VectorAccesses vector_accesses(const Kernel& kernel, int elements);
 bool fits_vectors(const Kernel& kernel, int elements);
 
 /// The bytes of an element that the access reads or writes.
-std::int64_t width_of(const Kernel& kernel, int access);
+std::int64_t width_of(const Kernel& kernel, AccessId access);
 
 /// The accesses that the loads and stores of all stages use, each once.
-std::vector<int> used_accesses(const Kernel& kernel);
+std::vector<AccessId> used_accesses(const Kernel& kernel);
 
 }  // namespace kiln::codegen

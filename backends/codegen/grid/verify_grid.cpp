@@ -19,10 +19,6 @@
 namespace kiln::codegen {
 namespace {
 
-bool has(const std::vector<int>& list, int one) {
-  return std::find(list.begin(), list.end(), one) != list.end();
-}
-
 class Verifier {
  public:
   Verifier(const Kernel& kernel, const GridSchedule& schedule, const GridDescription& device)
@@ -116,15 +112,16 @@ class Verifier {
   }
 
   void check_barriers() const {
-    const int stages = static_cast<int>(kernel_.stages.size());
-    for (const int stage : schedule_.barrier_before) {
-      require(stage > 0 && stage < stages, "a barrier before a stage that does not exist");
+    for (const StageId stage : schedule_.barrier_before) {
+      require(stage > StageId(0) && stage <= kernel_.stages.back_id(),
+              "a barrier before a stage that does not exist");
     }
-    for (int later = 1; later < stages; ++later) {
-      bool has_barrier = false;
-      for (int earlier = later; earlier-- > 0;) {
-        has_barrier = has_barrier || has(schedule_.barrier_before, earlier + 1);
-        require(has_barrier || !needs_barrier(kernel_, earlier, later),
+    for (const StageId later : kernel_.stages.ids()) {
+      for (const StageId earlier : IdRange{StageId(0), later}) {
+        const auto is_between = [&](StageId one) { return one > earlier && one <= later; };
+        const std::vector<StageId>& before = schedule_.barrier_before;
+        require(std::any_of(before.begin(), before.end(), is_between) ||
+                    !needs_barrier(kernel_, earlier, later),
                 "lanes read stores of other lanes without a barrier");
       }
     }
@@ -139,10 +136,9 @@ class Verifier {
     if (schedule_.kept.empty()) return;
     require(is_unrolled(kernel_, schedule_), "it keeps values across a loop that is not unrolled");
     require(points_of_lane(kernel_, schedule_) > 0, "it keeps values of lanes without points");
-    for (const int one : schedule_.kept) {
+    for (const ExpressionId one : schedule_.kept) {
       require(!has_running(), "it keeps values across a running stage");
-      require(one >= 0 && static_cast<std::size_t>(one) < kernel_.expressions.size() &&
-                  can_be_kept(kernel_, one),
+      require(one && one <= kernel_.expressions.back_id() && can_be_kept(kernel_, one),
               "it keeps a value that changes");
     }
   }

@@ -16,7 +16,7 @@ class Narrowing {
 
   IndexRange range;
 
-  void assume(int expression) {
+  void assume(ExpressionId expression) {
     const Expression& e = at(expression);
     if (e.kind != ExpressionKind::Apply) return;
     if (e.op == ir::Op::And) {
@@ -35,7 +35,7 @@ class Narrowing {
   }
 
  private:
-  const Expression& at(int i) const { return kernel_.expressions[static_cast<std::size_t>(i)]; }
+  const Expression& at(ExpressionId i) const { return kernel_.expressions[i]; }
 
   bool is_unsigned(const Expression& e) const {
     return e.kind == ExpressionKind::Convert && e.dtype == DType::UInt64 &&
@@ -43,7 +43,7 @@ class Narrowing {
   }
 
   /// s where the expression is the index along the axis + s.
-  std::optional<std::int64_t> shift_of(int expression) const {
+  std::optional<std::int64_t> shift_of(ExpressionId expression) const {
     const Expression& e = at(expression);
     if (e.kind == ExpressionKind::AxisIndex && e.number == axis_) return 0;
     if (e.kind != ExpressionKind::Apply || e.op != ir::Op::Add) return std::nullopt;
@@ -61,7 +61,7 @@ class Narrowing {
 
 IndexRange touched_range(const Kernel& kernel, const Access& access, int axis) {
   Narrowing narrowing(kernel, axis);
-  if (access.when >= 0) narrowing.assume(access.when);
+  if (access.when) narrowing.assume(access.when);
   narrowing.range.last = std::max(narrowing.range.first, narrowing.range.last);
   return narrowing.range;
 }

@@ -11,8 +11,8 @@ namespace kiln::codegen {
 namespace {
 
 bool is_column_sum(const Kernel& kernel, const Store& store) {
-  const Access& access = kernel.accesses[static_cast<std::size_t>(store.access)];
-  return store.accumulate && access.dynamic < 0 && access.strides[0] == ir::Dim(0);
+  const Access& access = kernel.accesses[store.access];
+  return store.accumulate && !access.dynamic && access.strides[0] == ir::Dim(0);
 }
 
 }  // namespace
@@ -51,38 +51,38 @@ std::uint64_t identity_bits(Combiner combiner, DType dtype) {
   return bits;
 }
 
-std::vector<bool> depends_on_inner(const Kernel& kernel) {
-  std::vector<bool> depends;
+ExpressionFlags depends_on_inner(const Kernel& kernel) {
+  ExpressionFlags depends;
   for (const Expression& e : kernel.expressions) {
     bool inner = e.kind == ExpressionKind::AxisIndex && e.number >= kernel.outer;
     if (e.kind == ExpressionKind::StageResult) {
-      inner = kernel.stages[static_cast<std::size_t>(e.number)].kind == StageKind::Running;
+      inner = kernel.stages[e.stage].kind == StageKind::Running;
     }
     if (e.kind == ExpressionKind::Load) {
-      const Access& access = kernel.accesses[static_cast<std::size_t>(e.number)];
+      const Access& access = kernel.accesses[e.access];
       for (std::size_t axis = static_cast<std::size_t>(kernel.outer); axis < kernel.axes.size();
            ++axis) {
         inner |= access.strides[axis] != ir::Dim(0);
       }
-      for (const int other : {access.dynamic, access.when}) {
-        if (other >= 0) inner |= depends[static_cast<std::size_t>(other)];
+      for (const ExpressionId other : {access.dynamic, access.when}) {
+        if (other) inner |= depends[other];
       }
     }
-    for (const int argument : e.arguments) {
-      if (argument >= 0) inner |= depends[static_cast<std::size_t>(argument)];
+    for (const ExpressionId argument : e.arguments) {
+      if (argument) inner |= depends[argument];
     }
     depends.push_back(inner);
   }
   return depends;
 }
 
-std::vector<int> column_sums(const Kernel& kernel) {
-  std::vector<int> operands;
+std::vector<OperandId> column_sums(const Kernel& kernel) {
+  std::vector<OperandId> operands;
   if (kernel.outer == 0) return operands;
   for (const Stage& stage : kernel.stages) {
     for (const Store& store : stage.stores) {
       if (!is_column_sum(kernel, store)) continue;
-      operands.push_back(kernel.accesses[static_cast<std::size_t>(store.access)].operand);
+      operands.push_back(kernel.accesses[store.access].operand);
     }
   }
   return operands;

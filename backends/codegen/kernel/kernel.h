@@ -27,6 +27,7 @@
 // bfloat16 after each Apply; integers wrap), by the rules at the top of core/ops/op.h.
 #pragma once
 
+#include "backends/codegen/kernel/ids.h"
 #include "core/ir/dim.h"
 #include "core/ops/op.h"
 
@@ -52,23 +53,23 @@ struct Operand {
 /// `when`, the guard, is a bool expression. Where it is false, a load gives 0, a store does
 /// nothing, and `dynamic` is not checked.
 struct Access {
-  int operand = 0;
+  OperandId operand = {};
   ir::Dim offset = 0;
   std::vector<ir::Dim> strides;  // one per axis
-  int dynamic = -1;  // expression, or none
+  ExpressionId dynamic = {};  // or none
   ir::Dim dynamic_stride = 0, dynamic_limit = 0;
-  int when = -1;  // expression, or none
+  ExpressionId when = {};  // or none
 };
 
 enum class ExpressionKind : std::uint8_t {
   Constant,  // `bits`: the element's bytes, little endian
   AxisIndex,  // int64: the index along axis `number`
   SizeValue,  // int64: sizes[number]
-  Load,  // the element at access `number`; 0 where that is skipped (see Access)
+  Load,  // the element at `access`; 0 where that is skipped (see Access)
   Apply,  // the scalar meaning of `op` on the arguments
   Convert,  // arguments[0] converted to `dtype`, by the rules of Cast
   Bitcast,  // the bits of arguments[0] as `dtype`, by the rules of Bitcast
-  StageResult,  // the result of stage `number` at this outer point; see Running
+  StageResult,  // the result of `stage` at this outer point; see Running
   Random,  // Op::RandomUniform: arguments are the position and the element (int64), `seed`
            // and `stream` the op's attributes
 };
@@ -79,8 +80,10 @@ struct Expression {
   ExpressionKind kind = ExpressionKind::Constant;
   DType dtype = DType::Float32;
   ir::Op op = ir::Op::Identity;
-  int number = 0;
-  std::array<int, 3> arguments{-1, -1, -1};  // expressions before this one
+  int number = 0;  // of an axis or a size
+  AccessId access = {};
+  StageId stage = {};
+  std::array<ExpressionId, 3> arguments = {};  // before this one
   std::uint64_t bits = 0;
   std::int64_t seed = 0, stream = 0;
 };
@@ -92,8 +95,8 @@ struct Expression {
 /// sum). Threads divide axis 0, so a CPU runs such a kernel on one thread, unless
 /// split/split_reductions.h gives each block of rows partial sums of its own.
 struct Store {
-  int access = 0;
-  int value = 0;  // expression; its dtype is the operand's
+  AccessId access = {};
+  ExpressionId value = {};  // its dtype is the operand's
   bool accumulate = false;
 };
 
@@ -107,7 +110,7 @@ struct Stage {
   StageKind kind = StageKind::Map;
   bool inner = true;  // always true for Reduce and Running
   Combiner combiner = Combiner::None;
-  int value = -1;  // expression to combine, of the accumulator's dtype: no float16 or bfloat16
+  ExpressionId value = {};  // to combine, of the accumulator's dtype: no float16 or bfloat16
   std::vector<Store> stores;
 };
 
@@ -121,10 +124,10 @@ struct Kernel {
   int vector_axis = -1;
   /// Calls begin and end parts of axis 0 at multiples of this, or at its extent; 1: anywhere.
   std::int64_t part_multiple = 1;
-  std::vector<Operand> operands;
-  std::vector<Access> accesses;
-  std::vector<Expression> expressions;
-  std::vector<Stage> stages;
+  IdVector<OperandId, Operand> operands;
+  IdVector<AccessId, Access> accesses;
+  IdVector<ExpressionId, Expression> expressions;
+  IdVector<StageId, Stage> stages;
   /// Run-time arguments: the extents, offsets and strides that are not
   /// static, each once. See size_argument.
   std::vector<ir::Dim> sizes;
@@ -138,10 +141,10 @@ int add_size(Kernel& kernel, const ir::Dim& dim);
 /// 1, the lowest or the highest value.
 std::uint64_t identity_bits(Combiner combiner, DType dtype);
 /// For each expression, whether its value may differ between the inner points of one outer point.
-std::vector<bool> depends_on_inner(const Kernel& kernel);
+ExpressionFlags depends_on_inner(const Kernel& kernel);
 /// The operands of column sums: stores that accumulate to the same elements for every index along
 /// axis 0 (see Store).
-std::vector<int> column_sums(const Kernel& kernel);
+std::vector<OperandId> column_sums(const Kernel& kernel);
 
 /// Throws InternalError naming the kernel and the violated rule.
 void verify(const Kernel& kernel);

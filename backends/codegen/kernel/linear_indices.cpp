@@ -13,20 +13,16 @@ using ir::Dim;
 /// Appends expressions to a list.
 struct Writer {
   Kernel& kernel;
-  std::vector<Expression> list;
+  IdVector<ExpressionId, Expression> list;
 
-  int add(const Expression& e) {
-    list.push_back(e);
-    return static_cast<int>(list.size()) - 1;
-  }
-  int axis_index(std::size_t axis) {
+  ExpressionId axis_index(std::size_t axis) {
     Expression e;
     e.kind = ExpressionKind::AxisIndex;
     e.dtype = DType::Int64;
     e.number = static_cast<int>(axis);
-    return add(e);
+    return list.add(e);
   }
-  int size(const Dim& dim) {
+  ExpressionId size(const Dim& dim) {
     Expression e;
     e.dtype = DType::Int64;
     if (dim.is_static()) {
@@ -35,15 +31,15 @@ struct Writer {
       e.kind = ExpressionKind::SizeValue;
       e.number = add_size(kernel, dim);
     }
-    return add(e);
+    return list.add(e);
   }
-  int apply(ir::Op op, int a, int b) {
+  ExpressionId apply(ir::Op op, ExpressionId a, ExpressionId b) {
     Expression e;
     e.kind = ExpressionKind::Apply;
     e.dtype = DType::Int64;
     e.op = op;
-    e.arguments = {a, b, -1};
-    return add(e);
+    e.arguments = {a, b};
+    return list.add(e);
   }
 };
 
@@ -54,8 +50,8 @@ LinearIndices::LinearIndices(const Kernel& kernel)
   draws_ = std::any_of(kernel.expressions.begin(), kernel.expressions.end(),
                        [](const Expression& e) { return e.kind == ExpressionKind::Random; });
   if (draws_) find_forms(kernel);
-  const std::vector<bool> wanted = needed(kernel);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const ExpressionFlags wanted = needed(kernel);
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel.expressions[i];
     const bool is_use = wanted[i] || !draws_;
     if (is_use && e.kind == ExpressionKind::AxisIndex) indexed_[at(e.number)] = true;
@@ -64,20 +60,20 @@ LinearIndices::LinearIndices(const Kernel& kernel)
 
 /// Only operands of draws: other integer arithmetic may overflow ir::Dim.
 void LinearIndices::find_forms(const Kernel& kernel) {
-  std::vector<bool> is_index(forms_.size(), false);
+  ExpressionFlags is_index(forms_.size(), false);
   for (const Expression& e : kernel.expressions) {
-    if (e.kind == ExpressionKind::Random) is_index[at(e.arguments[1])] = true;
+    if (e.kind == ExpressionKind::Random) is_index[e.arguments[1]] = true;
   }
-  std::vector<bool> part = is_index;
-  for (std::size_t i = part.size(); i-- > 0;) {
-    for (const int argument : kernel.expressions[i].arguments) {
-      if (part[i] && argument >= 0) part[at(argument)] = true;
+  ExpressionFlags part = is_index;
+  for (ExpressionId i = part.back_id(); i; --i) {
+    for (const ExpressionId argument : kernel.expressions[i].arguments) {
+      if (part[i] && argument) part[argument] = true;
     }
   }
-  for (std::size_t i = 0; i < part.size(); ++i) {
+  for (const ExpressionId i : part.ids()) {
     if (part[i]) forms_[i] = form_of(kernel, kernel.expressions[i]);
   }
-  for (std::size_t i = 0; i < part.size(); ++i) {
+  for (const ExpressionId i : part.ids()) {
     if (!is_index[i]) forms_[i].reset();
   }
 }
@@ -94,7 +90,7 @@ std::optional<LinearIndices::AffineForm> LinearIndices::form_of(const Kernel& ke
     default: return std::nullopt;
   }
   if (e.op != ir::Op::Add && e.op != ir::Op::Mul) return std::nullopt;
-  const std::optional<AffineForm>*a = &forms_[at(e.arguments[0])], *b = &forms_[at(e.arguments[1])];
+  const std::optional<AffineForm>*a = &forms_[e.arguments[0]], *b = &forms_[e.arguments[1]];
   if (!*a || !*b) return std::nullopt;
   if (e.op == ir::Op::Add) {
     form.constant = (*a)->constant + (*b)->constant;
@@ -114,10 +110,10 @@ std::optional<LinearIndices::AffineForm> LinearIndices::form_of(const Kernel& ke
 }
 
 /// The expressions that the kernel evaluates, without the indices of draws that have affine forms.
-std::vector<bool> LinearIndices::needed(const Kernel& kernel) const {
-  std::vector<bool> wanted(kernel.expressions.size(), false);
-  const auto want = [&](int expression) {
-    if (expression >= 0) wanted[at(expression)] = true;
+ExpressionFlags LinearIndices::needed(const Kernel& kernel) const {
+  ExpressionFlags wanted(kernel.expressions.size(), false);
+  const auto want = [&](ExpressionId expression) {
+    if (expression) wanted[expression] = true;
   };
   for (const Access& access : kernel.accesses) {
     want(access.dynamic);
@@ -127,10 +123,10 @@ std::vector<bool> LinearIndices::needed(const Kernel& kernel) const {
     want(stage.value);
     for (const Store& store : stage.stores) want(store.value);
   }
-  for (std::size_t i = wanted.size(); i-- > 0;) {
+  for (ExpressionId i = wanted.back_id(); i; --i) {
     if (!wanted[i]) continue;
     const Expression& e = kernel.expressions[i];
-    const bool drawn = e.kind == ExpressionKind::Random && forms_[at(e.arguments[1])];
+    const bool drawn = e.kind == ExpressionKind::Random && forms_[e.arguments[1]];
     for (std::size_t k = 0; k < e.arguments.size(); ++k) {
       if (!drawn || k != 1) want(e.arguments[k]);
     }
@@ -154,31 +150,32 @@ void LinearIndices::merge(int first) {
 
 void LinearIndices::write_to(Kernel& kernel) const {
   if (!draws_) return;
-  const std::vector<bool> wanted = needed(kernel);
+  const ExpressionFlags wanted = needed(kernel);
   Writer out{kernel, {}};
-  std::vector<int> moved(wanted.size(), -1);
-  const auto move = [&](int& expression) {
-    if (expression >= 0) expression = moved[at(expression)];
+  IdVector<ExpressionId, ExpressionId> moved(wanted.size());
+  const auto move = [&](ExpressionId& expression) {
+    if (expression) expression = moved[expression];
   };
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (const ExpressionId i : wanted.ids()) {
     if (!wanted[i]) continue;
     Expression e = kernel.expressions[i];
-    const bool drawn = e.kind == ExpressionKind::Random && forms_[at(e.arguments[1])];
-    const int number = e.arguments[1];
-    for (int& argument : e.arguments) move(argument);
+    const bool drawn = e.kind == ExpressionKind::Random && forms_[e.arguments[1]];
+    const ExpressionId element = e.arguments[1];
+    for (ExpressionId& argument : e.arguments) move(argument);
     if (drawn) {
-      const AffineForm& form = *forms_[at(number)];
-      int index = form.constant == Dim(0) ? -1 : out.size(form.constant);
+      const AffineForm& form = *forms_[element];
+      ExpressionId index;
+      if (form.constant != Dim(0)) index = out.size(form.constant);
       for (std::size_t axis = 0; axis < form.coefficients.size(); ++axis) {
         const Dim& coefficient = form.coefficients[axis];
         if (coefficient == Dim(0)) continue;
-        int term = out.axis_index(axis);
+        ExpressionId term = out.axis_index(axis);
         if (!coefficient.is_one()) term = out.apply(ir::Op::Mul, term, out.size(coefficient));
-        index = index < 0 ? term : out.apply(ir::Op::Add, index, term);
+        index = index ? out.apply(ir::Op::Add, index, term) : term;
       }
-      e.arguments[1] = index < 0 ? out.size(0) : index;
+      e.arguments[1] = index ? index : out.size(0);
     }
-    moved[i] = out.add(e);
+    moved[i] = out.list.add(e);
   }
   kernel.expressions = std::move(out.list);
   for (Access& access : kernel.accesses) {

@@ -34,10 +34,10 @@ class LinearIndices {
 
   void find_forms(const Kernel& kernel);
   std::optional<AffineForm> form_of(const Kernel& kernel, const Expression& e) const;
-  std::vector<bool> needed(const Kernel& kernel) const;
+  ExpressionFlags needed(const Kernel& kernel) const;
 
   bool draws_ = false;
-  std::vector<std::optional<AffineForm>> forms_;  // of each expression that is a draw's index
+  IdVector<ExpressionId, std::optional<AffineForm>> forms_;  // of the indices of draws
   std::vector<bool> indexed_;  // of each axis
 };
 

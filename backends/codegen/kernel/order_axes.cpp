@@ -77,7 +77,7 @@ bool has_running_stage(const Kernel& kernel) {
 
 bool adds_anywhere(const Kernel& kernel) {
   const auto is_dynamic = [&](const Store& store) {
-    return store.accumulate && kernel.accesses[at(store.access)].dynamic >= 0;
+    return store.accumulate && kernel.accesses[store.access].dynamic;
   };
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
     return std::any_of(stage.stores.begin(), stage.stores.end(), is_dynamic);
@@ -93,19 +93,19 @@ bool is_in_order(const Kernel& kernel) {
 /// Whether a guard tests an index that depends on an outer and an inner axis: the position of a tap
 /// in a padded window. Windows are short, so lanes run along an outer axis.
 bool reduces_windows(const Kernel& kernel) {
-  const std::vector<bool> inner = depends_on_inner(kernel);
-  std::vector<bool> outer;
+  const ExpressionFlags inner = depends_on_inner(kernel);
+  ExpressionFlags outer;
   for (const Expression& e : kernel.expressions) {
     bool depends = e.kind == ExpressionKind::AxisIndex && e.number < kernel.outer;
-    for (const int argument : e.arguments) {
-      depends = depends || (argument >= 0 && outer[static_cast<std::size_t>(argument)]);
+    for (const ExpressionId argument : e.arguments) {
+      depends = depends || (argument && outer[argument]);
     }
     outer.push_back(depends);
   }
-  std::vector<int> guards;
+  std::vector<ExpressionId> guards;
   for (const Access& access : kernel.accesses) guards.push_back(access.when);
-  const std::vector<bool> tested = needed(kernel, guards);
-  for (std::size_t i = 0; i < tested.size(); ++i) {
+  const ExpressionFlags tested = needed(kernel, guards);
+  for (const ExpressionId i : tested.ids()) {
     const bool is_index = kernel.expressions[i].dtype == DType::Int64;
     if (tested[i] && is_index && inner[i] && outer[i]) return true;
   }
@@ -136,9 +136,9 @@ bool runs_along_neighbours(const Kernel& kernel) {
 bool is_across(const Kernel& kernel, const Access& access, int axis) {
   const ir::Dim& along = access.strides[at(kernel.vector_axis)];
   const bool strided = !along.is_one() && along != ir::Dim(0);
-  const bool plain = access.dynamic < 0 && access.when < 0;
+  const bool plain = !access.dynamic && !access.when;
   return plain && strided && access.strides[at(axis)].is_one() &&
-         !kernel.operands[at(access.operand)].written;
+         !kernel.operands[access.operand].written;
 }
 
 int across_axis(const Kernel& kernel) {

@@ -17,8 +17,8 @@ constexpr const char* kCombinerNames[] = {"", "sum", "prod", "max", "min", "arg_
 
 std::string arguments(const Expression& e) {
   std::string list;
-  for (const int argument : e.arguments) {
-    if (argument >= 0) list += text(list.empty() ? "" : ", ", "v", argument);
+  for (const ExpressionId argument : e.arguments) {
+    if (argument) list += text(list.empty() ? "" : ", ", "v", argument.number);
   }
   return list;
 }
@@ -90,20 +90,20 @@ class Printer {
       out += text("  n", i, " = ", comment_text(kernel_.sizes[i].to_string()), "\n");
     }
     for (std::size_t i = 0; i < kernel_.axes.size(); ++i) out += axis(static_cast<int>(i));
-    for (std::size_t i = 0; i < kernel_.expressions.size(); ++i) {
+    for (const ExpressionId i : kernel_.expressions.ids()) {
       const Expression& e = kernel_.expressions[i];
-      out += text("  v", i, ": ", dtype_name(e.dtype), " = ", meaning(e), "\n");
+      out += text("  v", i.number, ": ", dtype_name(e.dtype), " = ", meaning(e), "\n");
     }
-    for (std::size_t i = 0; i < kernel_.stages.size(); ++i) out += stage(i);
+    for (const StageId i : kernel_.stages.ids()) out += stage(i);
     return out;
   }
 
  private:
   std::string head() const {
     std::string out = text("kernel ", kernel_.name, "(");
-    for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
+    for (const OperandId i : kernel_.operands.ids()) {
       const Operand& operand = kernel_.operands[i];
-      out += text(i == 0 ? "" : ", ", operand.name, ": ", dtype_name(operand.dtype),
+      out += text(i.number == 0 ? "" : ", ", operand.name, ": ", dtype_name(operand.dtype),
                   operand.read ? " read" : "", operand.written ? " written" : "");
     }
     return out + ")\n";
@@ -119,16 +119,17 @@ class Printer {
                 "\n");
   }
 
-  std::string stage(std::size_t number) const {
-    const Stage& printed = kernel_.stages[number];
-    std::string out = text("  stage ", number, ": ", kStageNames[static_cast<int>(printed.kind)],
+  std::string stage(StageId id) const {
+    const Stage& printed = kernel_.stages[id];
+    std::string out = text("  stage ", id.number, ": ", kStageNames[static_cast<int>(printed.kind)],
                            printed.inner ? " over inner axes" : " once");
     if (printed.kind != StageKind::Map) {
-      out += text(", ", kCombinerNames[static_cast<int>(printed.combiner)], " of v", printed.value);
+      out += text(", ", kCombinerNames[static_cast<int>(printed.combiner)], " of v",
+                  printed.value.number);
     }
     out += "\n";
     for (const Store& store : printed.stores) {
-      out += text("    ", store.accumulate ? "add v" : "store v", store.value, " to ",
+      out += text("    ", store.accumulate ? "add v" : "store v", store.value.number, " to ",
                   access_text(store.access), "\n");
     }
     return out;
@@ -139,11 +140,11 @@ class Printer {
       case ExpressionKind::Constant: return constant(e);
       case ExpressionKind::AxisIndex: return text("i", e.number);
       case ExpressionKind::SizeValue: return text("size n", e.number);
-      case ExpressionKind::Load: return "load " + access_text(e.number);
+      case ExpressionKind::Load: return "load " + access_text(e.access);
       case ExpressionKind::Apply: return text(ir::def(e.op).name, "(", arguments(e), ")");
       case ExpressionKind::Convert: return text("convert(", arguments(e), ")");
       case ExpressionKind::Bitcast: return text("bitcast(", arguments(e), ")");
-      case ExpressionKind::StageResult: return text("result of stage ", e.number);
+      case ExpressionKind::StageResult: return text("result of stage ", e.stage.number);
       case ExpressionKind::Random:
         return text("random(", arguments(e), ") seed ", e.seed, " stream ", e.stream);
     }
@@ -165,19 +166,19 @@ class Printer {
       const ir::Dim& stride = access.strides[axis];
       if (stride != ir::Dim(0)) add(text("i", axis, times(stride)));
     }
-    if (access.dynamic >= 0) {
-      add(text("v", access.dynamic, times(access.dynamic_stride), " below ",
+    if (access.dynamic) {
+      add(text("v", access.dynamic.number, times(access.dynamic_stride), " below ",
                size(access.dynamic_limit)));
     }
     if (access.offset != ir::Dim(0) || sum.empty()) add(size(access.offset));
-    return kernel_.operands[static_cast<std::size_t>(access.operand)].name + "[" + sum + "]";
+    return kernel_.operands[access.operand].name + "[" + sum + "]";
   }
 
   /// The access's number, its element and its guard.
-  std::string access_text(int number) const {
-    const Access& access = kernel_.accesses[static_cast<std::size_t>(number)];
-    const std::string guard = access.when < 0 ? "" : text(" when v", access.when);
-    return text("a", number, " ", element(access), guard);
+  std::string access_text(AccessId id) const {
+    const Access& access = kernel_.accesses[id];
+    const std::string guard = !access.when ? "" : text(" when v", access.when.number);
+    return text("a", id.number, " ", element(access), guard);
   }
 
   const Kernel& kernel_;

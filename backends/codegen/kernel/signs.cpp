@@ -3,7 +3,6 @@
 #include "backends/codegen/kernel/signs.h"
 
 #include "core/ops/convert.h"
-#include "core/types/at.h"
 
 namespace kiln::codegen {
 namespace {
@@ -25,18 +24,18 @@ double value_of(const Expression& constant) {
 
 bool is_apply(const Expression& e, Op op) { return e.kind == ExpressionKind::Apply && e.op == op; }
 
-bool is_zero(const Kernel& kernel, int expression) {
-  const Expression& e = kernel.expressions[at(expression)];
+bool is_zero(const Kernel& kernel, ExpressionId expression) {
+  const Expression& e = kernel.expressions[expression];
   return e.kind == ExpressionKind::Constant && is_float(e.dtype) && value_of(e) == 0;
 }
 
 /// Whether at every point `bound` is at least `x`, or one of them is NaN.
-bool bounds(const Kernel& kernel, int bound, int x, int depth) {
+bool bounds(const Kernel& kernel, ExpressionId bound, ExpressionId x, int depth) {
   if (bound == x) return true;
   if (depth == 0) return false;
-  const Expression& e = kernel.expressions[at(bound)];
+  const Expression& e = kernel.expressions[bound];
   if (e.kind == ExpressionKind::StageResult) {
-    const Stage& stage = kernel.stages[at(e.number)];
+    const Stage& stage = kernel.stages[e.stage];
     return stage.combiner == Combiner::Max && bounds(kernel, stage.value, x, depth - 1);
   }
   if (!is_apply(e, Op::Maximum)) return false;
@@ -48,8 +47,8 @@ bool bounds(const Kernel& kernel, int bound, int x, int depth) {
 bool is_minus_magnitude(const Kernel& kernel, const Expression& e) {
   if (!is_apply(e, Op::Select)) return false;
   const auto [condition, x, negated] = e.arguments;
-  const Expression& comparison = kernel.expressions[at(condition)];
-  const Expression& other = kernel.expressions[at(negated)];
+  const Expression& comparison = kernel.expressions[condition];
+  const Expression& other = kernel.expressions[negated];
   return is_apply(comparison, Op::LessEqual) && comparison.arguments[0] == x &&
          is_zero(kernel, comparison.arguments[1]) && is_apply(other, Op::Neg) &&
          other.arguments[0] == x;
@@ -64,7 +63,8 @@ Signs signs_of_product(const Expression& e, Signs x, Signs y) {
 }
 
 /// `known`: of the expressions before it.
-Signs signs_of(const Kernel& kernel, const Expression& e, const std::vector<Signs>& known) {
+Signs signs_of(const Kernel& kernel, const Expression& e,
+               const IdVector<ExpressionId, Signs>& known) {
   if (!is_float(e.dtype)) return {};
   if (e.kind == ExpressionKind::Constant) {
     const double value = value_of(e);
@@ -72,7 +72,7 @@ Signs signs_of(const Kernel& kernel, const Expression& e, const std::vector<Sign
   }
   if (e.kind != ExpressionKind::Apply) return {};
   if (is_minus_magnitude(kernel, e)) return {.never_positive = true};
-  const auto argument = [&](std::size_t i) { return known[at(e.arguments[i])]; };
+  const auto argument = [&](std::size_t i) { return known[e.arguments[i]]; };
   if (e.op == Op::Abs) return {.never_negative = true};
   if (e.op == Op::Neg) return {argument(0).never_negative, argument(0).never_positive};
   if (e.op == Op::Mul) return signs_of_product(e, argument(0), argument(1));
@@ -83,9 +83,9 @@ Signs signs_of(const Kernel& kernel, const Expression& e, const std::vector<Sign
 
 }  // namespace
 
-std::vector<bool> never_positive(const Kernel& kernel) {
-  std::vector<Signs> known;
-  std::vector<bool> result;
+ExpressionFlags never_positive(const Kernel& kernel) {
+  IdVector<ExpressionId, Signs> known;
+  ExpressionFlags result;
   for (const Expression& e : kernel.expressions) {
     known.push_back(signs_of(kernel, e, known));
     result.push_back(known.back().never_positive);
@@ -95,13 +95,13 @@ std::vector<bool> never_positive(const Kernel& kernel) {
 
 bool sums_shares(const Kernel& kernel, const Stage& stage) {
   if (stage.kind != StageKind::Reduce || stage.combiner != Combiner::Sum) return false;
-  const Expression& exp = kernel.expressions[at(stage.value)];
+  const Expression& exp = kernel.expressions[stage.value];
   if (!is_apply(exp, Op::Exp) || !is_float(exp.dtype)) return false;
-  const Expression& shifted = kernel.expressions[at(exp.arguments[0])];
+  const Expression& shifted = kernel.expressions[exp.arguments[0]];
   if (!is_apply(shifted, Op::Sub)) return false;
-  const Expression& shift = kernel.expressions[at(shifted.arguments[1])];
+  const Expression& shift = kernel.expressions[shifted.arguments[1]];
   if (shift.kind != ExpressionKind::StageResult) return false;
-  const Stage& maximum = kernel.stages[at(shift.number)];
+  const Stage& maximum = kernel.stages[shift.stage];
   return maximum.kind == StageKind::Reduce && maximum.combiner == Combiner::Max &&
          maximum.value == shifted.arguments[0];
 }

@@ -9,7 +9,7 @@ namespace kiln::codegen {
 /// Example: x - m, where m is the maximum over a row that holds x, as in softmax.
 /// Depends on constants by their signs alone, so that kernels that differ in positive constants may
 /// share code.
-std::vector<bool> never_positive(const Kernel& kernel);
+ExpressionFlags never_positive(const Kernel& kernel);
 
 /// Whether the value of a Reduce stage is between 1 and 2^64, or NaN: the sum of exp(x - m), where
 /// m is the maximum of x over the same points. One term is exp(0) = 1, and no term is above 1.

@@ -5,10 +5,8 @@
 #include "backends/codegen/kernel/unpropagated_nan.h"
 
 #include "backends/codegen/kernel/signs.h"
-#include "core/types/at.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace kiln::codegen {
 namespace {
@@ -23,27 +21,27 @@ bool propagates_nan(Op op) {
 class MaximumUses {
  public:
   /// `sum`: the stage that sums exp(x - the result of `maximum`).
-  MaximumUses(const Kernel& kernel, std::size_t maximum, std::size_t sum)
+  MaximumUses(const Kernel& kernel, StageId maximum, StageId sum)
       : kernel_(kernel), maximum_(maximum), sum_(sum) {
     depends_.resize(kernel.expressions.size());
     is_nan_.resize(kernel.expressions.size());
-    for (std::size_t e = 0; e < kernel.expressions.size(); ++e) mark(e);
+    for (const ExpressionId e : kernel.expressions.ids()) mark(e);
   }
 
   /// Whether every use is NaN where the sum is, and has the same bits for both zeros.
   bool allow_any_nan_or_zero() const {
-    for (std::size_t e = 0; e < kernel_.expressions.size(); ++e) {
+    for (const ExpressionId e : kernel_.expressions.ids()) {
       if (!allows_any_zero(kernel_.expressions[e])) return false;
     }
     for (const Access& access : kernel_.accesses) {
       if (depends(access.dynamic) || depends(access.when)) return false;
     }
-    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+    for (const StageId s : kernel_.stages.ids()) {
       const Stage& stage = kernel_.stages[s];
       if (s != sum_ && depends(stage.value)) return false;
       for (const Store& store : stage.stores) {
         if (is_difference(store.value) || is_result(store.value, maximum_)) return false;
-        if (!depends(store.value) || is_nan_[at(store.value)]) continue;
+        if (!depends(store.value) || is_nan_[store.value]) continue;
         if (!is_overwritten(s, store)) return false;
       }
     }
@@ -51,11 +49,11 @@ class MaximumUses {
   }
 
  private:
-  bool depends(int expression) const { return expression >= 0 && depends_[at(expression)]; }
+  bool depends(ExpressionId expression) const { return expression && depends_[expression]; }
 
-  bool is_result(int expression, std::size_t stage) const {
-    const Expression& x = kernel_.expressions[at(expression)];
-    return x.kind == ExpressionKind::StageResult && at(x.number) == stage;
+  bool is_result(ExpressionId expression, StageId stage) const {
+    const Expression& x = kernel_.expressions[expression];
+    return x.kind == ExpressionKind::StageResult && x.stage == stage;
   }
 
   /// Whether it is x - maximum, for the x of the maximum. (Where NaN is ignored, another operand
@@ -64,12 +62,12 @@ class MaximumUses {
     return e.kind == ExpressionKind::Apply && e.op == Op::Sub &&
            e.arguments[0] == kernel_.stages[maximum_].value && is_result(e.arguments[1], maximum_);
   }
-  bool is_difference(int expression) const {
-    return is_difference(kernel_.expressions[at(expression)]);
+  bool is_difference(ExpressionId expression) const {
+    return is_difference(kernel_.expressions[expression]);
   }
 
-  bool is_log_of_sum(int expression) const {
-    const Expression& x = kernel_.expressions[at(expression)];
+  bool is_log_of_sum(ExpressionId expression) const {
+    const Expression& x = kernel_.expressions[expression];
     return x.kind == ExpressionKind::Apply && x.op == Op::Log && is_result(x.arguments[0], sum_);
   }
 
@@ -77,8 +75,8 @@ class MaximumUses {
   /// x - maximum - log(sum).
   bool allows_any_zero(const Expression& user) const {
     for (std::size_t i = 0; i < user.arguments.size(); ++i) {
-      const int argument = user.arguments[i];
-      if (argument < 0) continue;
+      const ExpressionId argument = user.arguments[i];
+      if (!argument) continue;
       if (is_result(argument, maximum_) && !is_difference(user)) return false;
       if (!is_difference(argument)) continue;
       const bool is_exp = user.kind == ExpressionKind::Apply && user.op == Op::Exp;
@@ -88,41 +86,41 @@ class MaximumUses {
     return true;
   }
 
-  void mark(std::size_t e) {
+  void mark(ExpressionId e) {
     const Expression& x = kernel_.expressions[e];
     if (x.kind == ExpressionKind::StageResult) {
-      is_nan_[e] = at(x.number) == sum_;
-      depends_[e] = is_nan_[e] || at(x.number) == maximum_;
+      is_nan_[e] = x.stage == sum_;
+      depends_[e] = is_nan_[e] || x.stage == maximum_;
       return;
     }
     if (x.kind == ExpressionKind::Load) {
-      depends_[e] = is_written_by_sum(kernel_.accesses[at(x.number)].operand);
+      depends_[e] = is_written_by_sum(kernel_.accesses[x.access].operand);
       return;
     }
-    for (const int argument : x.arguments) {
-      if (argument < 0) continue;
-      depends_[e] = depends_[e] || depends_[at(argument)];
+    for (const ExpressionId argument : x.arguments) {
+      if (!argument) continue;
+      depends_[e] = depends_[e] || depends_[argument];
       if (x.kind != ExpressionKind::Apply || !propagates_nan(x.op)) continue;
-      is_nan_[e] = is_nan_[e] || is_nan_[at(argument)];
+      is_nan_[e] = is_nan_[e] || is_nan_[argument];
     }
   }
 
-  bool is_written_by_sum(int operand) const {
+  bool is_written_by_sum(OperandId operand) const {
     const std::vector<Store>& stores = kernel_.stages[sum_].stores;
     return std::any_of(stores.begin(), stores.end(), [&](const Store& store) {
-      return kernel_.accesses[at(store.access)].operand == operand;
+      return kernel_.accesses[store.access].operand == operand;
     });
   }
 
   /// Whether the stage of the sum stores there what a later map replaces by NaN
   /// (host/loop_order/reuse_stored.cpp).
-  bool is_overwritten(std::size_t s, const Store& store) const {
+  bool is_overwritten(StageId s, const Store& store) const {
     if (s != sum_ || store.accumulate) return false;
-    for (std::size_t later = s + 1; later < kernel_.stages.size(); ++later) {
+    for (const StageId later : kernel_.stages.ids_after(s)) {
       const Stage& stage = kernel_.stages[later];
       if (stage.kind != StageKind::Map || !stage.inner) continue;
       for (const Store& other : stage.stores) {
-        if (other.access == store.access && !other.accumulate && is_nan_[at(other.value)]) {
+        if (other.access == store.access && !other.accumulate && is_nan_[other.value]) {
           return true;
         }
       }
@@ -131,32 +129,32 @@ class MaximumUses {
   }
 
   const Kernel& kernel_;
-  const std::size_t maximum_, sum_;  // stages
-  std::vector<bool> depends_;  // on the maximum, of each expression
-  std::vector<bool> is_nan_;  // where the sum is
+  const StageId maximum_, sum_;
+  ExpressionFlags depends_;  // on the maximum, of each expression
+  ExpressionFlags is_nan_;  // where the sum is
 };
 
 /// The stage that sums exp(x - the result of `maximum`); none if there is no such stage.
-std::optional<std::size_t> sum_of_shares(const Kernel& kernel, std::size_t maximum) {
-  for (std::size_t s = maximum + 1; s < kernel.stages.size(); ++s) {
+StageId sum_of_shares(const Kernel& kernel, StageId maximum) {
+  for (const StageId s : kernel.stages.ids_after(maximum)) {
     if (!sums_shares(kernel, kernel.stages[s])) continue;
-    const Expression& exp = kernel.expressions[at(kernel.stages[s].value)];
-    const Expression& shifted = kernel.expressions[at(exp.arguments[0])];
-    if (at(kernel.expressions[at(shifted.arguments[1])].number) == maximum) return s;
+    const Expression& exp = kernel.expressions[kernel.stages[s].value];
+    const Expression& shifted = kernel.expressions[exp.arguments[0]];
+    if (kernel.expressions[shifted.arguments[1]].stage == maximum) return s;
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-std::vector<bool> need_not_propagate_nan(const Kernel& kernel) {
-  std::vector<bool> result(kernel.stages.size());
-  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
+IdVector<StageId, bool> need_not_propagate_nan(const Kernel& kernel) {
+  IdVector<StageId, bool> result(kernel.stages.size());
+  for (const StageId s : kernel.stages.ids()) {
     const Stage& stage = kernel.stages[s];
     if (stage.kind != StageKind::Reduce || stage.combiner != Combiner::Max) continue;
-    if (!is_float(kernel.expressions[at(stage.value)].dtype) || !stage.stores.empty()) continue;
-    const std::optional<std::size_t> sum = sum_of_shares(kernel, s);
-    result[s] = sum && MaximumUses(kernel, s, *sum).allow_any_nan_or_zero();
+    if (!is_float(kernel.expressions[stage.value].dtype) || !stage.stores.empty()) continue;
+    const StageId sum = sum_of_shares(kernel, s);
+    result[s] = sum && MaximumUses(kernel, s, sum).allow_any_nan_or_zero();
   }
   return result;
 }

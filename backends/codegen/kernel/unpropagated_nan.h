@@ -10,6 +10,6 @@ namespace kiln::codegen {
 /// kernel sums exp(x - m), which is NaN if an element is; every stored value that depends on m is
 /// arithmetic on that sum.
 /// Example: y = exp(x - m) / sum of exp(x - m), softmax.
-std::vector<bool> need_not_propagate_nan(const Kernel& kernel);
+IdVector<StageId, bool> need_not_propagate_nan(const Kernel& kernel);
 
 }  // namespace kiln::codegen

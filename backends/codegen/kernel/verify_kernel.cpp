@@ -19,10 +19,10 @@ class Verifier {
     require(!kernel_.stages.empty(), "it has no stages");
     axes();
     for (const Access& access : kernel_.accesses) check(access);
-    for (std::size_t i = 0; i < kernel_.expressions.size(); ++i) check(kernel_.expressions[i], i);
+    for (const ExpressionId i : kernel_.expressions.ids()) check(kernel_.expressions[i], i);
     for (const Stage& stage : kernel_.stages) check(stage);
-    const std::vector<bool> inner = depends_on_inner(kernel_);
-    for (std::size_t i = 0; i < kernel_.stages.size(); ++i) check_reads(i, inner);
+    const ExpressionFlags inner = depends_on_inner(kernel_);
+    for (const StageId i : kernel_.stages.ids()) check_reads(i, inner);
   }
 
  private:
@@ -39,6 +39,10 @@ class Verifier {
   void within(int index, const List& list, const char* what) const {
     require(index >= 0 && static_cast<std::size_t>(index) < list.size(), what);
   }
+  template <class Key, class Value>
+  void within(Key id, const IdVector<Key, Value>& list, const char* what) const {
+    require(id && id <= list.back_id(), what);
+  }
 
   static bool is_identifier(const std::string& name) {
     const auto letter = [](char c) {
@@ -51,9 +55,7 @@ class Verifier {
     return true;
   }
 
-  DType dtype_of(int expression) const {
-    return kernel_.expressions[static_cast<std::size_t>(expression)].dtype;
-  }
+  DType dtype_of(ExpressionId expression) const { return kernel_.expressions[expression].dtype; }
 
   void axes() const {
     const int count = static_cast<int>(kernel_.axes.size());
@@ -71,23 +73,23 @@ class Verifier {
     require(access.strides.size() == kernel_.axes.size(), "strides are not one per axis");
     size(access.offset);
     for (const ir::Dim& stride : access.strides) size(stride);
-    if (access.when >= 0) {
+    if (access.when) {
       within(access.when, kernel_.expressions, "a guard that is no expression");
       require(dtype_of(access.when) == DType::Bool, "a guard that is no bool");
     }
-    if (access.dynamic < 0) return;
+    if (!access.dynamic) return;
     within(access.dynamic, kernel_.expressions, "a dynamic index that is no expression");
-    const DType dtype = kernel_.expressions[static_cast<std::size_t>(access.dynamic)].dtype;
+    const DType dtype = kernel_.expressions[access.dynamic].dtype;
     require(!is_float(dtype) && dtype != DType::Bool, "a dynamic index that is no integer");
     size(access.dynamic_stride);
     size(access.dynamic_limit);
   }
 
-  void check(const Expression& e, std::size_t position) const {
+  void check(const Expression& e, ExpressionId position) const {
     int count = 0;
-    for (const int argument : e.arguments) {
-      if (argument < 0) continue;
-      require(static_cast<std::size_t>(argument) < position, "an argument comes later");
+    for (const ExpressionId argument : e.arguments) {
+      if (!argument) continue;
+      require(argument < position, "an argument comes later");
       ++count;
     }
     switch (e.kind) {
@@ -98,7 +100,7 @@ class Verifier {
       case ExpressionKind::SizeValue:
         require(e.dtype == DType::Int64, "a size that is no int64");
         return within(e.number, kernel_.sizes, "no such size");
-      case ExpressionKind::StageResult: return within(e.number, kernel_.stages, "no such stage");
+      case ExpressionKind::StageResult: return within(e.stage, kernel_.stages, "no such stage");
       case ExpressionKind::Convert: return require(count == 1, "a conversion of not one argument");
       case ExpressionKind::Bitcast:
         return require(count == 1 && e.dtype != DType::Bool &&
@@ -114,15 +116,13 @@ class Verifier {
       case ExpressionKind::Apply: return check_apply(e, count);
       case ExpressionKind::Load: break;
     }
-    within(e.number, kernel_.accesses, "a load from no access");
-    const Access& access = kernel_.accesses[static_cast<std::size_t>(e.number)];
-    const Operand& operand = kernel_.operands[static_cast<std::size_t>(access.operand)];
+    within(e.access, kernel_.accesses, "a load from no access");
+    const Access& access = kernel_.accesses[e.access];
+    const Operand& operand = kernel_.operands[access.operand];
     require(operand.read, "a load from an operand that is not read");
     require(operand.dtype == e.dtype, "a load of another dtype");
-    require(access.dynamic < 0 || static_cast<std::size_t>(access.dynamic) < position,
-            "a dynamic index comes later");
-    require(access.when < 0 || static_cast<std::size_t>(access.when) < position,
-            "a guard comes later");
+    require(!access.dynamic || access.dynamic < position, "a dynamic index comes later");
+    require(!access.when || access.when < position, "a guard comes later");
   }
 
   void check_apply(const Expression& e, int count) const {
@@ -147,24 +147,24 @@ class Verifier {
   }
 
   /// A stage reads results of earlier stages; its own one only in stores of a running stage.
-  void check_reads(std::size_t s, const std::vector<bool>& inner) const {
+  void check_reads(StageId s, const ExpressionFlags& inner) const {
     const Stage& stage = kernel_.stages[s];
     check_results(s, needed(kernel_, {stage.value}), false);
     Stage stores = stage;
-    stores.value = -1;
-    const std::vector<bool> stored = needed(kernel_, roots_of(kernel_, stores));
+    stores.value = {};
+    const ExpressionFlags stored = needed(kernel_, roots_of(kernel_, stores));
     check_results(s, stored, stage.kind == StageKind::Running);
     if (stage.inner) return;
-    for (std::size_t i = 0; i < stored.size(); ++i) {
+    for (const ExpressionId i : stored.ids()) {
       require(!stored[i] || !inner[i], "a stage that runs once reads what inner axes change");
     }
   }
 
-  void check_results(std::size_t s, const std::vector<bool>& read, bool own) const {
-    for (std::size_t i = 0; i < read.size(); ++i) {
+  void check_results(StageId s, const ExpressionFlags& read, bool own) const {
+    for (const ExpressionId i : read.ids()) {
       const Expression& e = kernel_.expressions[i];
       if (!read[i] || e.kind != ExpressionKind::StageResult) continue;
-      const auto from = static_cast<std::size_t>(e.number);
+      const StageId from = e.stage;
       require(from < s || (own && from == s), "a stage reads the result of a later one");
       const Stage& source = kernel_.stages[from];
       require(source.kind != StageKind::Map, "the result of a stage that combines nothing");
@@ -180,7 +180,7 @@ class Verifier {
     require(!combines || stage.inner, "a reduction over no axes");
     if (combines) {
       within(stage.value, kernel_.expressions, "a reduction of nothing");
-      const DType dtype = kernel_.expressions[static_cast<std::size_t>(stage.value)].dtype;
+      const DType dtype = kernel_.expressions[stage.value].dtype;
       require(dtype != DType::Float16 && dtype != DType::BFloat16,
               "an accumulator of half precision");
       require(stage.combiner != Combiner::ArgMax ||
@@ -191,10 +191,10 @@ class Verifier {
     for (const Store& store : stage.stores) {
       within(store.access, kernel_.accesses, "a store to no access");
       within(store.value, kernel_.expressions, "a store of nothing");
-      const Access& access = kernel_.accesses[static_cast<std::size_t>(store.access)];
-      const Operand& operand = kernel_.operands[static_cast<std::size_t>(access.operand)];
+      const Access& access = kernel_.accesses[store.access];
+      const Operand& operand = kernel_.operands[access.operand];
       require(operand.written, "a store to an operand that is not written");
-      const DType dtype = kernel_.expressions[static_cast<std::size_t>(store.value)].dtype;
+      const DType dtype = kernel_.expressions[store.value].dtype;
       require(operand.dtype == dtype, "a store of another dtype");
     }
   }

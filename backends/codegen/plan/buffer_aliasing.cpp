@@ -89,14 +89,14 @@ std::vector<std::uint8_t> find_buffer_aliases(const Program& program,
 }
 
 bool can_share_buffer(const Kernel& kernel, const KernelStep& step, int from, int to) {
-  if (kernel.stages.size() != 1 || kernel.stages[0].kind != StageKind::Map) return false;
+  if (kernel.stages.size() != 1 || kernel.stages.front().kind != StageKind::Map) return false;
   const Access* shape = nullptr;
   std::size_t width = 0;
   for (const Access& access : kernel.accesses) {
-    const int slot = step.slots[at(access.operand)];
+    const int slot = step.slots[access.operand];
     if (slot != from && slot != to) continue;
-    const std::size_t own = dtype_bytes(kernel.operands[at(access.operand)].dtype);
-    if (access.dynamic >= 0 || (shape && own != width)) return false;
+    const std::size_t own = dtype_bytes(kernel.operands[access.operand].dtype);
+    if (access.dynamic || (shape && own != width)) return false;
     if (shape && (shape->offset != access.offset || shape->strides != access.strides)) return false;
     shape = &access;
     width = own;

@@ -107,7 +107,9 @@ class PlanBuilder {
   void add_kernel(int number) {
     KernelStep step;
     step.kernel = number;
-    step.slots = slots_of(kernels_[static_cast<std::size_t>(number)].operands);
+    for (const Value& operand : kernels_[static_cast<std::size_t>(number)].operands) {
+      step.slots.push_back(slot_of(operand));
+    }
     plan_.steps.push_back(std::move(step));
   }
 

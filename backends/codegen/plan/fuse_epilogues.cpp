@@ -21,9 +21,9 @@ constexpr std::pair<Op, EpilogueOp> kActivations[] = {{Op::Tanh, EpilogueOp::Tan
 /// Whether kernels compute in this dtype itself: 16-bit floats are computed in float32.
 bool is_wide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
-/// The matched kernel; numbers of its operands, -1 for none.
+/// The matched kernel; its operands, or none.
 struct Epilogue {
-  int source = -1, bias = -1, target = -1;
+  OperandId source, bias, target;
   bool relu = false;
   double relu_bound = std::numeric_limits<double>::infinity();
 };
@@ -33,24 +33,24 @@ class EpilogueMatcher {
   explicit EpilogueMatcher(const Kernel& kernel) : kernel_(kernel) {}
 
   std::optional<Epilogue> run() {
-    if (kernel_.stages.size() != 1 || kernel_.stages[0].kind != StageKind::Map) return {};
-    const std::vector<Store>& stores = kernel_.stages[0].stores;
+    if (kernel_.stages.size() != 1 || kernel_.stages.front().kind != StageKind::Map) return {};
+    const std::vector<Store>& stores = kernel_.stages.front().stores;
     if (stores.size() != 1 || stores[0].accumulate) return {};
     out_.target = access(stores[0].access).operand;
     if (!is_dense(access(stores[0].access))) return {};
-    const int value = without_relu(stores[0].value);
+    const ExpressionId value = without_relu(stores[0].value);
     if (!is_sum(value) && !is_source(value)) return {};
-    if (out_.bias < 0 && !out_.relu) return {};
+    if (!out_.bias && !out_.relu) return {};
     return out_;
   }
 
   /// The activation, of the source or of source + bias, that one of the kernel's stores has.
   std::optional<EpilogueOp> activation() {
-    if (kernel_.stages.empty() || kernel_.stages[0].kind != StageKind::Map) return {};
-    for (const Store& store : kernel_.stages[0].stores) {
+    if (kernel_.stages.empty() || kernel_.stages.front().kind != StageKind::Map) return {};
+    for (const Store& store : kernel_.stages.front().stores) {
       for (const auto& [op, epilogue] : kActivations) {
-        if (store.value < 0 || !applies(store.value, op)) continue;
-        const int x = expression(store.value).arguments[0];
+        if (!store.value || !applies(store.value, op)) continue;
+        const ExpressionId x = expression(store.value).arguments[0];
         if (is_sum(x) || is_source(x)) return epilogue;
       }
     }
@@ -59,24 +59,24 @@ class EpilogueMatcher {
   const Epilogue& epilogue() const { return out_; }
 
  private:
-  const Expression& expression(int i) const { return kernel_.expressions[at(i)]; }
-  const Access& access(int i) const { return kernel_.accesses[at(i)]; }
+  const Expression& expression(ExpressionId i) const { return kernel_.expressions[i]; }
+  const Access& access(AccessId i) const { return kernel_.accesses[i]; }
 
-  bool applies(int i, Op op) const {
+  bool applies(ExpressionId i, Op op) const {
     return expression(i).kind == ExpressionKind::Apply && expression(i).op == op &&
            is_wide(expression(i).dtype);
   }
-  bool is_zero(int i) const {
+  bool is_zero(ExpressionId i) const {
     return expression(i).kind == ExpressionKind::Constant && expression(i).bits == 0;
   }
 
   /// x of relu(x), or of min(relu(x), c) for a constant c > 0, whose minimum may be taken before or
   /// after; else the value itself.
-  int without_relu(int i) {
+  ExpressionId without_relu(ExpressionId i) {
     const Clipped outer = without_minimum(i);
-    const std::optional<int> positive = without_zeros(outer.x);
+    const ExpressionId positive = without_zeros(outer.x);
     if (!positive) return i;
-    const Clipped inner = without_minimum(*positive);
+    const Clipped inner = without_minimum(positive);
     out_.relu = true;
     out_.relu_bound = std::min(outer.bound, inner.bound);
     return inner.x;
@@ -84,10 +84,10 @@ class EpilogueMatcher {
 
   /// min(x, bound) of a constant bound above 0.
   struct Clipped {
-    int x;
+    ExpressionId x;
     double bound = std::numeric_limits<double>::infinity();
   };
-  Clipped without_minimum(int i) const {
+  Clipped without_minimum(ExpressionId i) const {
     if (!applies(i, Op::Minimum)) return {i};
     const auto& arguments = expression(i).arguments;
     for (const std::size_t constant : {1u, 0u}) {
@@ -102,11 +102,11 @@ class EpilogueMatcher {
 
   /// y of max(y, 0), or of select(x <= 0, 0, y), where y is x or the minimum of x and a positive
   /// constant. Both keep NaN.
-  std::optional<int> without_zeros(int i) const {
+  ExpressionId without_zeros(ExpressionId i) const {
     if (applies(i, Op::Maximum)) {
       const auto& [x, y, none] = expression(i).arguments;
       if (is_zero(y)) return x;
-      return is_zero(x) ? std::optional<int>(y) : std::nullopt;
+      return is_zero(x) ? y : ExpressionId();
     }
     if (!applies(i, Op::Select)) return {};
     const auto& [condition, zero, y] = expression(i).arguments;
@@ -114,37 +114,37 @@ class EpilogueMatcher {
     const bool tests_sign = test.kind == ExpressionKind::Apply && test.op == Op::LessEqual &&
                             is_zero(test.arguments[1]) && is_zero(zero);
     if (!tests_sign) return {};
-    const int x = test.arguments[0];
-    return x == y || x == without_minimum(y).x ? std::optional<int>(y) : std::nullopt;
+    const ExpressionId x = test.arguments[0];
+    return x == y || x == without_minimum(y).x ? y : ExpressionId();
   }
 
-  bool is_sum(int i) {
+  bool is_sum(ExpressionId i) {
     if (!applies(i, Op::Add)) return false;
     const auto& [left, right, none] = expression(i).arguments;
     return (is_source(left) && is_bias(right)) || (is_source(right) && is_bias(left));
   }
-  bool is_source(int i) {
+  bool is_source(ExpressionId i) {
     if (expression(i).kind != ExpressionKind::Load) return false;
-    const Access& from = access(expression(i).number);
+    const Access& from = access(expression(i).access);
     if (!is_dense(from) || from.operand == out_.target) return false;
     out_.source = from.operand;
     return true;
   }
   /// Whether it loads a vector along the last axis.
-  bool is_bias(int i) {
+  bool is_bias(ExpressionId i) {
     if (expression(i).kind != ExpressionKind::Load || kernel_.axes.size() < 2) return false;
-    const Access& from = access(expression(i).number);
+    const Access& from = access(expression(i).access);
     const bool rows = std::any_of(from.strides.begin(), from.strides.end() - 1,
                                   [](const Dim& stride) { return stride != Dim(0); });
-    const bool plain = from.offset == Dim(0) && from.dynamic < 0 && from.when < 0;
+    const bool plain = from.offset == Dim(0) && !from.dynamic && !from.when;
     if (rows || !from.strides.back().is_one() || !plain) return false;
     out_.bias = from.operand;
     return true;
   }
   bool is_dense(const Access& access) const {
-    return access.dynamic < 0 && access.when < 0 && access.offset == Dim(0) &&
+    return !access.dynamic && !access.when && access.offset == Dim(0) &&
            access.strides == dense_strides(kernel_.axes) &&
-           is_wide(kernel_.operands[at(access.operand)].dtype);
+           is_wide(kernel_.operands[access.operand].dtype);
   }
 
   const Kernel& kernel_;
@@ -182,7 +182,7 @@ class EpilogueFuser {
   }
   void count(const KernelStep& step) {
     const auto& operands = kernels_[at(step.kernel)].kernel.operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (const OperandId i : operands.ids()) {
       if (operands[i].read) read(step.slots[i]);
     }
   }
@@ -210,28 +210,28 @@ class EpilogueFuser {
     EpilogueMatcher matcher(kernel);
     const std::optional<EpilogueOp> op = matcher.activation();
     if (!op) return;
-    Step* producer = producers_[at(step.slots[at(matcher.epilogue().source)])];
+    Step* producer = producers_[at(step.slots[matcher.epilogue().source])];
     if (producer) library_step(*producer)->followed_by = op;
   }
 
   /// Replaces the kernel step by the fused library call. The call moves down to the kernel's
   /// position, because a step between the two may compute the bias.
   void fuse(std::size_t s, const KernelStep& step, const Kernel& kernel, const Epilogue& epilogue) {
-    const int source = step.slots[at(epilogue.source)];
+    const int source = step.slots[epilogue.source];
     if (readers_[at(source)] != 1 || !plan_.slots[at(source)].is<TemporarySlot>()) return;
     Step* producer = producers_[at(source)];
     if (!producer) return;
     LibraryStep& old = *library_step(*producer);
     if (old.node->op == Op::Conv && !is_forward(*old.node)) return;
-    if (epilogue.bias >= 0 && !(takes_bias(old) && columns_fit(*producer, kernel))) return;
-    if (epilogue.bias >= 0 && note_rejection(old, EpilogueOp::Bias)) return;
+    if (epilogue.bias && !(takes_bias(old) && columns_fit(*producer, kernel))) return;
+    if (epilogue.bias && note_rejection(old, EpilogueOp::Bias)) return;
     const bool is_bounded = std::isfinite(epilogue.relu_bound);
     if (epilogue.relu && note_rejection(old, EpilogueOp::Relu)) return;
     if (is_bounded && note_rejection(old, EpilogueOp::BoundedRelu)) return;
     Step fused = *producer;
     LibraryStep& call = *library_step(fused);
-    call.result = step.slots[at(epilogue.target)];
-    if (epilogue.bias >= 0) call.bias = step.slots[at(epilogue.bias)];
+    call.result = step.slots[epilogue.target];
+    if (epilogue.bias) call.bias = step.slots[epilogue.bias];
     call.relu = old.relu || epilogue.relu;
     call.relu_bound = std::min(old.relu_bound, epilogue.relu_bound);
     old.node = nullptr;  // run() erases the step

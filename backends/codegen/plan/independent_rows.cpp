@@ -66,8 +66,7 @@ class Finder {
   std::optional<std::int64_t> scale_of(const KernelStep& step) const {
     const Kernel& kernel = kernels_[at(step.kernel)].kernel;
     bool touches_rows = false, whole = true;
-    for (std::size_t i = 0; i < step.slots.size(); ++i) {
-      const int slot = step.slots[i];
+    for (const int slot : step.slots) {
       if (!varies_[at(slot)]) continue;
       touches_rows = touches_rows || has_rows(slot);
       const bool own = plan_.slots[at(slot)].is<TemporarySlot>() && !has_rows(slot);
@@ -76,8 +75,8 @@ class Finder {
     if (whole && !touches_rows) return 0;
     std::optional<std::int64_t> scale;
     for (const Access& access : kernel.accesses) {
-      const int slot = step.slots[at(access.operand)];
-      const bool written = kernel.operands[at(access.operand)].written;
+      const int slot = step.slots[access.operand];
+      const bool written = kernel.operands[access.operand].written;
       if (!varies_[at(slot)] || (!has_rows(slot) && !written)) continue;
       const std::optional<std::int64_t> own = rows_of(kernel, access, slot);
       if (!own || (scale && *scale != *own)) return std::nullopt;
@@ -88,7 +87,7 @@ class Finder {
 
   /// Indices of axis 0 per row, if the access stays in its row.
   std::optional<std::int64_t> rows_of(const Kernel& kernel, const Access& access, int slot) const {
-    if (!has_rows(slot) || kernel.outer == 0 || access.dynamic >= 0) return std::nullopt;
+    if (!has_rows(slot) || kernel.outer == 0 || access.dynamic) return std::nullopt;
     const std::optional<std::int64_t> row = row_size(slot);
     const Dim& stride = access.strides[0];
     if (!row || *row == 0 || !stride.is_static() || stride.value() <= 0) return std::nullopt;

@@ -47,7 +47,7 @@ struct Plan;
 
 struct KernelStep {
   int kernel = 0;          // index into Program::kernels
-  std::vector<int> slots;  // of each operand
+  IdVector<OperandId, int> slots;  // of each operand
 };
 /// A library call: a Dot or a Conv with its fused epilogue, min(relu(x + bias), relu_bound).
 /// Executors prepare the call once for each tuple of sizes.

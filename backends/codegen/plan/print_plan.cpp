@@ -10,7 +10,8 @@
 namespace kiln::codegen {
 namespace {
 
-std::string list(const std::vector<int>& slots) {
+template <class List>
+std::string list(const List& slots) {
   std::string joined;
   for (const int slot : slots) joined += text(joined.empty() ? "" : ", ", "%", slot);
   return joined;

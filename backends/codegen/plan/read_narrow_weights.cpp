@@ -44,7 +44,7 @@ class WeightReader {
   }
 
   static bool is_dense(const Kernel& kernel, const Access& access) {
-    return access.dynamic < 0 && access.when < 0 && access.offset == ir::Dim(0) &&
+    return !access.dynamic && !access.when && access.offset == ir::Dim(0) &&
            access.strides == dense_strides(kernel.axes);
   }
 
@@ -52,30 +52,31 @@ class WeightReader {
     return stage.inner || at(kernel.outer) == kernel.axes.size();
   }
 
-  /// The number of the float16 or bfloat16 operand whose elements `store` widens to float32, in
-  /// order; -1: it stores other values.
-  static int widened_operand(const Kernel& kernel, const Store& store) {
-    if (store.value < 0 || store.accumulate) return -1;
-    const Expression& value = kernel.expressions[at(store.value)];
-    if (!is_dense(kernel, kernel.accesses[at(store.access)])) return -1;
-    if (value.kind != ExpressionKind::Convert || value.dtype != DType::Float32) return -1;
-    const Expression& source = kernel.expressions[at(value.arguments[0])];
-    if (source.kind != ExpressionKind::Load) return -1;
-    const Access& load = kernel.accesses[at(source.number)];
-    const DType dtype = kernel.operands[at(load.operand)].dtype;
+  /// The float16 or bfloat16 operand whose elements `store` widens to float32, in
+  /// order; none: it stores other values.
+  static OperandId widened_operand(const Kernel& kernel, const Store& store) {
+    if (!store.value || store.accumulate) return {};
+    const Expression& value = kernel.expressions[store.value];
+    if (!is_dense(kernel, kernel.accesses[store.access])) return {};
+    if (value.kind != ExpressionKind::Convert || value.dtype != DType::Float32) return {};
+    const Expression& source = kernel.expressions[value.arguments[0]];
+    if (source.kind != ExpressionKind::Load) return {};
+    const Access& load = kernel.accesses[source.access];
+    const DType dtype = kernel.operands[load.operand].dtype;
     const bool is_narrow = dtype == DType::Float16 || dtype == DType::BFloat16;
-    return is_narrow && is_dense(kernel, load) ? load.operand : -1;
+    return is_narrow && is_dense(kernel, load) ? load.operand : OperandId();
   }
 
   void note_weights(const KernelStep& step) {
     const Kernel& kernel = kernels_[at(step.kernel)].kernel;
     for (const Stage& stage : kernel.stages) {
       for (const Store& store : stage.stores) {
-        const int copy = step.slots[at(kernel.accesses[at(store.access)].operand)];
+        const int copy = step.slots[kernel.accesses[store.access].operand];
         const bool is_only = ++stores_[at(copy)] == 1;
-        const int operand = is_at_every_point(kernel, stage) ? widened_operand(kernel, store) : -1;
-        const bool is_copy = is_only && operand >= 0 && is_weight(step.slots[at(operand)]);
-        weights_[at(copy)] = is_copy ? step.slots[at(operand)] : -1;
+        OperandId operand;
+        if (is_at_every_point(kernel, stage)) operand = widened_operand(kernel, store);
+        const bool is_copy = is_only && operand && is_weight(step.slots[operand]);
+        weights_[at(copy)] = is_copy ? step.slots[operand] : -1;
       }
     }
   }

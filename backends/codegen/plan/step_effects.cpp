@@ -10,7 +10,7 @@ StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels
   if (const auto* kernel = std::get_if<KernelStep>(&step)) {
     StepEffects slots;
     const auto& operands = kernels[at(kernel->kernel)].kernel.operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (const OperandId i : operands.ids()) {
       if (operands[i].read) slots.read.push_back(kernel->slots[i]);
       if (operands[i].written) slots.written.push_back(kernel->slots[i]);
     }
@@ -50,7 +50,7 @@ bool can_fail(const KernelStep& step, const std::vector<BuiltKernel>& kernels) {
   const auto& accesses = built.kernel.accesses;
   return !built.nonempty.empty() ||
          std::any_of(accesses.begin(), accesses.end(),
-                     [](const Access& access) { return access.dynamic >= 0; });
+                     [](const Access& access) { return access.dynamic; });
 }
 
 bool can_fail(const Step& step, const std::vector<BuiltKernel>& kernels) {

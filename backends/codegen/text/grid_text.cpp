@@ -50,8 +50,8 @@ inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, 
 
 std::string parameters(const Kernel& kernel, const SplitText& split) {
   std::string list;
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-    list += text(kernel.operands[i].written ? "u8* const b" : "const u8* const b", i, ", ");
+  for (const OperandId i : kernel.operands.ids()) {
+    list += text(kernel.operands[i].written ? "u8* const b" : "const u8* const b", i.number, ", ");
   }
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) list += text("const s64 n", i, ", ");
   return list + "const s64 points, " + split.parameters() + "const s32 step, CallBlock* const call";
@@ -128,7 +128,7 @@ class FunctionText {
     open_axes("number");
     lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
     lines_.line(out_of_range_lambda());
-    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) stages_.write(static_cast<int>(s));
+    for (const StageId s : kernel_.stages.ids()) stages_.write(s);
   }
 
   /// Opens the loop over outer points. All threads of a block run the same number of iterations, so

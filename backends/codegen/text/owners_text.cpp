@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPointsInFlight = 4;
 
-const Store& store_of(const Kernel& kernel) { return kernel.stages[0].stores[0]; }
+const Store& store_of(const Kernel& kernel) { return kernel.stages.front().stores[0]; }
 
 }  // namespace
 
@@ -27,8 +27,8 @@ OwnersText::OwnersText(const Kernel& kernel, const GridSchedule& schedule, TextL
       lines_(lines),
       point_(kernel, lines),
       store_(store_of(kernel)),
-      access_(kernel.accesses[at(store_.access)]),
-      dtype_(kernel.expressions[at(store_.value)].dtype),
+      access_(kernel.accesses[store_.access]),
+      dtype_(kernel.expressions[store_.value].dtype),
       chunk_(owner_chunk(schedule.threads)),
       word_(owner_word_points(schedule.threads)),
       checks_loads_(loads_at_index(kernel)) {}
@@ -114,7 +114,7 @@ void OwnersText::evaluate_indices() {
   if (checks_loads_) lines_.line("const auto out_of_range = [](s64, s64, s64) { return false; };");
   point_.begin();
   point_.evaluate({access_.dynamic, access_.when});
-  if (access_.when >= 0) lines_.line(text("if (!bool(v", access_.when, ")) continue;"));
+  if (access_.when) lines_.line(text("if (!bool(v", access_.when.number, ")) continue;"));
   lines_.line(text("const s64 index = ", point_.index(access_), ";"));
   lines_.line("const bool is_own = index >= first && index - first < share;");
   lines_.line("if (is_own && inside(index, limit)) owned[k] = index - first;");
@@ -134,9 +134,9 @@ void OwnersText::record_out_of_range() {
       lines_.line(text("const s64 i", axis, " = 0;"));
     }
     point_.begin();
-    point_.evaluate(roots_of(kernel_, kernel_.stages[0]));
+    point_.evaluate(roots_of(kernel_, kernel_.stages.front()));
   }
-  lines_.line(text("out_of_range(", store_.access, ", index, limit);"));
+  lines_.line(text("out_of_range(", store_.access.number, ", index, limit);"));
 }
 
 void OwnersText::share_indices() {
@@ -235,11 +235,11 @@ void OwnersText::declare_value() {
   if (checks_loads_) {
     lines_.line("const s64 point = outer * inner + p;");
     lines_.line(out_of_range_lambda());
-    point_.evaluate(roots_of(kernel_, kernel_.stages[0]));
+    point_.evaluate(roots_of(kernel_, kernel_.stages.front()));
   } else {
     point_.evaluate({store_.value});
   }
-  lines_.line(text("return v", store_.value, ";"));
+  lines_.line(text("return v", store_.value.number, ";"));
   lines_.close();
   lines_.line(";");
 }

@@ -31,26 +31,28 @@ std::string PointText::size(const ir::Dim& dim) const {
   return text("s64(", dim.value(), ")");
 }
 
-DType PointText::dtype_of(int expression) const {
-  return kernel_.expressions[at(expression)].dtype;
+DType PointText::dtype_of(ExpressionId expression) const {
+  return kernel_.expressions[expression].dtype;
 }
 
-void PointText::begin() { declared_.assign(kernel_.expressions.size(), false); }
+void PointText::begin() { declared_ = ExpressionFlags(kernel_.expressions.size(), false); }
 
-void PointText::evaluate(const std::vector<int>& roots) { declare(needed(kernel_, roots)); }
+void PointText::evaluate(const std::vector<ExpressionId>& roots) {
+  declare(needed(kernel_, roots));
+}
 
-void PointText::declare(const std::vector<bool>& wanted) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i] && !declared_[i]) declare(static_cast<int>(i), value(kernel_.expressions[i]));
+void PointText::declare(const ExpressionFlags& wanted) {
+  for (const ExpressionId i : wanted.ids()) {
+    if (wanted[i] && !declared_[i]) declare(i, value(kernel_.expressions[i]));
   }
 }
 
-void PointText::declare(int number, const std::string& value) {
-  const std::string type = type_text(dtype_of(number)), name = text("v", number);
+void PointText::declare(ExpressionId id, const std::string& value) {
+  const std::string type = type_text(dtype_of(id)), name = text("v", id.number);
   lines_.line(text("const ", type, " ", name, " = ", value, ";"));
-  declared_[at(number)] = true;
-  if (is_as_declared(number)) return;
-  lines_.line(text("const ", type, " f", number, " = ", operand_text(dtype_of(number), name), ";"));
+  declared_[id] = true;
+  if (is_as_declared(id)) return;
+  lines_.line(text("const ", type, " f", id.number, " = ", operand_text(dtype_of(id), name), ";"));
 }
 
 std::string PointText::value(const Expression& e) const {
@@ -58,12 +60,12 @@ std::string PointText::value(const Expression& e) const {
     case ExpressionKind::Constant: return constant_text(e.dtype, e.bits);
     case ExpressionKind::AxisIndex: return text("i", e.number);
     case ExpressionKind::SizeValue: return text("n", e.number);
-    case ExpressionKind::StageResult: return text("r", e.number);
+    case ExpressionKind::StageResult: return text("r", e.stage.number);
     case ExpressionKind::Random: return random(e);
     case ExpressionKind::Load: return load(e);
     case ExpressionKind::Convert: return convert(e);
     case ExpressionKind::Bitcast:
-      return bitcast_text(dtype_of(e.arguments[0]), e.dtype, text("v", e.arguments[0]));
+      return bitcast_text(dtype_of(e.arguments[0]), e.dtype, text("v", e.arguments[0].number));
     case ExpressionKind::Apply: break;
   }
   const auto arity = at(ir::def(e.op).arity);
@@ -73,23 +75,23 @@ std::string PointText::value(const Expression& e) const {
 }
 
 std::string PointText::argument(const Expression& e, std::size_t i) const {
-  const int number = e.arguments[i];
-  return e.kind == ExpressionKind::Apply ? operand(e.op, number) : flushed(number);
+  const ExpressionId id = e.arguments[i];
+  return e.kind == ExpressionKind::Apply ? operand(e.op, id) : flushed(id);
 }
 
-bool PointText::is_as_declared(int number) const {
-  return is_flushed(kernel_.expressions[at(number)]) || operand_text(dtype_of(number), "v") == "v";
+bool PointText::is_as_declared(ExpressionId id) const {
+  return is_flushed(kernel_.expressions[id]) || operand_text(dtype_of(id), "v") == "v";
 }
 
-std::string PointText::flushed(int number) const {
-  return text(is_as_declared(number) ? "v" : "f", number);
+std::string PointText::flushed(ExpressionId id) const {
+  return text(is_as_declared(id) ? "v" : "f", id.number);
 }
 
-std::string PointText::operand(ir::Op op, int number) const {
-  const std::string name = text("v", number);
-  if (is_as_declared(number)) return name;
-  const std::string own = operand_text(op, dtype_of(number), name);
-  return own == operand_text(dtype_of(number), name) ? text("f", number) : own;
+std::string PointText::operand(ir::Op op, ExpressionId id) const {
+  const std::string name = text("v", id.number);
+  if (is_as_declared(id)) return name;
+  const std::string own = operand_text(op, dtype_of(id), name);
+  return own == operand_text(dtype_of(id), name) ? text("f", id.number) : own;
 }
 
 std::string PointText::convert(const Expression& e) const {
@@ -99,8 +101,8 @@ std::string PointText::convert(const Expression& e) const {
 }
 
 std::string PointText::load(const Expression& e) const {
-  const std::string read = load_text(e.dtype, element(e.number));
-  const std::string allowed = condition(e.number);
+  const std::string read = load_text(e.dtype, element(e.access));
+  const std::string allowed = condition(e.access);
   if (allowed.empty()) return read;
   return text(allowed, " ? ", read, " : ", type_text(e.dtype), "(0)");
 }
@@ -114,41 +116,41 @@ std::string PointText::random(const Expression& e) const {
 }
 
 std::string PointText::index(const Access& access) const {
-  return text("wrap<s64>(bits(v", access.dynamic, "))");
+  return text("wrap<s64>(bits(v", access.dynamic.number, "))");
 }
 
-std::string PointText::condition(int number) const {
-  const Access& access = kernel_.accesses[at(number)];
-  std::string all = access.when < 0 ? "" : text("bool(v", access.when, ")");
-  if (access.dynamic < 0) return all;
+std::string PointText::condition(AccessId id) const {
+  const Access& access = kernel_.accesses[id];
+  std::string all = !access.when ? "" : text("bool(v", access.when.number, ")");
+  if (!access.dynamic) return all;
   if (!all.empty()) all += " && ";
   const std::string limit = size(access.dynamic_limit), value = index(access);
-  return text(all, "(inside(", value, ", ", limit, ") || out_of_range(", number, ", ", value, ", ",
-              limit, "))");
+  return text(all, "(inside(", value, ", ", limit, ") || out_of_range(", id.number, ", ", value,
+              ", ", limit, "))");
 }
 
-std::string PointText::element(int number) const {
-  const Access& access = kernel_.accesses[at(number)];
-  return element(number, access.dynamic < 0 ? "" : index(access));
+std::string PointText::element(AccessId id) const {
+  const Access& access = kernel_.accesses[id];
+  return element(id, !access.dynamic ? "" : index(access));
 }
 
-std::string PointText::element(int number, const std::string& dynamic_index) const {
-  const Access& access = kernel_.accesses[at(number)];
+std::string PointText::element(AccessId id, const std::string& dynamic_index) const {
+  const Access& access = kernel_.accesses[id];
   std::string sum = size(access.offset);
   for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
     const ir::Dim& stride = access.strides[axis];
     if (stride == ir::Dim(0)) continue;
     sum += text(" + i", axis, stride.is_one() ? "" : " * " + size(stride));
   }
-  if (access.dynamic >= 0) sum += text(" + ", dynamic_index, " * ", size(access.dynamic_stride));
-  return text("b", access.operand, ", ", sum);
+  if (access.dynamic) sum += text(" + ", dynamic_index, " * ", size(access.dynamic_stride));
+  return text("b", access.operand.number, ", ", sum);
 }
 
 void PointText::write_store(const Store& store) {
   const DType dtype = dtype_of(store.value);
   const std::string to = element(store.access), allowed = condition(store.access);
   lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));
-  std::string value = text("v", store.value);
+  std::string value = text("v", store.value.number);
   if (store.accumulate) {
     lines_.line(text("const ", type_text(dtype), " old = ", load_text(dtype, to), ";"));
     value =

@@ -21,37 +21,37 @@ class PointText {
   void begin();
   /// Declares the backward slice of the roots, except for expressions that the scope has: as
   /// `v<number>`, and with subnormals flushed as `f<number>` where the value may be subnormal.
-  void evaluate(const std::vector<int>& roots);
+  void evaluate(const std::vector<ExpressionId>& roots);
   /// Declares these expressions, in the order of the kernel. REQUIRES: their arguments are declared
   /// or among them.
-  void declare(const std::vector<bool>& wanted);
+  void declare(const ExpressionFlags& wanted);
   /// Declares the expression with the given text as its value.
-  void declare(int number, const std::string& value);
-  bool is_declared(int number) const { return declared_[static_cast<std::size_t>(number)]; }
+  void declare(ExpressionId id, const std::string& value);
+  bool is_declared(ExpressionId id) const { return declared_[id]; }
   void write_store(const Store& store);
 
   /// "b0, element", the arguments of a load or a store, at the given value of the dynamic index (an
   /// expression of type s64).
-  std::string element(int access, const std::string& dynamic_index) const;
+  std::string element(AccessId access, const std::string& dynamic_index) const;
   /// The declared value of the dynamic index, of type s64.
   std::string index(const Access& access) const;
   /// A declared value with subnormals flushed, and as an operand of this op.
-  std::string flushed(int expression) const;
-  std::string operand(ir::Op op, int expression) const;
+  std::string flushed(ExpressionId expression) const;
+  std::string operand(ir::Op op, ExpressionId expression) const;
   /// The text of an expression whose arguments are declared.
   std::string value(const Expression& e) const;
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;
-  DType dtype_of(int expression) const;
+  DType dtype_of(ExpressionId expression) const;
   /// The condition under which the access touches memory: its guard, and its dynamic index in range
   /// (checked only if the guard holds); empty: always.
-  std::string condition(int access) const;
+  std::string condition(AccessId access) const;
   /// "b0, element", the arguments of loads and stores.
-  std::string element(int access) const;
+  std::string element(AccessId access) const;
 
  private:
   /// Whether the value is never subnormal, or its dtype has none.
-  bool is_as_declared(int expression) const;
+  bool is_as_declared(ExpressionId expression) const;
   std::string argument(const Expression& e, std::size_t i) const;
   std::string convert(const Expression& e) const;
   std::string load(const Expression& e) const;
@@ -59,7 +59,7 @@ class PointText {
 
   const Kernel& kernel_;
   TextLines& lines_;
-  std::vector<bool> declared_;  // expressions that the scope has
+  ExpressionFlags declared_;  // expressions that the scope has
 };
 
 }  // namespace kiln::codegen

@@ -11,7 +11,7 @@ namespace kiln::codegen {
 namespace {
 
 DType dtype_of(const Kernel& kernel, const Stage& stage) {
-  return kernel.expressions[at(stage.value)].dtype;
+  return kernel.expressions[stage.value].dtype;
 }
 
 }  // namespace
@@ -46,62 +46,63 @@ ReductionText::ReductionText(const Kernel& kernel, const GridSchedule& schedule,
 std::string ReductionText::shared() const {
   std::string out;
   const int elements = shared_elements(schedule_);
-  for (int s = 0; elements > 0 && at(s) < kernel_.stages.size(); ++s) {
-    if (stage_of(s).kind == StageKind::Map) continue;
-    out += text("static __shared__ ", accumulator(s), " ", kernel_.name, "_shared", s, "[",
+  for (const StageId s : kernel_.stages.ids()) {
+    if (elements == 0 || stage_of(s).kind == StageKind::Map) continue;
+    out += text("static __shared__ ", accumulator(s), " ", kernel_.name, "_shared", s.number, "[",
                 elements, "];\n");
   }
   return out;
 }
 
-const Stage& ReductionText::stage_of(int number) const { return kernel_.stages[at(number)]; }
+const Stage& ReductionText::stage_of(StageId stage) const { return kernel_.stages[stage]; }
 
-bool ReductionText::is_reduction(int stage) const {
+bool ReductionText::is_reduction(StageId stage) const {
   return stage_of(stage).kind == StageKind::Reduce;
 }
 
-bool ReductionText::has_chains(int stage) const {
+bool ReductionText::has_chains(StageId stage) const {
   return codegen::has_chains(kernel_, schedule_, stage_of(stage));
 }
 
-std::string ReductionText::accumulator(int stage) const {
+std::string ReductionText::accumulator(StageId stage) const {
   return accumulator_text(kernel_, stage_of(stage));
 }
 
-std::string ReductionText::combined(int stage, const std::string& a, const std::string& b) const {
+std::string ReductionText::combined(StageId stage, const std::string& a,
+                                    const std::string& b) const {
   return combined_text(kernel_, stage_of(stage), a, b);
 }
 
-void ReductionText::declare_accumulators(int stage) {
+void ReductionText::declare_accumulators(StageId stage) {
   const std::vector<std::string> starts(at(accumulators_), start_text(kernel_, stage_of(stage)));
   const auto declare = [&](const char* name) {
-    lines_.line(text(accumulator(stage), " ", name, stage, "[", accumulators_, "] = {",
+    lines_.line(text(accumulator(stage), " ", name, stage.number, "[", accumulators_, "] = {",
                      join_text(starts), "};"));
   };
   declare("parts");
   if (has_chains(stage)) declare("sums");
 }
 
-void ReductionText::end_chains(int stage) {
+void ReductionText::end_chains(StageId stage) {
   for (int k = 0; k < accumulators_; ++k) {
-    const std::string part = text("parts", stage, "[", k, "]"),
-                      sum = text("sums", stage, "[", k, "]");
+    const std::string part = text("parts", stage.number, "[", k, "]"),
+                      sum = text("sums", stage.number, "[", k, "]");
     lines_.line(text(sum, " = ", combined(stage, sum, part), ";"));
     lines_.line(text(part, " = ", start_text(kernel_, stage_of(stage)), ";"));
   }
 }
 
-void ReductionText::combine_accumulators(int stage) {
-  const std::string all = text("all", stage),
-                    from = text(has_chains(stage) ? "sums" : "parts", stage);
+void ReductionText::combine_accumulators(StageId stage) {
+  const std::string all = text("all", stage.number),
+                    from = text(has_chains(stage) ? "sums" : "parts", stage.number);
   lines_.line(text(accumulator(stage), " ", all, " = ", from, "[0];"));
   for (int k = 1; k < accumulators_; ++k) {
     lines_.line(text(all, " = ", combined(stage, all, text(from, "[", k, "]")), ";"));
   }
 }
 
-void ReductionText::combine_lanes(int stage) {
-  const std::string all = text("all", stage);
+void ReductionText::combine_lanes(StageId stage) {
+  const std::string all = text("all", stage.number);
   if (schedule_.form == GridForm::Rows) {
     for (int distance = std::min(lanes_, kWarpLanes) / 2; distance > 0; distance /= 2) {
       const std::string other = text("exchanged(", all, ", ", distance, ")");
@@ -111,9 +112,9 @@ void ReductionText::combine_lanes(int stage) {
   if (shared_elements(schedule_) > 0) combine_shared(stage);
 }
 
-void ReductionText::combine_shared(int stage) {
-  const std::string all = text("all", stage);
-  const std::string shared = text(kernel_.name, "_shared", stage);
+void ReductionText::combine_shared(StageId stage) {
+  const std::string all = text("all", stage.number);
+  const std::string shared = text(kernel_.name, "_shared", stage.number);
   const bool is_rows = schedule_.form == GridForm::Rows;
   const int parts = is_rows ? lanes_ / kWarpLanes : lanes_;
   const auto element = [&](const std::string& part) {
@@ -130,12 +131,12 @@ void ReductionText::combine_shared(int stage) {
   lines_.close();
 }
 
-void ReductionText::declare_result(int stage) {
-  const std::string all = text("all", stage);
+void ReductionText::declare_result(StageId stage) {
+  const std::string all = text("all", stage.number);
   const bool is_pair = stage_of(stage).combiner == Combiner::ArgMax;
   const std::string type = is_pair ? "s64" : accumulator(stage);
   const std::string value = is_pair ? text(all, ".index < 0 ? 0 : ", all, ".index") : all;
-  lines_.line(text("const ", type, " r", stage, " = ", value, ";"));
+  lines_.line(text("const ", type, " r", stage.number, " = ", value, ";"));
 }
 
 }  // namespace kiln::codegen

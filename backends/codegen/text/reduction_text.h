@@ -27,24 +27,24 @@ class ReductionText {
 
   /// Declarations of shared memory, also for scans, for the scope around the function.
   std::string shared() const;
-  bool is_reduction(int stage) const;
-  bool has_chains(int stage) const;
+  bool is_reduction(StageId stage) const;
+  bool has_chains(StageId stage) const;
 
   /// Declares the accumulators.
-  void declare_accumulators(int stage);
+  void declare_accumulators(StageId stage);
   /// Adds the sum of each chain to `sums<S>` and begins new chains.
-  void end_chains(int stage);
+  void end_chains(StageId stage);
   /// Declares all<S>: the combined accumulators of a lane.
-  void combine_accumulators(int stage);
+  void combine_accumulators(StageId stage);
   /// Combines all<S> over the lanes (all-reduce: every lane gets the result).
-  void combine_lanes(int stage);
-  void declare_result(int stage);
+  void combine_lanes(StageId stage);
+  void declare_result(StageId stage);
 
  private:
-  const Stage& stage_of(int number) const;
-  std::string accumulator(int stage) const;
-  std::string combined(int stage, const std::string& a, const std::string& b) const;
-  void combine_shared(int stage);
+  const Stage& stage_of(StageId stage) const;
+  std::string accumulator(StageId stage) const;
+  std::string combined(StageId stage, const std::string& a, const std::string& b) const;
+  void combine_shared(StageId stage);
 
   const Kernel& kernel_;
   const GridSchedule& schedule_;

@@ -14,11 +14,11 @@ namespace {
 
 class RunningText {
  public:
-  RunningText(const Kernel& kernel, const GridSchedule& schedule, int number, PointText& point,
+  RunningText(const Kernel& kernel, const GridSchedule& schedule, StageId id, PointText& point,
               TextLines& lines, const std::function<void()>& begin_point)
       : kernel_(kernel),
-        stage_(kernel.stages[static_cast<std::size_t>(number)]),
-        number_(number),
+        stage_(kernel.stages[id]),
+        number_(id.number),
         point_(point),
         lines_(lines),
         begin_point_(begin_point),
@@ -102,7 +102,7 @@ class RunningText {
     open_point();
     lines_.line(text("const ", type_, " r", number_, " = ", combined("before", "runs[k]"), ";"));
     Stage stores = stage_;
-    stores.value = -1;
+    stores.value = {};
     point_.evaluate(roots_of(kernel_, stores));
     for (const Store& store : stage_.stores) point_.write_store(store);
     lines_.close();
@@ -120,8 +120,8 @@ class RunningText {
 
 }  // namespace
 
-void write_running(const Kernel& kernel, const GridSchedule& schedule, int stage, PointText& point,
-                   TextLines& lines, const std::function<void()>& begin_point) {
+void write_running(const Kernel& kernel, const GridSchedule& schedule, StageId stage,
+                   PointText& point, TextLines& lines, const std::function<void()>& begin_point) {
   RunningText(kernel, schedule, stage, point, lines, begin_point).write();
 }
 

@@ -37,16 +37,16 @@ void SplitText::exchange(ReductionText& reductions) {
   if (!schedule_.split_k) return;
   lines_.open("if (parts > 1)");
   lines_.line("const s64 slots = (points * parts + 15) / 16 * 16;");
-  const int stages = static_cast<int>(kernel_.stages.size());
-  for (int s = 0; s < stages; ++s) {
+  for (const StageId s : kernel_.stages.ids()) {
     if (!reductions.is_reduction(s)) continue;
-    const std::string type = accumulator_text(kernel_, kernel_.stages[static_cast<std::size_t>(s)]);
-    lines_.line(text(type, "* const partials", s, " = (", type, "*)(partials + slots * ",
+    const std::string type = accumulator_text(kernel_, kernel_.stages[s]);
+    lines_.line(text(type, "* const partials", s.number, " = (", type, "*)(partials + slots * ",
                      partial_offset(kernel_, s), ");"));
-    lines_.line(text("if (live && lane == 0) partials", s, slot("part"), " = all", s, ";"));
+    lines_.line(
+        text("if (live && lane == 0) partials", s.number, slot("part"), " = all", s.number, ";"));
   }
   arrive();
-  for (int s = 0; s < stages; ++s) {
+  for (const StageId s : kernel_.stages.ids()) {
     if (reductions.is_reduction(s)) combine_parts(s, reductions);
   }
   lines_.close();
@@ -63,13 +63,13 @@ void SplitText::arrive() {
   lines_.line("__threadfence();");
 }
 
-void SplitText::combine_parts(int stage, ReductionText& reductions) {
-  const Stage& one = kernel_.stages[static_cast<std::size_t>(stage)];
-  const std::string all = text("all", stage);
+void SplitText::combine_parts(StageId stage, ReductionText& reductions) {
+  const Stage& one = kernel_.stages[stage];
+  const std::string all = text("all", stage.number);
   lines_.line(text(all, " = ", start_text(kernel_, one), ";"));
   lines_.line("#pragma unroll 4");
   lines_.open(text("for (s64 i = lane; i < parts; i += ", lanes_of(schedule_), ")"));
-  const std::string partial = text("partials", stage, slot("i"));
+  const std::string partial = text("partials", stage.number, slot("i"));
   lines_.line(text(all, " = ", combined_text(kernel_, one, all, partial), ";"));
   lines_.close();
   reductions.combine_lanes(stage);

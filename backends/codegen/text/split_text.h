@@ -34,7 +34,7 @@ class SplitText {
   /// Counts the block's arrival. All blocks except the last one continue with their next outer
   /// points; no block waits.
   void arrive();
-  void combine_parts(int stage, ReductionText& reductions);
+  void combine_parts(StageId stage, ReductionText& reductions);
 
   const Kernel& kernel_;
   const GridSchedule& schedule_;

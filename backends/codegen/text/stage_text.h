@@ -16,15 +16,15 @@ class StageText {
       : kernel_(kernel), lines_(lines), point_(kernel, lines) {}
 
   /// Writes a stage with the loops over the inner axes; its result is `r<stage>`.
-  void write(int stage);
+  void write(StageId stage);
   /// Opens a loop over the indices [begin, end) of an axis; the caller closes it.
   void open_loop(int axis, const std::string& begin, const std::string& end);
   /// A size as an expression of type s64.
   std::string size(const ir::Dim& dim) const;
 
  private:
-  void declare_result(int number, const Stage& stage);
-  void combine(int number, const Stage& stage);
+  void declare_result(StageId id, const Stage& stage);
+  void combine(StageId id, const Stage& stage);
 
   const Kernel& kernel_;
   TextLines& lines_;

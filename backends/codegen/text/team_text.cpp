@@ -5,7 +5,6 @@
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/running_text.h"
 #include "backends/codegen/text/scalar_text.h"
-#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -15,19 +14,20 @@ namespace {
 
 /// Loop-invariant expressions: equal at all inner points, without index checks, and of operands
 /// that the kernel does not write.
-std::vector<bool> hoistable(const Kernel& kernel) {
-  std::vector<bool> can_hoist = depends_on_inner(kernel);
-  can_hoist.flip();
-  for (std::size_t i = 0; i < can_hoist.size(); ++i) {
+ExpressionFlags hoistable(const Kernel& kernel) {
+  const ExpressionFlags inner = depends_on_inner(kernel);
+  ExpressionFlags can_hoist(inner.size());
+  for (const ExpressionId i : can_hoist.ids()) {
     const Expression& e = kernel.expressions[i];
-    const auto require = [&](int other) {
-      if (other >= 0) can_hoist[i] = can_hoist[i] && can_hoist[at(other)];
+    can_hoist[i] = !inner[i];
+    const auto require = [&](ExpressionId other) {
+      if (other) can_hoist[i] = can_hoist[i] && can_hoist[other];
     };
-    for (const int argument : e.arguments) require(argument);
+    for (const ExpressionId argument : e.arguments) require(argument);
     if (e.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel.accesses[at(e.number)];
+    const Access& access = kernel.accesses[e.access];
     require(access.when);
-    const bool is_fixed = access.dynamic < 0 && !kernel.operands[at(access.operand)].written;
+    const bool is_fixed = !access.dynamic && !kernel.operands[access.operand].written;
     can_hoist[i] = can_hoist[i] && is_fixed;
   }
   return can_hoist;
@@ -35,7 +35,7 @@ std::vector<bool> hoistable(const Kernel& kernel) {
 
 bool has_dynamic_access(const Kernel& kernel) {
   return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
-                     [](const Access& access) { return access.dynamic >= 0; });
+                     [](const Access& access) { return access.dynamic; });
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines
       can_hoist_(hoistable(kernel)),
       is_kept_(kernel.expressions.size(), false),
       is_known_(kernel.expressions.size(), false) {
-  for (const int one : schedule.kept) is_kept_[at(one)] = true;
+  for (const ExpressionId one : schedule.kept) is_kept_[one] = true;
 }
 
 void TeamText::write() {
@@ -93,7 +93,7 @@ void TeamText::write() {
     // Stages without inner axes follow all others (split_rows.h).
     write_groups(/*inner=*/true);
     split_.exchange(reductions_);
-    for (int s = 0; s < static_cast<int>(kernel_.stages.size()); ++s) {
+    for (const StageId s : kernel_.stages.ids()) {
       if (reductions_.is_reduction(s)) reductions_.declare_result(s);
     }
     write_groups(/*inner=*/false);
@@ -107,7 +107,7 @@ void TeamText::write() {
 
 void TeamText::write_groups(bool inner) {
   for (const StageGroup& group : stage_groups(kernel_, schedule_.barrier_before)) {
-    if (kernel_.stages[at(group.first)].inner == inner) write(group);
+    if (kernel_.stages[group.first].inner == inner) write(group);
   }
 }
 
@@ -117,22 +117,23 @@ void TeamText::barrier() {
 }
 
 void TeamText::declare_kept() {
-  for (const int one : schedule_.kept) {
-    lines_.line(text(type_text(point_.dtype_of(one)), " kept", one, "[", lane_points_, "];"));
+  for (const ExpressionId one : schedule_.kept) {
+    lines_.line(
+        text(type_text(point_.dtype_of(one)), " kept", one.number, "[", lane_points_, "];"));
   }
 }
 
 void TeamText::write(const StageGroup& group) {
-  const std::vector<int>& before = schedule_.barrier_before;
+  const std::vector<StageId>& before = schedule_.barrier_before;
   if (std::find(before.begin(), before.end(), group.first) != before.end()) barrier();
-  const Stage& first = kernel_.stages[at(group.first)];
+  const Stage& first = kernel_.stages[group.first];
   if (!first.inner) return write_once(group.first, first);
   if (first.kind == StageKind::Running) return write_running(group.first);
-  for (int s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (reductions_.is_reduction(s)) reductions_.declare_accumulators(s);
   }
   visit_points(group);
-  for (int s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (!reductions_.is_reduction(s)) continue;
     reductions_.combine_accumulators(s);
     reductions_.combine_lanes(s);
@@ -140,17 +141,17 @@ void TeamText::write(const StageGroup& group) {
   }
 }
 
-void TeamText::write_once(int number, const Stage& stage) {
+void TeamText::write_once(StageId id, const Stage& stage) {
   lines_.open("if (live && lane == 0)");
   point_.begin();
-  declare_out_of_range(number, "0");
+  declare_out_of_range(id, "0");
   point_.evaluate(roots_of(kernel_, stage));
   for (const Store& store : stage.stores) point_.write_store(store);
   lines_.close();
 }
 
-void TeamText::write_running(int number) {
-  codegen::write_running(kernel_, schedule_, number, point_, lines_, [&] { begin_point(number); });
+void TeamText::write_running(StageId id) {
+  codegen::write_running(kernel_, schedule_, id, point_, lines_, [&] { begin_point(id); });
 }
 
 // ---- points ----
@@ -168,9 +169,9 @@ void TeamText::visit_points(const StageGroup& group) {
 }
 
 void TeamText::hoist(const StageGroup& group) {
-  for (int s = group.first; s < group.last; ++s) {
-    std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, kernel_.stages[at(s)]), is_known_);
-    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] && can_hoist_[i];
+  for (const StageId s : group) {
+    ExpressionFlags wanted = needed(kernel_, roots_of(kernel_, kernel_.stages[s]), is_known_);
+    for (const ExpressionId i : wanted.ids()) wanted[i] = wanted[i] && can_hoist_[i];
     point_.declare(wanted);
   }
 }
@@ -181,10 +182,10 @@ void TeamText::visit_unrolled(const StageGroup& group) {
   lines_.open(text("for (int k = 0; k < ", lane_points_, "; ++k)"));
   lines_.line(text("const s64 p = lane + k * ", lanes_, ";"));
   lines_.line(text("if (k >= ", whole, " && p >= inner) break;"));
-  for (int s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (!reductions_.is_reduction(s)) continue;
-    const std::string type = accumulator_text(kernel_, kernel_.stages[at(s)]);
-    lines_.line(text(type, "& part", s, " = parts", s, "[k % ", accumulators_, "];"));
+    const std::string type = accumulator_text(kernel_, kernel_.stages[s]);
+    lines_.line(text(type, "& part", s.number, " = parts", s.number, "[k % ", accumulators_, "];"));
   }
   write_point(group);
   lines_.close();
@@ -192,9 +193,9 @@ void TeamText::visit_unrolled(const StageGroup& group) {
 
 void TeamText::visit_in_loop(const StageGroup& group) {
   std::string parameters;
-  for (int s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (!reductions_.is_reduction(s)) continue;
-    parameters += text(", ", accumulator_text(kernel_, kernel_.stages[at(s)]), "& part", s);
+    parameters += text(", ", accumulator_text(kernel_, kernel_.stages[s]), "& part", s.number);
   }
   lines_.open(text("const auto visit = [&](s64 p", parameters, ")"));
   write_point(group);
@@ -202,8 +203,8 @@ void TeamText::visit_in_loop(const StageGroup& group) {
   lines_.line(";");
   const std::string end = schedule_.split_k ? "end" : "inner";
   lines_.line(text("s64 p = ", schedule_.split_k ? "begin + " : "", "lane;"));
-  std::vector<int> chained;
-  for (int s = group.first; s < group.last; ++s) {
+  std::vector<StageId> chained;
+  for (const StageId s : group) {
     if (reductions_.has_chains(s)) chained.push_back(s);
   }
   if (chained.empty()) return visit_turns(group, end);
@@ -212,7 +213,7 @@ void TeamText::visit_in_loop(const StageGroup& group) {
   lines_.line(
       text("const s64 stop = ", end, " - p > ", points, " ? p + ", points, " : ", end, ";"));
   visit_turns(group, "stop");
-  for (const int s : chained) reductions_.end_chains(s);
+  for (const StageId s : chained) reductions_.end_chains(s);
   lines_.line(text("if (stop == ", end, ") break;"));
   lines_.close();
 }
@@ -220,8 +221,8 @@ void TeamText::visit_in_loop(const StageGroup& group) {
 void TeamText::visit_turns(const StageGroup& group, const std::string& end) {
   const auto visit = [&](int k) {
     std::string arguments = text("p + ", k * lanes_);
-    for (int s = group.first; s < group.last; ++s) {
-      if (reductions_.is_reduction(s)) arguments += text(", parts", s, "[", k, "]");
+    for (const StageId s : group) {
+      if (reductions_.is_reduction(s)) arguments += text(", parts", s.number, "[", k, "]");
     }
     return text("visit(", arguments, ");");
   };
@@ -233,7 +234,7 @@ void TeamText::visit_turns(const StageGroup& group, const std::string& end) {
   }
 }
 
-void TeamText::begin_point(int stage) {
+void TeamText::begin_point(StageId stage) {
   std::vector<int> inner;
   for (int axis = kernel_.outer; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
     inner.push_back(axis);
@@ -244,45 +245,44 @@ void TeamText::begin_point(int stage) {
 
 void TeamText::write_point(const StageGroup& group) {
   begin_point(group.first);
-  for (int s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (checks_indices_ && s > group.first) lines_.line("point += inner;");
-    write_stage(s, kernel_.stages[at(s)]);
+    write_stage(s, kernel_.stages[s]);
   }
   // Later groups read them from registers.
-  for (const int one : schedule_.kept) {
-    is_known_[at(one)] = is_known_[at(one)] || point_.is_declared(one);
+  for (const ExpressionId one : schedule_.kept) {
+    is_known_[one] = is_known_[one] || point_.is_declared(one);
   }
 }
 
-void TeamText::write_stage(int number, const Stage& stage) {
+void TeamText::write_stage(StageId id, const Stage& stage) {
   declare(needed(kernel_, roots_of(kernel_, stage), is_known_));
   if (stage.kind == StageKind::Reduce) {
     std::string value = point_.flushed(stage.value);
     if (stage.combiner == Combiner::ArgMax) {
       value = text(accumulator_text(kernel_, stage), "{", value, ", p}");
     }
-    const std::string part = text("part", number);
+    const std::string part = text("part", id.number);
     lines_.line(text(part, " = ", combined_text(kernel_, stage, part, value), ";"));
   }
   for (const Store& store : stage.stores) point_.write_store(store);
 }
 
-void TeamText::declare(const std::vector<bool>& wanted) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const int number = static_cast<int>(i);
-    if (!wanted[i] || point_.is_declared(number)) continue;
+void TeamText::declare(const ExpressionFlags& wanted) {
+  for (const ExpressionId i : wanted.ids()) {
+    if (!wanted[i] || point_.is_declared(i)) continue;
     if (is_known_[i]) {
-      point_.declare(number, text("kept", i, "[k]"));
+      point_.declare(i, text("kept", i.number, "[k]"));
       continue;
     }
-    point_.declare(number, point_.value(kernel_.expressions[i]));
-    if (is_kept_[i]) lines_.line(text("kept", i, "[k] = v", i, ";"));
+    point_.declare(i, point_.value(kernel_.expressions[i]));
+    if (is_kept_[i]) lines_.line(text("kept", i.number, "[k] = v", i.number, ";"));
   }
 }
 
-void TeamText::declare_out_of_range(int number, const std::string& point) {
+void TeamText::declare_out_of_range(StageId id, const std::string& point) {
   if (!checks_indices_) return;
-  lines_.line(text("s64 point = (outer * ", kernel_.stages.size(), " + ", number,
+  lines_.line(text("s64 point = (outer * ", kernel_.stages.size(), " + ", id.number,
                    ") * (inner > 0 ? inner : 1) + ", point, ";"));
   lines_.line(out_of_range_lambda());
 }

@@ -32,8 +32,8 @@ class TeamText {
  private:
   void write_groups(bool inner);
   void write(const StageGroup& group);
-  void write_once(int number, const Stage& stage);
-  void write_running(int number);
+  void write_once(StageId id, const Stage& stage);
+  void write_running(StageId id);
   void declare_kept();
   void visit_points(const StageGroup& group);
   void visit_unrolled(const StageGroup& group);
@@ -41,13 +41,13 @@ class TeamText {
   /// A loop of the lanes over the points before `end`, four per iteration, one per accumulator.
   void visit_turns(const StageGroup& group, const std::string& end);
   /// Declares the indices of inner point `p`, and `out_of_range`.
-  void begin_point(int stage);
+  void begin_point(StageId stage);
   /// Writes the stages at inner point `p`; a reduction combines its value with `part<stage>`.
   void write_point(const StageGroup& group);
-  void write_stage(int number, const Stage& stage);
-  void declare_out_of_range(int number, const std::string& point);
+  void write_stage(StageId id, const Stage& stage);
+  void declare_out_of_range(StageId id, const std::string& point);
   void hoist(const StageGroup& group);
-  void declare(const std::vector<bool>& wanted);
+  void declare(const ExpressionFlags& wanted);
 
   void barrier();
 
@@ -60,9 +60,9 @@ class TeamText {
   const int lanes_, accumulators_;
   const std::int64_t lane_points_;
   const bool checks_indices_;
-  std::vector<bool> can_hoist_;  // expressions that are invariant over inner points
-  std::vector<bool> is_kept_;    // expressions whose values stay in registers
-  std::vector<bool> is_known_;   // kept expressions that an earlier group has evaluated
+  ExpressionFlags can_hoist_;  // expressions that are invariant over inner points
+  ExpressionFlags is_kept_;    // expressions whose values stay in registers
+  ExpressionFlags is_known_;   // kept expressions that an earlier group has evaluated
 };
 
 }  // namespace kiln::codegen

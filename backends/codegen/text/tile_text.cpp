@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t kMaxEarlyLoads = 8;  // with four points each: 32 registers of floats
 
-DType dtype_of(const Kernel& kernel, int access) {
-  return kernel.operands[at(kernel.accesses[at(access)].operand)].dtype;
+DType dtype_of(const Kernel& kernel, AccessId access) {
+  return kernel.operands[kernel.accesses[access].operand].dtype;
 }
 
 }  // namespace
 
-std::string tile_memory(const Kernel& kernel, int access) {
-  return text(kernel.name, "_tile", access);
+std::string tile_memory(const Kernel& kernel, AccessId access) {
+  return text(kernel.name, "_tile", access.number);
 }
 
 TileText::TileText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines)
@@ -36,7 +36,7 @@ TileText::TileText(const Kernel& kernel, const GridSchedule& schedule, TextLines
 
 std::string TileText::shared() const {
   std::string out;
-  for (const int access : accesses_) {
+  for (const AccessId access : accesses_) {
     out += text("static __shared__ ", type_text(dtype_of(kernel_, access)), " ",
                 tile_memory(kernel_, access), "[", kTileSide, "][", kTileSide + 1, "];\n");
   }
@@ -94,59 +94,59 @@ void TileText::open_turns(Lanes lanes) {
   point_.begin();
 }
 
-std::string TileText::shared_element(int access, Lanes lanes) const {
+std::string TileText::shared_element(AccessId access, Lanes lanes) const {
   const bool is_row = lanes == Lanes::TileAxis;
   return text(tile_memory(kernel_, access), is_row ? "[line][lane]" : "[lane][line]");
 }
 
-bool TileText::is_tiled(int access) const {
+bool TileText::is_tiled(AccessId access) const {
   return std::find(accesses_.begin(), accesses_.end(), access) != accesses_.end();
 }
 
-std::vector<int> TileText::loads(bool are_tiled) const {
-  const std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage()));
-  std::vector<int> list;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+std::vector<ExpressionId> TileText::loads(bool are_tiled) const {
+  const ExpressionFlags wanted = needed(kernel_, roots_of(kernel_, stage()));
+  std::vector<ExpressionId> list;
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel_.expressions[i];
-    if (!wanted[i] || e.kind != ExpressionKind::Load || is_tiled(e.number) != are_tiled) continue;
+    if (!wanted[i] || e.kind != ExpressionKind::Load || is_tiled(e.access) != are_tiled) continue;
     // A guard may depend on values that are in shared memory later.
-    if (are_tiled || kernel_.accesses[at(e.number)].when < 0) list.push_back(static_cast<int>(i));
+    if (are_tiled || !kernel_.accesses[e.access].when) list.push_back(i);
   }
   return list;
 }
 
 /// Loads untiled values into registers.
 void TileText::load_others() {
-  const std::vector<int> list = loads(false);
+  const std::vector<ExpressionId> list = loads(false);
   if (list.empty() || list.size() > kMaxEarlyLoads) return;
-  for (const int load : list) {
-    lines_.line(text(type_text(point_.dtype_of(load)), " x", load, "[", turns_, "];"));
+  for (const ExpressionId load : list) {
+    lines_.line(text(type_text(point_.dtype_of(load)), " x", load.number, "[", turns_, "];"));
   }
   open_turns(Lanes::LastAxis);
-  for (const int load : list) {
-    lines_.line(text("x", load, "[turn] = ", point_.value(kernel_.expressions[at(load)]), ";"));
+  for (const ExpressionId load : list) {
+    lines_.line(text("x", load.number, "[turn] = ", point_.value(kernel_.expressions[load]), ";"));
   }
   lines_.close();
 }
 
 void TileText::load_tiled() {
-  const std::vector<int> list = loads(true);
+  const std::vector<ExpressionId> list = loads(true);
   if (list.empty()) return;
   lines_.open("");
-  for (const int load : list) {
-    lines_.line(text(type_text(point_.dtype_of(load)), " t", load, "[", turns_, "];"));
+  for (const ExpressionId load : list) {
+    lines_.line(text(type_text(point_.dtype_of(load)), " t", load.number, "[", turns_, "];"));
   }
   open_turns(Lanes::TileAxis);
-  for (const int load : list) {
-    const Expression& e = kernel_.expressions[at(load)];
-    point_.evaluate({kernel_.accesses[at(e.number)].when});
-    lines_.line(text("t", load, "[turn] = ", point_.value(e), ";"));
+  for (const ExpressionId load : list) {
+    const Expression& e = kernel_.expressions[load];
+    point_.evaluate({kernel_.accesses[e.access].when});
+    lines_.line(text("t", load.number, "[turn] = ", point_.value(e), ";"));
   }
   lines_.close();
   open_turns(Lanes::TileAxis);
-  for (const int load : list) {
-    const int access = kernel_.expressions[at(load)].number;
-    lines_.line(text(shared_element(access, Lanes::TileAxis), " = t", load, "[turn];"));
+  for (const ExpressionId load : list) {
+    const AccessId access = kernel_.expressions[load].access;
+    lines_.line(text(shared_element(access, Lanes::TileAxis), " = t", load.number, "[turn];"));
   }
   lines_.close();
   lines_.close();
@@ -155,17 +155,18 @@ void TileText::load_tiled() {
 
 void TileText::compute() {
   open_turns(Lanes::LastAxis);
-  for (const int load : loads(true)) {
-    point_.declare(load, shared_element(kernel_.expressions[at(load)].number, Lanes::LastAxis));
+  for (const ExpressionId load : loads(true)) {
+    point_.declare(load, shared_element(kernel_.expressions[load].access, Lanes::LastAxis));
   }
-  const std::vector<int> others = loads(false);
+  const std::vector<ExpressionId> others = loads(false);
   if (others.size() <= kMaxEarlyLoads) {
-    for (const int load : others) point_.declare(load, text("x", load, "[turn]"));
+    for (const ExpressionId load : others) point_.declare(load, text("x", load.number, "[turn]"));
   }
   point_.evaluate(roots_of(kernel_, stage()));
   for (const Store& store : stage().stores) {
     if (is_tiled(store.access)) {
-      lines_.line(text(shared_element(store.access, Lanes::LastAxis), " = v", store.value, ";"));
+      lines_.line(
+          text(shared_element(store.access, Lanes::LastAxis), " = v", store.value.number, ";"));
     } else {
       point_.write_store(store);
     }
@@ -178,7 +179,7 @@ void TileText::store_tiled() {
   open_turns(Lanes::TileAxis);
   for (const Store& store : stage().stores) {
     if (!is_tiled(store.access)) continue;
-    point_.evaluate({kernel_.accesses[at(store.access)].when});
+    point_.evaluate({kernel_.accesses[store.access].when});
     if (!point_.is_declared(store.value)) {
       point_.declare(store.value, shared_element(store.access, Lanes::TileAxis));
     }

@@ -33,21 +33,21 @@ class TileText {
   void compute();
   void store_tiled();
   /// The element in shared memory for the point of open_turns().
-  std::string shared_element(int access, Lanes lanes) const;
-  bool is_tiled(int access) const;
+  std::string shared_element(AccessId access, Lanes lanes) const;
+  bool is_tiled(AccessId access) const;
   /// The expressions of loads that are tiled, or are not.
-  std::vector<int> loads(bool are_tiled) const;
-  const Stage& stage() const { return kernel_.stages[0]; }
+  std::vector<ExpressionId> loads(bool are_tiled) const;
+  const Stage& stage() const { return kernel_.stages.front(); }
 
   const Kernel& kernel_;
   const GridSchedule& schedule_;
   TextLines& lines_;
   PointText point_;
-  const std::vector<int> accesses_;
+  const std::vector<AccessId> accesses_;
   const int rows_, turns_;  // rows of a tile that the threads cover at a time; iterations per tile
 };
 
 /// The name of the shared memory of an access.
-std::string tile_memory(const Kernel& kernel, int access);
+std::string tile_memory(const Kernel& kernel, AccessId access);
 
 }  // namespace kiln::codegen

@@ -5,7 +5,6 @@
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/scalar_text.h"
-#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -27,9 +26,9 @@ std::string stored_of(DType dtype, const std::string& value) {
 }
 
 bool has_dynamic_access(const Kernel& kernel) {
-  const std::vector<int> used = used_accesses(kernel);
+  const std::vector<AccessId> used = used_accesses(kernel);
   return std::any_of(used.begin(), used.end(),
-                     [&](int access) { return kernel.accesses[at(access)].dynamic >= 0; });
+                     [&](AccessId access) { return bool(kernel.accesses[access].dynamic); });
 }
 
 }  // namespace
@@ -74,12 +73,12 @@ std::string VectorText::condition() const {
   const auto add_size = [&](const ir::Dim& dim) {
     if (!dim.is_static()) add(text("u64(", point_.size(dim), ")"), schedule_.elements);
   };
-  for (const int number : used_accesses(kernel_)) {
-    if (!is_vector(number)) continue;
-    const Access& access = kernel_.accesses[at(number)];
-    const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  for (const AccessId id : used_accesses(kernel_)) {
+    if (!is_vector(id)) continue;
+    const Access& access = kernel_.accesses[id];
+    const DType dtype = kernel_.operands[access.operand].dtype;
     const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype)) * schedule_.elements;
-    add(text("u64(b", access.operand, ")"), bytes);
+    add(text("u64(b", access.operand.number, ")"), bytes);
     add_size(access.offset);
     for (std::size_t axis = 0; axis + 1 < access.strides.size(); ++axis) {
       add_size(access.strides[axis]);
@@ -115,19 +114,19 @@ void VectorText::write_stage(const Stage& stage) {
 
 void VectorText::write_unrolled(const Stage& stage) {
   lines_.open("");
-  const std::vector<int> early = early_loads(stage);
-  for (const int load : early) {
-    const Expression& e = kernel_.expressions[at(load)];
-    const std::string type = is_vector(e.number) ? vector_type(e.dtype) : type_text(e.dtype);
-    lines_.line(text(type, " x", load, "[", schedule_.unroll, "];"));
+  const std::vector<ExpressionId> early = early_loads(stage);
+  for (const ExpressionId load : early) {
+    const Expression& e = kernel_.expressions[load];
+    const std::string type = is_vector(e.access) ? vector_type(e.dtype) : type_text(e.dtype);
+    lines_.line(text(type, " x", load.number, "[", schedule_.unroll, "];"));
   }
   open_turn();
   load(stage);
   lines_.close();
   open_turn();
-  for (const int load : early) {
-    const Expression& e = kernel_.expressions[at(load)];
-    if (!is_vector(e.number)) point_.declare(load, text("x", load, "[turn]"));
+  for (const ExpressionId load : early) {
+    const Expression& e = kernel_.expressions[load];
+    if (!is_vector(e.access)) point_.declare(load, text("x", load.number, "[turn]"));
   }
   compute(stage);
   lines_.close();
@@ -157,40 +156,41 @@ void VectorText::declare_out_of_range() {
   lines_.line(out_of_range_lambda());
 }
 
-std::vector<int> VectorText::early_loads(const Stage& stage) const {
-  const std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage));
-  std::vector<int> loads;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+std::vector<ExpressionId> VectorText::early_loads(const Stage& stage) const {
+  const ExpressionFlags wanted = needed(kernel_, roots_of(kernel_, stage));
+  std::vector<ExpressionId> loads;
+  for (const ExpressionId i : wanted.ids()) {
     const Expression& e = kernel_.expressions[i];
     if (!wanted[i] || e.kind != ExpressionKind::Load) continue;
-    if (is_vector(e.number) || found_.is_uniform[i]) loads.push_back(static_cast<int>(i));
+    if (is_vector(e.access) || found_.is_uniform[i]) loads.push_back(i);
   }
   return loads;
 }
 
 void VectorText::load(const Stage& stage) {
   const bool is_unrolled = schedule_.unroll > 1;
-  for (const int load : early_loads(stage)) {
-    const Expression& e = kernel_.expressions[at(load)];
-    const Access& access = kernel_.accesses[at(e.number)];
+  for (const ExpressionId load : early_loads(stage)) {
+    const Expression& e = kernel_.expressions[load];
+    const Access& access = kernel_.accesses[e.access];
     point_.evaluate({access.dynamic, access.when});
-    if (is_vector(e.number)) {
-      const std::string name = is_unrolled ? text("x", load, "[turn]")
-                                           : text("const ", vector_type(e.dtype), " x", load);
-      const std::string allowed = point_.condition(e.number), read = vector_load(e.number);
+    if (is_vector(e.access)) {
+      const std::string name = is_unrolled
+                                   ? text("x", load.number, "[turn]")
+                                   : text("const ", vector_type(e.dtype), " x", load.number);
+      const std::string allowed = point_.condition(e.access), read = vector_load(e.access);
       lines_.line(allowed.empty() ? text(name, " = ", read, ";")
                                   : text(name, " = ", allowed, " ? ", read, " : ",
                                          vector_type(e.dtype), "{};"));
       continue;
     }
     point_.declare(load, point_.value(e));
-    if (is_unrolled) lines_.line(text("x", load, "[turn] = v", load, ";"));
+    if (is_unrolled) lines_.line(text("x", load.number, "[turn] = v", load.number, ";"));
   }
 }
 
 void VectorText::compute(const Stage& stage) {
-  std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage));
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] && found_.is_uniform[i];
+  ExpressionFlags wanted = needed(kernel_, roots_of(kernel_, stage));
+  for (const ExpressionId i : wanted.ids()) wanted[i] = wanted[i] && found_.is_uniform[i];
   point_.declare(wanted);
   if (schedule_.elements == 1) {
     for (const Store& store : stage.stores) point_.write_store(store);
@@ -216,17 +216,17 @@ void VectorText::write_elements(const Stage& stage) {
   lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
   lines_.line(text("const s64 i", last, " = base + e;"));
   declare_out_of_range();
-  for (const int load : early_loads(stage)) {
-    const Expression& e = kernel_.expressions[at(load)];
-    if (!is_vector(e.number)) continue;
+  for (const ExpressionId load : early_loads(stage)) {
+    const Expression& e = kernel_.expressions[load];
+    if (!is_vector(e.access)) continue;
     const char* turn = schedule_.unroll > 1 ? "[turn]" : "";
-    element.declare(load, value_of(e.dtype, text("x", load, turn, ".at[e]")));
+    element.declare(load, value_of(e.dtype, text("x", load.number, turn, ".at[e]")));
   }
   element.evaluate(roots_of(kernel_, stage));
   for (std::size_t i = 0; i < stage.stores.size(); ++i) {
     const Store& store = stage.stores[i];
     if (is_vector(store.access)) {
-      lines_.line(text("y", i, "[e] = v", store.value, ";"));
+      lines_.line(text("y", i, "[e] = v", store.value.number, ";"));
     } else {
       element.write_store(store);
     }
@@ -262,10 +262,10 @@ std::string VectorText::vector_type(DType dtype) const {
   return text("Vector<", stored_type(dtype), ", ", schedule_.elements, ">");
 }
 
-std::string VectorText::vector_load(int number) const {
-  const DType dtype = kernel_.operands[at(kernel_.accesses[at(number)].operand)].dtype;
+std::string VectorText::vector_load(AccessId access) const {
+  const DType dtype = kernel_.operands[kernel_.accesses[access].operand].dtype;
   return text("load_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
-              point_.element(number), ")");
+              point_.element(access), ")");
 }
 
 }  // namespace kiln::codegen

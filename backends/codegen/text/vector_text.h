@@ -38,12 +38,12 @@ class VectorText {
   void open_group();
   void declare_out_of_range();
 
-  bool is_vector(int access) const { return found_.is_vector[static_cast<std::size_t>(access)]; }
+  bool is_vector(AccessId access) const { return found_.is_vector[access]; }
   /// The vector and uniform loads of the stage, which precede its other expressions, in order.
-  std::vector<int> early_loads(const Stage& stage) const;
+  std::vector<ExpressionId> early_loads(const Stage& stage) const;
   std::string vector_type(DType dtype) const;
   /// REQUIRES: the enclosing text checks the access's condition.
-  std::string vector_load(int access) const;
+  std::string vector_load(AccessId access) const;
 
   const Kernel& kernel_;
   const GridSchedule& schedule_;

@@ -24,21 +24,21 @@ bool divides_by_loop_invariant(const ScheduleInput& in, const CpuSchedule& sched
 
 /// Whether the expression is an ExpOfNonpositive, or one that an earlier stage than `group` stored
 /// at this point.
-bool is_share(const Kernel& kernel, const CpuSchedule& schedule, std::size_t group,
-              int expression) {
-  const auto is_exp = [&](int i) {
-    return schedule.short_forms[at(i)] == ShortForm::ExpOfNonpositive;
+bool is_share(const Kernel& kernel, const CpuSchedule& schedule, StageId group,
+              ExpressionId expression) {
+  const auto is_exp = [&](ExpressionId i) {
+    return schedule.short_forms[i] == ShortForm::ExpOfNonpositive;
   };
-  const Expression& x = kernel.expressions[at(expression)];
+  const Expression& x = kernel.expressions[expression];
   if (x.kind == ExpressionKind::Apply) return is_exp(expression);
   if (x.kind != ExpressionKind::Load) return false;
-  const Access& access = kernel.accesses[at(x.number)];
-  if (access.dynamic >= 0 || access.when >= 0) return false;
+  const Access& access = kernel.accesses[x.access];
+  if (access.dynamic || access.when) return false;
   // The last earlier stage that writes the operand determines the element that is loaded.
-  for (std::size_t s = group; s-- > 0;) {
+  for (StageId s = group; --s;) {
     for (const Store& store : kernel.stages[s].stores) {
-      if (kernel.accesses[at(store.access)].operand != access.operand) continue;
-      return kernel.stages[s].stores.size() == 1 && store.access == x.number && !store.accumulate &&
+      if (kernel.accesses[store.access].operand != access.operand) continue;
+      return kernel.stages[s].stores.size() == 1 && store.access == x.access && !store.accumulate &&
              is_exp(store.value);
     }
   }
@@ -46,12 +46,12 @@ bool is_share(const Kernel& kernel, const CpuSchedule& schedule, std::size_t gro
 }
 
 /// Whether x divides a share by a sum of shares: exp(x - m) / sum of exp(x - m).
-bool divides_share(const Kernel& kernel, const CpuSchedule& schedule, std::size_t group,
+bool divides_share(const Kernel& kernel, const CpuSchedule& schedule, StageId group,
                    const Expression& x) {
-  const Expression& sum = kernel.expressions[at(x.arguments[1])];
+  const Expression& sum = kernel.expressions[x.arguments[1]];
   return sum.kind == ExpressionKind::StageResult &&
          is_share(kernel, schedule, group, x.arguments[0]) &&
-         sums_shares(kernel, kernel.stages[at(sum.number)]);
+         sums_shares(kernel, kernel.stages[sum.stage]);
 }
 
 MinMaxForm minmax_form(const ScheduleInput& in, const CpuSchedule& schedule, const Stage& stage,
@@ -62,19 +62,19 @@ MinMaxForm minmax_form(const ScheduleInput& in, const CpuSchedule& schedule, con
     return MinMaxForm::Propagating;
   }
   // With masks, a maximum that propagates takes three instructions.
-  const bool keeps_signs = is_float(in.kernel.expressions[at(stage.value)].dtype) &&
+  const bool keeps_signs = is_float(in.kernel.expressions[stage.value].dtype) &&
                            schedule.lanes > 1 && !schedule.lanes_are_outer && !in.cpu.has_masks;
   return keeps_signs ? MinMaxForm::KeepsSigns : MinMaxForm::Propagating;
 }
 
 void choose_share_divisions(const ScheduleInput& in, CpuSchedule& schedule) {
-  const std::vector<ShortForm>& forms = schedule.short_forms;
+  const IdVector<ExpressionId, ShortForm>& forms = schedule.short_forms;
   const auto none = forms.end();
   if (std::find(forms.begin(), none, ShortForm::DivideByInvariant) == none) return;
   for (const StageGroup group : in.groups) {
-    for (const int i : in.levels.needed_by(group)) {
-      if (forms[at(i)] != ShortForm::DivideByInvariant) continue;
-      if (!divides_share(in.kernel, schedule, group.first, in.kernel.expressions[at(i)])) continue;
+    for (const ExpressionId i : in.levels.needed_by(group)) {
+      if (forms[i] != ShortForm::DivideByInvariant) continue;
+      if (!divides_share(in.kernel, schedule, group.first, in.kernel.expressions[i])) continue;
       schedule.share_divisions.push_back({.group = group.first, .expression = i});
     }
   }
@@ -82,14 +82,14 @@ void choose_share_divisions(const ScheduleInput& in, CpuSchedule& schedule) {
 
 }  // namespace
 
-bool CpuSchedule::divides_share(std::size_t group, int expression) const {
+bool CpuSchedule::divides_share(StageId group, ExpressionId expression) const {
   const ShareDivision wanted{.group = group, .expression = expression};
   return std::find(share_divisions.begin(), share_divisions.end(), wanted) != share_divisions.end();
 }
 
 bool is_long_sum(const Kernel& kernel, const Stage& stage) {
   return stage.kind == StageKind::Reduce && stage.combiner == Combiner::Sum &&
-         kernel.expressions[at(stage.value)].dtype == DType::Float32;
+         kernel.expressions[stage.value].dtype == DType::Float32;
 }
 
 SumParts choose_sum_parts(const ScheduleInput& in, int lanes) {
@@ -110,20 +110,20 @@ SumParts choose_sum_parts(const ScheduleInput& in, int lanes) {
 }
 
 void choose_forms(const ScheduleInput& in, CpuSchedule& schedule) {
-  const std::vector<bool> nonpositive = never_positive(in.kernel);
+  const ExpressionFlags nonpositive = never_positive(in.kernel);
   for (const Expression& x : in.kernel.expressions) {
     ShortForm form = ShortForm::None;
     if (x.kind == ExpressionKind::Apply && divides_by_loop_invariant(in, schedule, x)) {
       form = ShortForm::DivideByInvariant;
     } else if (x.kind == ExpressionKind::Apply && x.op == ir::Op::Exp && in.cpu.has_fma &&
-               nonpositive[at(x.arguments[0])]) {
+               nonpositive[x.arguments[0]]) {
       form = ShortForm::ExpOfNonpositive;
     }
     schedule.short_forms.push_back(form);
   }
   choose_share_divisions(in, schedule);
-  const std::vector<bool> drops_nan = need_not_propagate_nan(in.kernel);
-  for (std::size_t s = 0; s < in.kernel.stages.size(); ++s) {
+  const IdVector<StageId, bool> drops_nan = need_not_propagate_nan(in.kernel);
+  for (const StageId s : in.kernel.stages.ids()) {
     schedule.minmax_forms.push_back(minmax_form(in, schedule, in.kernel.stages[s], drops_nan[s]));
   }
 }

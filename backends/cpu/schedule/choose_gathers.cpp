@@ -17,8 +17,8 @@ using namespace codegen;
 
 /// Whether the access gathers rows of a table beyond the L2 cache.
 bool gathers_far_row(const ScheduleInput& in, const Access& access) {
-  if (access.dynamic < 0 || access.when >= 0) return false;
-  const Operand& operand = in.kernel.operands[at(access.operand)];
+  if (!access.dynamic || access.when) return false;
+  const Operand& operand = in.kernel.operands[access.operand];
   if (!operand.read || !access.strides[at(in.kernel.vector_axis)].is_one()) return false;
   const ir::Dim &rows = access.dynamic_limit, &row = access.dynamic_stride;
   if (!rows.is_static() || !row.is_static()) return true;
@@ -30,22 +30,22 @@ bool gathers_far_row(const ScheduleInput& in, const Access& access) {
 
 /// The expressions of the loop over `axis` that have to be computed again to compute `expression`
 /// for another iteration, in order; none where that could fail or needs a stage's result.
-std::optional<std::vector<int>> recomputed_ahead(const ScheduleInput& in, int expression,
-                                                 int axis) {
+std::optional<std::vector<ExpressionId>> recomputed_ahead(const ScheduleInput& in,
+                                                          ExpressionId expression, int axis) {
   const Kernel& kernel = in.kernel;
-  std::vector<bool> wanted(kernel.expressions.size(), false);
-  wanted[at(expression)] = true;
-  std::vector<int> list;
-  for (int i = expression; i >= 0; --i) {
-    if (!wanted[at(i)] || in.levels.level(i) <= axis) continue;
-    const Expression& x = kernel.expressions[at(i)];
+  ExpressionFlags wanted(kernel.expressions.size(), false);
+  wanted[expression] = true;
+  std::vector<ExpressionId> list;
+  for (ExpressionId i = expression; i; --i) {
+    if (!wanted[i] || in.levels.level(i) <= axis) continue;
+    const Expression& x = kernel.expressions[i];
     if (x.kind == ExpressionKind::StageResult) return std::nullopt;
     if (x.kind == ExpressionKind::Load) {
-      const Access& access = kernel.accesses[at(x.number)];
-      if (access.dynamic >= 0 || access.when >= 0) return std::nullopt;
+      const Access& access = kernel.accesses[x.access];
+      if (access.dynamic || access.when) return std::nullopt;
     }
-    for (const int argument : x.arguments) {
-      if (argument >= 0) wanted[at(argument)] = true;
+    for (const ExpressionId argument : x.arguments) {
+      if (argument) wanted[argument] = true;
     }
     list.push_back(i);
   }
@@ -58,7 +58,7 @@ std::int64_t prefetched_bytes(const ScheduleInput& in, const Access& access) {
   const std::int64_t most = in.cpu.tuning.max_gathered_bytes;
   const ir::Dim& extent = in.kernel.axes[at(in.kernel.vector_axis)];
   if (!extent.is_static()) return most / 2;
-  const DType dtype = in.kernel.operands[at(access.operand)].dtype;
+  const DType dtype = in.kernel.operands[access.operand].dtype;
   return std::min(std::min(extent.value(), most) * static_cast<std::int64_t>(dtype_bytes(dtype)),
                   most);
 }
@@ -66,7 +66,7 @@ std::int64_t prefetched_bytes(const ScheduleInput& in, const Access& access) {
 /// For each expression, whether its value differs between lanes, and whether it depends on the
 /// result of a stage.
 struct Dependences {
-  std::vector<bool> on_lanes, on_results;
+  ExpressionFlags on_lanes, on_results;
 };
 
 Dependences dependences_of(const Kernel& kernel, const CpuSchedule& schedule) {
@@ -74,19 +74,19 @@ Dependences dependences_of(const Kernel& kernel, const CpuSchedule& schedule) {
   Dependences of;
   for (const Expression& x : kernel.expressions) {
     bool on_lanes = false, on_result = x.kind == ExpressionKind::StageResult;
-    const auto add = [&](int other) {
-      if (other < 0) return;
-      on_lanes = on_lanes || of.on_lanes[at(other)];
-      on_result = on_result || of.on_results[at(other)];
+    const auto add = [&](ExpressionId other) {
+      if (!other) return;
+      on_lanes = on_lanes || of.on_lanes[other];
+      on_result = on_result || of.on_results[other];
     };
-    for (const int argument : x.arguments) add(argument);
+    for (const ExpressionId argument : x.arguments) add(argument);
     if (x.kind == ExpressionKind::AxisIndex) on_lanes = x.number == kernel.vector_axis;
     if (x.kind == ExpressionKind::StageResult) {
-      const bool is_running = kernel.stages[at(x.number)].kind == StageKind::Running;
+      const bool is_running = kernel.stages[x.stage].kind == StageKind::Running;
       on_lanes = is_running || schedule.lanes_are_outer;
     }
     if (x.kind == ExpressionKind::Load) {
-      const Access& access = kernel.accesses[at(x.number)];
+      const Access& access = kernel.accesses[x.access];
       add(access.dynamic);
       add(access.when);
       const bool varies =
@@ -107,15 +107,15 @@ bool has_row_checks(const ScheduleInput& in, const CpuSchedule& schedule, int le
 
 /// The loop level at which the access's index is checked once per row; -1: at every point.
 int checked_level(const ScheduleInput& in, const CpuSchedule& schedule, const Dependences& of,
-                  std::size_t number) {
+                  AccessId id) {
   const Kernel& kernel = in.kernel;
-  const Access& access = kernel.accesses[number];
-  if (access.dynamic < 0 || access.when >= 0) return -1;
+  const Access& access = kernel.accesses[id];
+  if (!access.dynamic || access.when) return -1;
   const int level = in.levels.level(access.dynamic);
-  if (of.on_lanes[at(access.dynamic)] || !has_row_checks(in, schedule, level)) return -1;
+  if (of.on_lanes[access.dynamic] || !has_row_checks(in, schedule, level)) return -1;
   // Outside of the inner loops, rows are checked before the first stage runs.
-  if (level <= kernel.outer && of.on_results[at(access.dynamic)]) return -1;
-  if (schedule.tiles.axis >= 0 && schedule.tiles.tiled[number]) return -1;
+  if (level <= kernel.outer && of.on_results[access.dynamic]) return -1;
+  if (schedule.tiles.axis >= 0 && schedule.tiles.tiled[id]) return -1;
   if (in.levels.varies_along(access) && !access.strides[at(kernel.vector_axis)].is_one()) {
     return -1;
   }
@@ -134,13 +134,13 @@ std::vector<GatherPrefetch> choose_gather_prefetches(const ScheduleInput& in,
                                                      const CpuSchedule& schedule) {
   std::vector<GatherPrefetch> list;
   if (schedule.lanes == 1 || schedule.tiles.axis >= 0) return list;
-  for (std::size_t i = 0; i < in.kernel.accesses.size(); ++i) {
+  for (const AccessId i : in.kernel.accesses.ids()) {
     const Access& access = in.kernel.accesses[i];
     if (!gathers_far_row(in, access)) continue;
     const int axis = in.levels.level(access.dynamic) - 1;
     if (axis < 0 || axis >= in.kernel.outer || axis >= in.kernel.vector_axis) continue;
     if (auto recomputed = recomputed_ahead(in, access.dynamic, axis)) {
-      list.push_back({.access = static_cast<int>(i),
+      list.push_back({.access = i,
                       .axis = axis,
                       .bytes = prefetched_bytes(in, access),
                       .recomputed = std::move(*recomputed)});
@@ -149,12 +149,12 @@ std::vector<GatherPrefetch> choose_gather_prefetches(const ScheduleInput& in,
   return list;
 }
 
-std::vector<int> choose_checked_rows(const ScheduleInput& in, const CpuSchedule& schedule) {
+IdVector<AccessId, int> choose_checked_rows(const ScheduleInput& in, const CpuSchedule& schedule) {
   const Dependences of = dependences_of(in.kernel, schedule);
-  std::vector<int> levels(in.kernel.accesses.size(), -1);
+  IdVector<AccessId, int> levels(in.kernel.accesses.size(), -1);
   for (const Expression& x : in.kernel.expressions) {
     if (x.kind != ExpressionKind::Load) continue;
-    levels[at(x.number)] = checked_level(in, schedule, of, at(x.number));
+    levels[x.access] = checked_level(in, schedule, of, x.access);
   }
   return levels;
 }

@@ -24,9 +24,9 @@ bool rereads_rows(const ScheduleInput& in, bool lanes_are_outer) {
 
 /// The approximate number of vector operations at each point of the loop.
 int operations_of(const ScheduleInput& in, StageGroup group) {
-  int count = static_cast<int>(group.last - group.first);
-  for (const int i : in.levels.needed_by(group)) {
-    const Expression& x = in.kernel.expressions[at(i)];
+  int count = group.last.number - group.first.number;
+  for (const ExpressionId i : in.levels.needed_by(group)) {
+    const Expression& x = in.kernel.expressions[i];
     if (x.kind != ExpressionKind::Apply) continue;
     if (in.levels.level(i) <= in.kernel.outer) continue;
     count += ir::def(x.op).expensive ? static_cast<int>(in.cpu.tuning.expensive_operations) : 1;
@@ -34,35 +34,35 @@ int operations_of(const ScheduleInput& in, StageGroup group) {
   return count;
 }
 
-std::vector<int> accesses_of(const ScheduleInput& in, StageGroup group) {
-  std::vector<int> list;
-  for (const int i : in.levels.needed_by(group)) {
-    const Expression& x = in.kernel.expressions[at(i)];
-    if (x.kind == ExpressionKind::Load) list.push_back(x.number);
+std::vector<AccessId> accesses_of(const ScheduleInput& in, StageGroup group) {
+  std::vector<AccessId> list;
+  for (const ExpressionId i : in.levels.needed_by(group)) {
+    const Expression& x = in.kernel.expressions[i];
+    if (x.kind == ExpressionKind::Load) list.push_back(x.access);
   }
-  for (std::size_t s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     for (const Store& one : in.kernel.stages[s].stores) list.push_back(one.access);
   }
   return list;
 }
 
-/// The group's first access to contiguous elements of the operand; -1: there is none.
-int access_to_prefetch(const ScheduleInput& in, StageGroup group, std::size_t operand) {
-  for (const int number : accesses_of(in, group)) {
-    const Access& access = in.kernel.accesses[at(number)];
-    if (at(access.operand) != operand || access.dynamic >= 0) continue;
-    if (access.strides[at(in.kernel.vector_axis)].is_one()) return number;
+/// The group's first access to contiguous elements of the operand, if there is one.
+AccessId access_to_prefetch(const ScheduleInput& in, StageGroup group, OperandId operand) {
+  for (const AccessId id : accesses_of(in, group)) {
+    const Access& access = in.kernel.accesses[id];
+    if (access.operand != operand || access.dynamic) continue;
+    if (access.strides[at(in.kernel.vector_axis)].is_one()) return id;
   }
-  return -1;
+  return {};
 }
 
 /// PrefetchSite::bytes_ahead; none where rows share lines.
-std::optional<std::int64_t> bytes_ahead(const ScheduleInput& in, int number) {
+std::optional<std::int64_t> bytes_ahead(const ScheduleInput& in, AccessId id) {
   const CpuTuning& tuning = in.cpu.tuning;
-  const Access& access = in.kernel.accesses[at(number)];
+  const Access& access = in.kernel.accesses[id];
   const ir::Dim& stride = access.strides[at(in.kernel.outer - 1)];
   if (!stride.is_static()) return 0;
-  const DType dtype = in.kernel.operands[at(access.operand)].dtype;
+  const DType dtype = in.kernel.operands[access.operand].dtype;
   const std::int64_t bytes = std::min<std::int64_t>(stride.value(), tuning.max_bytes_ahead) *
                              static_cast<std::int64_t>(dtype_bytes(dtype));
   if (bytes < tuning.min_bytes_ahead) return std::nullopt;
@@ -71,9 +71,10 @@ std::optional<std::int64_t> bytes_ahead(const ScheduleInput& in, int number) {
 
 }  // namespace
 
-std::vector<PrefetchSite> choose_prefetches(const ScheduleInput& in, const CpuSchedule& schedule) {
+IdVector<OperandId, PrefetchSite> choose_prefetches(const ScheduleInput& in,
+                                                    const CpuSchedule& schedule) {
   const std::vector<StageGroup>& groups = in.groups;
-  std::vector<PrefetchSite> sites(in.kernel.operands.size());
+  IdVector<OperandId, PrefetchSite> sites(in.kernel.operands.size());
   if (schedule.lanes == 1 || !rereads_rows(in, schedule.lanes_are_outer)) return sites;
   std::vector<int> planned(groups.size());  // operands that each loop prefetches
   std::vector<int> operations;
@@ -82,21 +83,21 @@ std::vector<PrefetchSite> choose_prefetches(const ScheduleInput& in, const CpuSc
   const auto is_better = [&](std::size_t i, std::size_t best) {
     return operations[i] * (planned[best] + 1) > operations[best] * (planned[i] + 1);
   };
-  for (std::size_t operand = 0; operand < sites.size(); ++operand) {
+  for (const OperandId operand : sites.ids()) {
     if (schedule.streams.any() && schedule.streams.operands[operand]) continue;
     std::size_t best = groups.size();
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (!in.kernel.stages[groups[i].first].inner) continue;
       if (best < groups.size() && !is_better(i, best)) continue;
-      const int access = access_to_prefetch(in, groups[i], operand);
-      if (access < 0) continue;
+      const AccessId access = access_to_prefetch(in, groups[i], operand);
+      if (!access) continue;
       sites[operand] = {.group = groups[i].first, .access = access};
       best = i;
     }
     if (best < groups.size()) ++planned[best];
   }
   for (PrefetchSite& site : sites) {
-    if (site.access < 0) continue;
+    if (!site.access) continue;
     const std::optional<std::int64_t> bytes = bytes_ahead(in, site.access);
     site = bytes ? PrefetchSite{site.group, site.access, *bytes} : PrefetchSite{};
   }

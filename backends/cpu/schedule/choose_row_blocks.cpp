@@ -26,8 +26,8 @@ bool stores_dense_rows(const Kernel& kernel, int first) {
   return std::all_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
     return stage.kind == StageKind::Map &&
            std::all_of(stage.stores.begin(), stage.stores.end(), [&](const Store& store) {
-             const Access& access = kernel.accesses[at(store.access)];
-             return !store.accumulate && access.dynamic < 0 && is_dense(kernel, access, first);
+             const Access& access = kernel.accesses[store.access];
+             return !store.accumulate && !access.dynamic && is_dense(kernel, access, first);
            });
   });
 }
@@ -52,7 +52,7 @@ RowBlocks choose_row_blocks(const ScheduleInput& in) {
   const Kernel& kernel = in.kernel;
   if (kernel.outer != static_cast<int>(kernel.axes.size())) return {};
   if (kernel.vector_axis != kernel.outer - 1) return {};
-  const auto is_guarded = [](const Access& access) { return access.when >= 0; };
+  const auto is_guarded = [](const Access& access) { return access.when; };
   if (std::any_of(kernel.accesses.begin(), kernel.accesses.end(), is_guarded)) return {};
   const int lanes = register_lanes(kernel, in.cpu);
   std::int64_t length = 1;

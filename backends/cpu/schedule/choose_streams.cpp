@@ -21,8 +21,8 @@ bool is_multiple(const ir::Dim& elements, std::int64_t element_bytes, std::int64
 /// every point has an element of its own.
 bool stores_whole_lines(const Kernel& kernel, const Access& access, std::int64_t line) {
   const auto element =
-      static_cast<std::int64_t>(dtype_bytes(kernel.operands[at(access.operand)].dtype));
-  if (access.dynamic >= 0 || access.when >= 0) return false;
+      static_cast<std::int64_t>(dtype_bytes(kernel.operands[access.operand].dtype));
+  if (access.dynamic || access.when) return false;
   if (!is_multiple(access.offset, element, line)) return false;
   for (int axis = 0; axis < static_cast<int>(kernel.axes.size()); ++axis) {
     const ir::Dim& stride = access.strides[at(axis)];
@@ -43,32 +43,32 @@ std::int64_t spanned_bytes(const Kernel& kernel, const Access& access) {
     if (!access.strides[axis].is_static()) return 0;
     last += (extent.value() - 1) * std::abs(access.strides[axis].value());
   }
-  return (last + 1) *
-         static_cast<std::int64_t>(dtype_bytes(kernel.operands[at(access.operand)].dtype));
+  return (last + 1) * static_cast<std::int64_t>(dtype_bytes(kernel.operands[access.operand].dtype));
 }
 
 /// The bytes that accesses of the chosen operands span.
-std::int64_t spanned_bytes(const Kernel& kernel, const std::vector<bool>& chosen) {
-  std::vector<std::int64_t> spans(kernel.operands.size());
+std::int64_t spanned_bytes(const Kernel& kernel, const IdVector<OperandId, bool>& chosen) {
+  IdVector<OperandId, std::int64_t> spans(kernel.operands.size());
   for (const Access& access : kernel.accesses) {
-    if (!chosen[at(access.operand)]) continue;
-    std::int64_t& span = spans[at(access.operand)];
+    if (!chosen[access.operand]) continue;
+    std::int64_t& span = spans[access.operand];
     span = std::max(span, spanned_bytes(kernel, access));
   }
   return std::accumulate(spans.begin(), spans.end(), std::int64_t{0});
 }
 
 /// Whether the kernel only writes the operand, by one store of whole lines.
-bool can_be_streamed(const ScheduleInput& in, int operand, int lanes, const TileSchedule& tiles) {
+bool can_be_streamed(const ScheduleInput& in, OperandId operand, int lanes,
+                     const TileSchedule& tiles) {
   const Kernel& kernel = in.kernel;
   const std::int64_t line = in.cpu.tuning.line_bytes;
-  const Operand& written = kernel.operands[at(operand)];
+  const Operand& written = kernel.operands[operand];
   if (!written.written || written.read) return false;
   const bool has_inner = kernel.outer < static_cast<int>(kernel.axes.size());
   int stores = 0;
   for (const Stage& stage : kernel.stages) {
     for (const Store& one : stage.stores) {
-      const Access& access = kernel.accesses[at(one.access)];
+      const Access& access = kernel.accesses[one.access];
       if (access.operand != operand) continue;
       ++stores;
       if (one.accumulate || (has_inner && !stage.inner)) return false;
@@ -88,9 +88,9 @@ StreamSchedule choose_streams(const ScheduleInput& in, int lanes, const TileSche
   if (lanes == 1) return {};
   const Kernel& kernel = in.kernel;
   const CpuTuning& tuning = in.cpu.tuning;
-  std::vector<bool> found, loads;
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-    found.push_back(can_be_streamed(in, static_cast<int>(i), lanes, tiles));
+  IdVector<OperandId, bool> found, loads;
+  for (const OperandId i : kernel.operands.ids()) {
+    found.push_back(can_be_streamed(in, i, lanes, tiles));
     loads.push_back(kernel.operands[i].read);
   }
   // Whether calls on parts of the domain, by several threads, stream, too.
@@ -98,15 +98,15 @@ StreamSchedule choose_streams(const ScheduleInput& in, int lanes, const TileSche
     const std::int64_t loaded = spanned_bytes(kernel, loads);
     return loaded >= stored && loaded + stored >= tuning.shared_stream_bytes;
   };
-  if (const int row = scratch_candidate(in, lanes, tiles); row >= 0) {
-    loads[at(row)] = false;
-    std::vector<bool> only(found.size());
-    only[at(row)] = true;
+  if (const OperandId row = scratch_candidate(in, lanes, tiles)) {
+    loads[row] = false;
+    IdVector<OperandId, bool> only(found.size());
+    only[row] = true;
     const std::int64_t stored = spanned_bytes(kernel, only);
     if (stored >= tuning.stream_bytes && streams_in_parts(stored)) {
       return {.operands = std::move(only), .scratch_operand = row};
     }
-    loads[at(row)] = true;
+    loads[row] = true;
   }
   const bool is_tiled = tiles.axis >= 0;
   const std::int64_t stored = spanned_bytes(kernel, found);

@@ -54,7 +54,7 @@ TileSchedule choose_tiles(const ScheduleInput& in, int lanes) {
   for (const Access& access : kernel.accesses) {
     tiles.tiled.push_back(fills && is_across(kernel, access, axis));
     if (!tiles.tiled.back()) continue;
-    const auto bytes = static_cast<int>(dtype_bytes(kernel.operands[at(access.operand)].dtype));
+    const auto bytes = static_cast<int>(dtype_bytes(kernel.operands[access.operand].dtype));
     tiles.rows = std::max(tiles.rows, rows_of_block(in.cpu.tuning, lanes, bytes));
   }
   return tiles;

@@ -43,7 +43,7 @@ int vectors_of_map(const ScheduleInput& in, int lanes) {
   }
   const auto is_simple = [&](const Access& access) {
     const ir::Dim& stride = access.strides[at(kernel.vector_axis)];
-    return access.dynamic < 0 && access.when < 0 && (stride.is_one() || stride == ir::Dim(0));
+    return !access.dynamic && !access.when && (stride.is_one() || stride == ir::Dim(0));
   };
   if (!std::all_of(kernel.accesses.begin(), kernel.accesses.end(), is_simple)) return 1;
   const ir::Dim& extent = kernel.axes[at(kernel.vector_axis)];
@@ -60,11 +60,9 @@ int vectors_of_map(const ScheduleInput& in, int lanes) {
 std::ptrdiff_t reductions_of_a_loop(const ScheduleInput& in) {
   std::ptrdiff_t most = 0;
   for (const StageGroup group : in.groups) {
-    const auto first = in.kernel.stages.begin() + static_cast<std::ptrdiff_t>(group.first);
-    const auto last = in.kernel.stages.begin() + static_cast<std::ptrdiff_t>(group.last);
-    most = std::max(most, std::count_if(first, last, [](const Stage& stage) {
-                      return stage.kind == StageKind::Reduce;
-                    }));
+    std::ptrdiff_t count = 0;
+    for (const StageId s : group) count += in.kernel.stages[s].kind == StageKind::Reduce;
+    most = std::max(most, count);
   }
   return most;
 }
@@ -72,7 +70,7 @@ std::ptrdiff_t reductions_of_a_loop(const ScheduleInput& in) {
 }  // namespace
 
 bool is_map(const Kernel& kernel, StageGroup group) {
-  for (std::size_t s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (kernel.stages[s].kind != StageKind::Map) return false;
   }
   return true;
@@ -82,10 +80,10 @@ bool in_order(const Kernel& kernel) {
   const int axis = kernel.vector_axis;
   const bool lanes_are_inner = axis >= kernel.outer;
   const auto follows = [&](const Stage& stage, const Store& store) {
-    const Access& access = kernel.accesses[at(store.access)];
-    if (lanes_are_inner && store.accumulate && access.dynamic >= 0) return true;
+    const Access& access = kernel.accesses[store.access];
+    if (lanes_are_inner && store.accumulate && access.dynamic) return true;
     if (lanes_are_inner && !stage.inner) return false;
-    return access.dynamic < 0 && access.strides[at(axis)] == ir::Dim(0);
+    return !access.dynamic && access.strides[at(axis)] == ir::Dim(0);
   };
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
     return std::any_of(stage.stores.begin(), stage.stores.end(),

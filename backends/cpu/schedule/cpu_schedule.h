@@ -35,7 +35,7 @@ struct RowBlocks {
 struct TileSchedule {
   int axis = -1;  // the outer axis along which elements are contiguous; -1: no tiles
   int rows = 0;  // indices of that axis in a block
-  std::vector<bool> tiled = {};  // for each access: whether it is read in tiles
+  IdVector<AccessId, bool> tiled = {};  // whether it is read in tiles
 
   bool operator==(const TileSchedule&) const = default;
 };
@@ -43,12 +43,12 @@ struct TileSchedule {
 /// Streaming stores. Where at run time a streamed operand is not aligned, or is another operand
 /// that is read, the kernel runs its loops with plain stores.
 struct StreamSchedule {
-  std::vector<bool> operands = {};  // for each operand; empty: none is streamed
+  IdVector<OperandId, bool> operands = {};  // empty: none is streamed
   bool alone = false;  // only in calls on the whole domain, by one thread
   /// An operand whose rows the kernel stores, loads and stores again: a row on the stack takes all
-  /// but the last stores, which are streamed. -1: none. No other operand is streamed beside it, as
+  /// but the last stores, which are streamed. No other operand is streamed beside it, as
   /// the rows of others may begin elsewhere in a line.
-  int scratch_operand = -1;
+  OperandId scratch_operand = {};
 
   bool any() const { return !operands.empty(); }
   bool operator==(const StreamSchedule&) const = default;
@@ -66,8 +66,8 @@ struct SumParts {
 /// Where an operand's next row is prefetched: at an access in the loops of the stage group that
 /// begins with stage `group`.
 struct PrefetchSite {
-  std::size_t group = 0;
-  int access = -1;  // -1: nowhere
+  StageId group = {};
+  AccessId access = {};  // none: nowhere
   std::int64_t bytes_ahead = 0;  // to the next row, at most; 0: by its stride at run time
 
   bool operator==(const PrefetchSite&) const = default;
@@ -75,11 +75,11 @@ struct PrefetchSite {
 
 /// Prefetches `bytes` of the row that a gather reads some iterations later of the loop over `axis`.
 struct GatherPrefetch {
-  int access = 0;
+  AccessId access = {};
   int axis = 0;
   std::int64_t bytes = 0;
   /// The expressions to compute again, for that later iteration, in order.
-  std::vector<int> recomputed = {};
+  std::vector<ExpressionId> recomputed = {};
 
   bool operator==(const GatherPrefetch&) const = default;
 };
@@ -101,8 +101,8 @@ enum class MinMaxForm : std::uint8_t {
 /// A division exp(x - m) / sum of exp(x - m), in the loops of the stage group that begins with
 /// stage `group`: the quotient is at most 1, and the divisor is at least 1.
 struct ShareDivision {
-  std::size_t group = 0;
-  int expression = 0;
+  StageId group = {};
+  ExpressionId expression = {};
 
   bool operator==(const ShareDivision&) const = default;
 };
@@ -124,19 +124,19 @@ struct CpuSchedule {
   TileSchedule tiles = {};
   StreamSchedule streams = {};
   SumParts sum_parts = {};
-  std::vector<PrefetchSite> prefetches = {};  // for each operand
+  IdVector<OperandId, PrefetchSite> prefetches = {};
   std::vector<GatherPrefetch> gather_prefetches = {};
-  /// For each access, the loop level (kernel_levels.h) at which its dynamic index is checked once
+  /// The loop level (kernel_levels.h) at which its dynamic index is checked once
   /// for the row that the loops inside read, except in loops over parts of sums; -1: the index is
   /// checked at every point.
-  std::vector<int> checked_rows = {};
-  std::vector<ShortForm> short_forms = {};  // for each expression
+  IdVector<AccessId, int> checked_rows = {};
+  IdVector<ExpressionId, ShortForm> short_forms = {};
   std::vector<ShareDivision> share_divisions = {};
-  std::vector<MinMaxForm> minmax_forms = {};  // for each stage
+  IdVector<StageId, MinMaxForm> minmax_forms = {};
 
   int vectors() const { return lanes / register_lanes; }
   /// REQUIRES: short_forms of the expression is DivideByInvariant.
-  bool divides_share(std::size_t group, int expression) const;
+  bool divides_share(StageId group, ExpressionId expression) const;
   bool operator==(const CpuSchedule&) const = default;
 };
 

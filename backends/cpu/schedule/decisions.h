@@ -38,17 +38,18 @@ StreamSchedule choose_streams(const ScheduleInput& in, int lanes, const TileSche
 /// which can be streamed. REQUIRES: lanes, tiles and streams are set.
 void widen_tiles(const ScheduleInput& in, CpuSchedule& schedule);
 
-/// The operand of StreamSchedule::scratch_operand; -1: there is none.
-int scratch_candidate(const ScheduleInput& in, int lanes, const TileSchedule& tiles);
+/// The operand of StreamSchedule::scratch_operand, if there is one.
+OperandId scratch_candidate(const ScheduleInput& in, int lanes, const TileSchedule& tiles);
 
 /// Chooses for each operand, among the loops that access it, the loop that prefetches the fewest
 /// operands; the first of equals.
-std::vector<PrefetchSite> choose_prefetches(const ScheduleInput& in, const CpuSchedule& schedule);
+IdVector<OperandId, PrefetchSite> choose_prefetches(const ScheduleInput& in,
+                                                    const CpuSchedule& schedule);
 
 std::vector<GatherPrefetch> choose_gather_prefetches(const ScheduleInput& in,
                                                      const CpuSchedule& schedule);
 
-std::vector<int> choose_checked_rows(const ScheduleInput& in, const CpuSchedule& schedule);
+IdVector<AccessId, int> choose_checked_rows(const ScheduleInput& in, const CpuSchedule& schedule);
 
 SumParts choose_sum_parts(const ScheduleInput& in, int lanes);
 

@@ -15,27 +15,20 @@ using namespace codegen;
 
 KernelLevels::KernelLevels(const Kernel& kernel) : kernel_(kernel) {
   for (const Expression& x : kernel.expressions) level_.push_back(level_of(x));
-  std::vector<int> roots;
+  std::vector<ExpressionId> roots;
   for (const Stage& stage : kernel.stages) add_roots(stage, roots);
   everywhere_ = needed(roots);
 }
 
 int KernelLevels::level_of(const Expression& x) const {
-  int level = 0;
-  for (const int argument : x.arguments) {
-    if (argument >= 0) level = std::max(level, level_[at(argument)]);
-  }
   if (x.kind == ExpressionKind::AxisIndex) return x.number + 1;
   if (x.kind == ExpressionKind::StageResult) {
-    const bool running = kernel_.stages[at(x.number)].kind == StageKind::Running;
+    const bool running = kernel_.stages[x.stage].kind == StageKind::Running;
     return running ? static_cast<int>(kernel_.axes.size()) : kernel_.outer;
   }
-  if (x.kind != ExpressionKind::Load) return level;
-  const Access& access = kernel_.accesses[at(x.number)];
-  for (const int other : {access.dynamic, access.when}) {
-    if (other >= 0) level = std::max(level, level_[at(other)]);
-  }
-  return std::max(level, level_of(access));
+  int level = x.kind == ExpressionKind::Load ? level_of(kernel_.accesses[x.access]) : 0;
+  visit_arguments(kernel_, x, [&](ExpressionId one) { level = std::max(level, level_[one]); });
+  return level;
 }
 
 int KernelLevels::level_of(const Access& access) const {
@@ -50,10 +43,12 @@ bool KernelLevels::varies_along(const Access& access) const {
   return kernel_.vector_axis >= 0 && access.strides[at(kernel_.vector_axis)] != ir::Dim(0);
 }
 
-bool KernelLevels::is_narrow(int expression) const { return largest(expression).has_value(); }
+bool KernelLevels::is_narrow(ExpressionId expression) const {
+  return largest(expression).has_value();
+}
 
-std::optional<std::uint64_t> KernelLevels::largest(int expression) const {
-  const Expression& x = kernel_.expressions[at(expression)];
+std::optional<std::uint64_t> KernelLevels::largest(ExpressionId expression) const {
+  const Expression& x = kernel_.expressions[expression];
   const auto narrow = [](std::uint64_t value) {
     return value >> 32 == 0 ? std::optional(value) : std::nullopt;
   };
@@ -71,33 +66,30 @@ std::optional<std::uint64_t> KernelLevels::largest(int expression) const {
   return narrow(x.op == ir::Op::Add ? *first + *second : *first * *second);
 }
 
-std::vector<int> KernelLevels::needed(const std::vector<int>& roots) const {
-  const std::vector<bool> wanted = codegen::needed(kernel_, roots);
-  std::vector<int> list;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) list.push_back(static_cast<int>(i));
+std::vector<ExpressionId> KernelLevels::needed(const std::vector<ExpressionId>& roots) const {
+  const ExpressionFlags wanted = codegen::needed(kernel_, roots);
+  std::vector<ExpressionId> list;
+  for (const ExpressionId i : wanted.ids()) {
+    if (wanted[i]) list.push_back(i);
   }
   return list;
 }
 
-void KernelLevels::add_roots(const Stage& stage, std::vector<int>& roots) const {
-  for (const int root : roots_of(kernel_, stage)) roots.push_back(root);
+void KernelLevels::add_roots(const Stage& stage, std::vector<ExpressionId>& roots) const {
+  for (const ExpressionId root : roots_of(kernel_, stage)) roots.push_back(root);
 }
 
-std::vector<int> KernelLevels::needed_by(StageGroup group) const {
-  std::vector<int> roots;
-  for (std::size_t s = group.first; s < group.last; ++s) add_roots(kernel_.stages[s], roots);
+std::vector<ExpressionId> KernelLevels::needed_by(StageGroup group) const {
+  std::vector<ExpressionId> roots;
+  for (const StageId s : group) add_roots(kernel_.stages[s], roots);
   return needed(roots);
 }
 
 std::vector<StageGroup> KernelLevels::groups() const {
   std::vector<StageGroup> list;
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-    if (!list.empty() && fits(list.back())) {
-      ++list.back().last;
-    } else {
-      list.push_back({s, s + 1});
-    }
+  for (const StageId s : kernel_.stages.ids()) {
+    if (list.empty() || !fits(list.back())) list.push_back({s, s});
+    ++list.back().last;
   }
   return list;
 }
@@ -107,29 +99,30 @@ bool KernelLevels::fits(StageGroup group) const {
     return stage.inner && stage.kind != StageKind::Running && stage.combiner != Combiner::ArgMax;
   };
   if (!plain(kernel_.stages[group.first]) || !plain(kernel_.stages[group.last])) return false;
-  const std::vector<int> list = needed_by({group.last, group.last + 1});
-  const bool waits = std::any_of(list.begin(), list.end(), [&](const int i) {
-    const Expression& x = kernel_.expressions[at(i)];
-    return x.kind == ExpressionKind::StageResult && at(x.number) >= group.first;
+  const std::vector<ExpressionId> list = needed_by({group.last, group.last.next()});
+  const bool waits = std::any_of(list.begin(), list.end(), [&](ExpressionId i) {
+    const Expression& x = kernel_.expressions[i];
+    return x.kind == ExpressionKind::StageResult && x.stage >= group.first;
   });
   return !waits && !accesses_written(group, list);
 }
 
-bool KernelLevels::accesses_written(StageGroup group, const std::vector<int>& needed) const {
-  std::vector<bool> written(kernel_.operands.size(), false);
-  for (std::size_t s = group.first; s < group.last; ++s) {
+bool KernelLevels::accesses_written(StageGroup group,
+                                    const std::vector<ExpressionId>& needed) const {
+  IdVector<OperandId, bool> written(kernel_.operands.size(), false);
+  for (const StageId s : group) {
     for (const Store& store : kernel_.stages[s].stores) {
-      written[at(kernel_.accesses[at(store.access)].operand)] = true;
+      written[kernel_.accesses[store.access].operand] = true;
     }
   }
-  const auto is_written = [&](const int access) {
-    return written[at(kernel_.accesses[at(access)].operand)];
+  const auto is_written = [&](AccessId access) {
+    return written[kernel_.accesses[access].operand];
   };
   const std::vector<Store>& stores = kernel_.stages[group.last].stores;
   return std::any_of(needed.begin(), needed.end(),
-                     [&](const int i) {
-                       const Expression& x = kernel_.expressions[at(i)];
-                       return x.kind == ExpressionKind::Load && is_written(x.number);
+                     [&](ExpressionId i) {
+                       const Expression& x = kernel_.expressions[i];
+                       return x.kind == ExpressionKind::Load && is_written(x.access);
                      }) ||
          std::any_of(stores.begin(), stores.end(),
                      [&](const Store& store) { return is_written(store.access); });

@@ -2,7 +2,6 @@
 // axes, v expressions.
 #include "backends/cpu/schedule/cpu_schedule.h"
 
-#include "core/types/at.h"
 #include "core/types/text.h"
 
 namespace kiln::cpu {
@@ -47,8 +46,9 @@ class Printer {
   std::string groups() const {
     std::string out = "loops of stages";
     for (const StageGroup& group : schedule_.groups) {
-      out += text(&group == schedule_.groups.data() ? " " : ", ", group.first);
-      if (group.last - group.first > 1) out += text("-", group.last - 1);
+      out += text(&group == schedule_.groups.data() ? " " : ", ", group.first.number);
+      const int last = group.last.number - 1;
+      if (last > group.first.number) out += text("-", last);
     }
     return out;
   }
@@ -57,9 +57,9 @@ class Printer {
     const TileSchedule& tiles = schedule_.tiles;
     std::string out = text("blocks of ", tiles.rows, " rows along i", tiles.axis);
     bool has_tiles = false;
-    for (std::size_t i = 0; i < tiles.tiled.size(); ++i) {
+    for (const AccessId i : tiles.tiled.ids()) {
       if (!tiles.tiled[i]) continue;
-      out += text(has_tiles ? " a" : " with tiles of a", i);
+      out += text(has_tiles ? " a" : " with tiles of a", i.number);
       has_tiles = true;
     }
     return out;
@@ -68,34 +68,34 @@ class Printer {
   std::string streams() const {
     const StreamSchedule& streams = schedule_.streams;
     std::string out = "stream";
-    for (std::size_t i = 0; i < streams.operands.size(); ++i) {
-      if (streams.operands[i]) out += text(" b", i);
+    for (const OperandId i : streams.operands.ids()) {
+      if (streams.operands[i]) out += text(" b", i.number);
     }
-    if (streams.scratch_operand >= 0) out += " from a scratch row";
+    if (streams.scratch_operand) out += " from a scratch row";
     if (streams.alone) out += " in calls by one thread";
     return out;
   }
 
   void add_prefetches() {
-    for (std::size_t i = 0; i < schedule_.prefetches.size(); ++i) {
+    for (const OperandId i : schedule_.prefetches.ids()) {
       const PrefetchSite& site = schedule_.prefetches[i];
-      if (site.access < 0) continue;
+      if (!site.access) continue;
       const std::string distance =
           site.bytes_ahead == 0 ? "a row" : text(site.bytes_ahead, " bytes");
-      add(text("prefetch b", i, " at a", site.access, " of stage ", site.group, ", ", distance,
-               " ahead"));
+      add(text("prefetch b", i.number, " at a", site.access.number, " of stage ", site.group.number,
+               ", ", distance, " ahead"));
     }
     for (const GatherPrefetch& one : schedule_.gather_prefetches) {
-      add(text("prefetch ", one.bytes, " bytes of later rows of a", one.access, " along i",
+      add(text("prefetch ", one.bytes, " bytes of later rows of a", one.access.number, " along i",
                one.axis));
     }
   }
 
   void add_checked_rows() {
-    for (std::size_t i = 0; i < schedule_.checked_rows.size(); ++i) {
+    for (const AccessId i : schedule_.checked_rows.ids()) {
       const int level = schedule_.checked_rows[i];
       if (level < 0) continue;
-      add(text("check rows of a", i, level == 0 ? " before all loops" : " once along i",
+      add(text("check rows of a", i.number, level == 0 ? " before all loops" : " once along i",
                level == 0 ? "" : text(level - 1)));
     }
   }
@@ -103,20 +103,20 @@ class Printer {
   void add_forms() {
     const auto list = [&](ShortForm form, const char* name) {
       std::string out;
-      for (std::size_t i = 0; i < schedule_.short_forms.size(); ++i) {
-        if (schedule_.short_forms[i] == form) out += text(out.empty() ? name : "", " v", i);
+      for (const ExpressionId i : schedule_.short_forms.ids()) {
+        if (schedule_.short_forms[i] == form) out += text(out.empty() ? name : "", " v", i.number);
       }
       if (!out.empty()) add(out);
     };
     list(ShortForm::ExpOfNonpositive, "exp of nonpositive");
     list(ShortForm::DivideByInvariant, "divide by an invariant");
     for (const ShareDivision& one : schedule_.share_divisions) {
-      add(text("v", one.expression, " of stage ", one.group, " divides a share"));
+      add(text("v", one.expression.number, " of stage ", one.group.number, " divides a share"));
     }
-    for (std::size_t s = 0; s < schedule_.minmax_forms.size(); ++s) {
+    for (const StageId s : schedule_.minmax_forms.ids()) {
       const MinMaxForm form = schedule_.minmax_forms[s];
-      if (form == MinMaxForm::DropsNan) add(text("stage ", s, " drops NaN"));
-      if (form == MinMaxForm::KeepsSigns) add(text("stage ", s, " keeps signs"));
+      if (form == MinMaxForm::DropsNan) add(text("stage ", s.number, " drops NaN"));
+      if (form == MinMaxForm::KeepsSigns) add(text("stage ", s.number, " keeps signs"));
     }
   }
 

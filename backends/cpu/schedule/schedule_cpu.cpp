@@ -25,7 +25,8 @@ CpuSchedule schedule_cpu(const codegen::Kernel& kernel, const CpuDescription& cp
   schedule.is_compact = has_few_points(kernel) && schedule.lanes > schedule.register_lanes &&
                         schedule.tiles.axis < 0 && !schedule.streams.any();
   if (schedule.row_blocks.any()) {
-    schedule.checked_rows.assign(kernel.accesses.size(), -1);  // a lane's index is of its own row
+    // A lane's index is of its own row.
+    schedule.checked_rows = IdVector<AccessId, int>(kernel.accesses.size(), -1);
   } else {
     schedule.gather_prefetches = choose_gather_prefetches(in, schedule);
     schedule.checked_rows = choose_checked_rows(in, schedule);

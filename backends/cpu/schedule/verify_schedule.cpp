@@ -55,23 +55,23 @@ class Verifier {
   }
 
   void check_store_of_lanes(const Stage& stage, const Store& store) const {
-    const Access& access = kernel_.accesses[at(store.access)];
+    const Access& access = kernel_.accesses[store.access];
     if (!schedule_.lanes_are_outer && !stage.inner) return;
     const bool is_one_element =
-        access.dynamic < 0 && access.strides[at(kernel_.vector_axis)] == ir::Dim(0);
+        !access.dynamic && access.strides[at(kernel_.vector_axis)] == ir::Dim(0);
     require(!is_one_element, "lanes store to one element");
-    require(schedule_.lanes_are_outer || !store.accumulate || access.dynamic < 0,
+    require(schedule_.lanes_are_outer || !store.accumulate || !access.dynamic,
             "lanes add to one element");
   }
 
   void check_groups() const {
-    std::size_t next = 0;
+    StageId next(0);
     for (const StageGroup& group : schedule_.groups) {
       require(group.first == next && group.last > group.first,
               "groups are not all stages in order");
       next = group.last;
     }
-    require(next == kernel_.stages.size(), "groups are not all stages in order");
+    require(next == kernel_.stages.ids().last, "groups are not all stages in order");
     const SumParts& parts = schedule_.sum_parts;
     const bool is_inner =
         parts.axis >= kernel_.outer && parts.axis < static_cast<int>(kernel_.axes.size());
@@ -95,16 +95,16 @@ class Verifier {
     for (int i = row_axis + 1; i <= axis; ++i) points = points * kernel_.axes[at(i)];
     require(points == ir::Dim(blocks.vectors * schedule_.lanes),
             "rows of a block do not fill its vectors");
-    for (std::size_t i = 0; i < kernel_.accesses.size(); ++i) {
-      require(kernel_.accesses[i].when < 0 && schedule_.checked_rows[i] < 0,
+    for (const AccessId i : kernel_.accesses.ids()) {
+      require(!kernel_.accesses[i].when && schedule_.checked_rows[i] < 0,
               "row blocks with a guard or one index for several rows");
     }
     for (const Stage& stage : kernel_.stages) {
       for (const Store& store : stage.stores) {
-        const Access& access = kernel_.accesses[at(store.access)];
+        const Access& access = kernel_.accesses[store.access];
         ir::Dim stride = 1;
         for (int i = axis; i >= row_axis; --i) {
-          require(access.dynamic < 0 && access.strides[at(i)] == stride,
+          require(!access.dynamic && access.strides[at(i)] == stride,
                   "a row block is stored with gaps");
           if (i > row_axis) stride = stride * kernel_.axes[at(i)];
         }
@@ -123,7 +123,7 @@ class Verifier {
     require(kernel_.outer == static_cast<int>(kernel_.axes.size()), "tiles with inner axes");
     require(tiles.rows > 0 && tiles.tiled.size() == kernel_.accesses.size(),
             "tiles without rows or accesses");
-    for (std::size_t i = 0; i < tiles.tiled.size(); ++i) {
+    for (const AccessId i : tiles.tiled.ids()) {
       require(!tiles.tiled[i] || is_across(kernel_, kernel_.accesses[i], tiles.axis),
               "a tiled access is not transposed");
     }
@@ -131,33 +131,33 @@ class Verifier {
 
   void check_streams() const {
     const StreamSchedule& streams = schedule_.streams;
-    const int scratch = streams.scratch_operand;
-    if (!streams.any()) return require(scratch < 0 && !streams.alone, "it streams nothing");
+    const OperandId scratch = streams.scratch_operand;
+    if (!streams.any()) return require(!scratch && !streams.alone, "it streams nothing");
     require(streams.operands.size() == kernel_.operands.size() && schedule_.lanes > 1,
             "streamed operands without lanes");
-    for (std::size_t i = 0; i < streams.operands.size(); ++i) {
+    for (const OperandId i : streams.operands.ids()) {
       if (!streams.operands[i]) continue;
       const Operand& operand = kernel_.operands[i];
-      const bool is_scratch = scratch == static_cast<int>(i);
+      const bool is_scratch = scratch == i;
       require(operand.written && (!operand.read || is_scratch),
               "it reads a streamed operand from memory");
     }
-    if (scratch < 0) return;
-    require(streams.operands[at(scratch)] && kernel_.axes.back().is_static() &&
+    if (!scratch) return;
+    require(streams.operands[scratch] && kernel_.axes.back().is_static() &&
                 kernel_.outer == static_cast<int>(kernel_.axes.size()) - 1,
             "a scratch row of unknown length");
     for (const Access& access : kernel_.accesses) {
-      require(access.operand != scratch || (access.dynamic < 0 && access.when < 0),
+      require(access.operand != scratch || (!access.dynamic && !access.when),
               "a scratch row with an index or a guard");
     }
   }
 
   void check_prefetches() const {
-    for (std::size_t i = 0; i < schedule_.prefetches.size(); ++i) {
+    for (const OperandId i : schedule_.prefetches.ids()) {
       const PrefetchSite& site = schedule_.prefetches[i];
-      if (site.access < 0) continue;
-      const Access& access = kernel_.accesses[at(site.access)];
-      require(at(access.operand) == i && access.dynamic < 0 && kernel_.outer > 0,
+      if (!site.access) continue;
+      const Access& access = kernel_.accesses[site.access];
+      require(access.operand == i && !access.dynamic && kernel_.outer > 0,
               "a prefetch of another operand, or without rows");
       require(access.strides[at(kernel_.vector_axis)].is_one(), "a prefetch of strided elements");
       require(std::any_of(schedule_.groups.begin(), schedule_.groups.end(),
@@ -165,29 +165,29 @@ class Verifier {
               "a prefetch in no loop");
     }
     for (const GatherPrefetch& one : schedule_.gather_prefetches) {
-      const Access& access = kernel_.accesses[at(one.access)];
-      require(access.dynamic >= 0 && access.when < 0 && one.axis < kernel_.outer &&
+      const Access& access = kernel_.accesses[one.access];
+      require(access.dynamic && !access.when && one.axis < kernel_.outer &&
                   levels_.level(access.dynamic) == one.axis + 1,
               "a prefetch of rows whose index belongs to another loop");
       require(!one.recomputed.empty() && one.recomputed.back() == access.dynamic,
               "a prefetch of rows without their index");
-      for (const int i : one.recomputed) check_recomputed(kernel_.expressions[at(i)]);
+      for (const ExpressionId i : one.recomputed) check_recomputed(kernel_.expressions[i]);
     }
   }
 
   void check_recomputed(const Expression& x) const {
     require(x.kind != ExpressionKind::StageResult, "a prefetch needs the result of a stage");
     if (x.kind != ExpressionKind::Load) return;
-    const Access& access = kernel_.accesses[at(x.number)];
-    require(access.dynamic < 0 && access.when < 0, "a prefetch reads memory that may not exist");
+    const Access& access = kernel_.accesses[x.access];
+    require(!access.dynamic && !access.when, "a prefetch reads memory that may not exist");
   }
 
   void check_checked_rows() const {
-    for (std::size_t i = 0; i < schedule_.checked_rows.size(); ++i) {
+    for (const AccessId i : schedule_.checked_rows.ids()) {
       const int level = schedule_.checked_rows[i];
       if (level < 0) continue;
       const Access& access = kernel_.accesses[i];
-      require(access.dynamic >= 0 && access.when < 0 && levels_.level(access.dynamic) == level,
+      require(access.dynamic && !access.when && levels_.level(access.dynamic) == level,
               "a row is checked where its index is not known");
       require(std::all_of(
                   kernel_.axes.begin() + level, kernel_.axes.end(),
@@ -197,7 +197,7 @@ class Verifier {
   }
 
   void check_forms() const {
-    for (std::size_t i = 0; i < schedule_.short_forms.size(); ++i) {
+    for (const ExpressionId i : schedule_.short_forms.ids()) {
       const ShortForm form = schedule_.short_forms[i];
       const ir::Op op = kernel_.expressions[i].op;
       require(form != ShortForm::ExpOfNonpositive || op == ir::Op::Exp, "it is no exp");
@@ -205,10 +205,10 @@ class Verifier {
       require(form == ShortForm::None || cpu_.has_fma, "a short form without FMA");
     }
     for (const ShareDivision& one : schedule_.share_divisions) {
-      require(schedule_.short_forms[at(one.expression)] == ShortForm::DivideByInvariant,
+      require(schedule_.short_forms[one.expression] == ShortForm::DivideByInvariant,
               "it divides a share by a variable");
     }
-    for (std::size_t s = 0; s < schedule_.minmax_forms.size(); ++s) {
+    for (const StageId s : schedule_.minmax_forms.ids()) {
       const Stage& stage = kernel_.stages[s];
       require(schedule_.minmax_forms[s] == MinMaxForm::Propagating ||
                   (stage.kind == StageKind::Reduce &&

@@ -30,7 +30,7 @@ bool was_launched(int slot, const CallContext& call) {
   for (std::size_t s = 0; s < call.queued_steps; ++s) {
     const auto* kernel = std::get_if<KernelStep>(&call.plan.plan->steps[s]);
     if (kernel == nullptr || std::get<KernelLaunch>(call.plan.steps[s]).grid.points == 0) continue;
-    const std::vector<int>& slots = kernel->slots;
+    const auto& slots = kernel->slots;
     if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return true;
   }
   return false;
@@ -80,7 +80,7 @@ CallBlockUse call_block_use(const std::vector<BuiltKernel>& kernels) {
       use.reads_seed = use.reads_seed || one.kind == ExpressionKind::Random;
     }
     for (const Access& access : built.kernel.accesses) {
-      use.records_indices = use.records_indices || access.dynamic >= 0;
+      use.records_indices = use.records_indices || access.dynamic;
     }
   }
   return use;

@@ -23,11 +23,13 @@ std::vector<std::size_t> operand_order(const codegen::Program& program, const st
   std::vector<int> known = plan.arguments;
   known.push_back(plan.results.at(0));
   std::vector<std::size_t> order;
-  for (const int slot : step == nullptr ? std::vector<int>() : step->slots) {
-    const auto found = std::find(known.begin(), known.end(), slot);
-    if (found != known.end()) order.push_back(static_cast<std::size_t>(found - known.begin()));
+  if (step != nullptr) {
+    for (const int slot : step->slots) {
+      const auto found = std::find(known.begin(), known.end(), slot);
+      if (found != known.end()) order.push_back(static_cast<std::size_t>(found - known.begin()));
+    }
+    if (!order.empty() && order.size() == step->slots.size()) return order;
   }
-  if (step != nullptr && !order.empty() && order.size() == step->slots.size()) return order;
   throw InternalError("bind", "", text(label, " is not one kernel"));
 }
 

@@ -112,19 +112,19 @@ Results every_op(DType dtype) {
   const auto [x, y] = pairs(dtype);
   const auto count = static_cast<std::int64_t>(x.bytes.size() / dtype_bytes(dtype));
   KernelMaker k(text("ops_of_", dtype_name(dtype)), {count}, 1);
-  const int from_x = k.access(k.input(dtype), {1}), from_y = k.access(k.input(dtype), {1});
-  const std::vector<int> loads{k.load(from_x), k.load(from_y)};
-  const int less = dtype == DType::Bool ? loads[0] : k.apply(Op::Less, loads);
+  const AccessId from_x = k.access(k.input(dtype), {1}), from_y = k.access(k.input(dtype), {1});
+  const std::vector<ExpressionId> loads{k.load(from_x), k.load(from_y)};
+  const ExpressionId less = dtype == DType::Bool ? loads[0] : k.apply(Op::Less, loads);
   Results results{{}, {{x, y}, {}, 0, count}, {}, {}};
   std::vector<Store> stores;
   for (const OpText& row : op_texts()) {
     const ir::OpDef& d = ir::def(row.op);
     if (!takes(d, dtype)) continue;
-    std::vector<int> arguments = loads;
+    std::vector<ExpressionId> arguments = loads;
     if (d.arity == 1) arguments.pop_back();
     if (d.arity == 3) arguments.insert(arguments.begin(), less);
-    const int value = k.apply(row.op, arguments);
-    const DType result = k.kernel.expressions[static_cast<std::size_t>(value)].dtype;
+    const ExpressionId value = k.apply(row.op, arguments);
+    const DType result = k.kernel.expressions[value].dtype;
     stores.push_back({k.access(k.output(result), {1}), value});
     results.call.operands.push_back(
         {std::vector<std::byte>(static_cast<std::size_t>(count) * dtype_bytes(result))});
@@ -141,7 +141,7 @@ Results every_cast(DType dtype) {
   const Memory x = pairs(dtype).first;
   const auto count = static_cast<std::int64_t>(x.bytes.size() / dtype_bytes(dtype));
   KernelMaker k(text("casts_of_", dtype_name(dtype)), {count}, 1);
-  const int value = k.load(k.access(k.input(dtype), {1}));
+  const ExpressionId value = k.load(k.access(k.input(dtype), {1}));
   Results results{{}, {{x}, {}, 0, count}, {}, {}};
   std::vector<Store> stores;
   for (int i = 0; i < kDTypeCount; ++i) {
@@ -231,8 +231,8 @@ TEST_CASE("scalar text: all pairs of int8 wrap, truncate and divide by zero by t
   }
   const auto count = static_cast<std::int64_t>(xs.size());
   KernelMaker k("bytes", {count}, 1);
-  const int x = k.load(k.access(k.input(DType::Int8), {1}));
-  const int y = k.load(k.access(k.input(DType::Int8), {1}));
+  const ExpressionId x = k.load(k.access(k.input(DType::Int8), {1}));
+  const ExpressionId y = k.load(k.access(k.input(DType::Int8), {1}));
   std::vector<Store> stores;
   KernelCall call{{memory(xs), memory(ys)}, {}, 0, count};
   for (Op op : {Op::Add, Op::Mul, Op::Div, Op::Mod, Op::Maximum}) {
@@ -263,7 +263,7 @@ TEST_CASE("scalar text: every half survives a cast to float32 and back") {
   }
   for (const DType dtype : {DType::Float16, DType::BFloat16}) {
     KernelMaker k("halves", {0x10000}, 1);
-    const int from = k.access(k.input(dtype), {1}), to = k.access(k.output(dtype), {1});
+    const AccessId from = k.access(k.input(dtype), {1}), to = k.access(k.output(dtype), {1});
     k.map({{to, k.convert(dtype, k.convert(DType::Float32, k.load(from)))}});
     const KernelCall call{{memory(halves), memory(Halves(halves.size()))}, {}, 0, 0x10000};
     const KernelOutcome interpreted = run_interpreted(k.kernel, call);

@@ -14,14 +14,14 @@ Memory zeros(DType dtype, std::int64_t count) {
 Kernel every_combiner(DType dtype, std::int64_t outer, const ir::Dim& inner, bool is_columns) {
   KernelMaker k(text(is_columns ? "columns" : "rows", "_of_", dtype_name(dtype)), {outer, inner},
                 1);
-  const int in = k.input(dtype);
-  const int x = k.load(is_columns ? k.access(in, {1, outer}) : k.access(in, {inner, 1}));
+  const OperandId in = k.input(dtype);
+  const ExpressionId x = k.load(is_columns ? k.access(in, {1, outer}) : k.access(in, {inner, 1}));
   std::vector<Store> stores;
   for (const Combiner combiner :
        {Combiner::Max, Combiner::Sum, Combiner::ArgMax, Combiner::Min, Combiner::Prod}) {
     if (dtype == DType::Bool && (combiner == Combiner::Sum || combiner == Combiner::Prod)) continue;
-    const int result = k.result(k.reduce(combiner, x));
-    const DType result_dtype = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
+    const ExpressionId result = k.result(k.reduce(combiner, x));
+    const DType result_dtype = k.kernel.expressions[result].dtype;
     stores.push_back({k.access(k.output(result_dtype), {1, 0}), result});
   }
   k.map(stores, false);
@@ -30,7 +30,7 @@ Kernel every_combiner(DType dtype, std::int64_t outer, const ir::Dim& inner, boo
 
 KernelCall call_of_combiners(const Kernel& kernel, Memory x, std::int64_t outer) {
   KernelCall call{{std::move(x)}, {}, 0, outer};
-  for (std::size_t i = 1; i < kernel.operands.size(); ++i) {
+  for (const OperandId i : kernel.operands.ids_after(OperandId(0))) {
     call.operands.push_back(zeros(kernel.operands[i].dtype, outer));
   }
   return call;

@@ -56,8 +56,8 @@ int count(const std::string& text, const std::string& word) {
 /// y = ten operations on x, one after the other.
 Kernel chain_of_ten(DType dtype, const ir::Dim& points) {
   KernelMaker k("chain", {points}, 1);
-  const int x = k.load(k.access(k.input(dtype), {1}));
-  int value = x;
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1}));
+  ExpressionId value = x;
   for (int i = 0; i < 5; ++i) {
     value = k.apply(Op::Mul, {k.apply(Op::Add, {value, x}), k.number(dtype, i - 2.5)});
   }
@@ -68,10 +68,10 @@ Kernel chain_of_ten(DType dtype, const ir::Dim& points) {
 /// y = exp(x - max) / sum in each row.
 Kernel softmax(const ir::Dim& rows, const ir::Dim& columns) {
   KernelMaker k("softmax", {rows, columns}, 1);
-  const int x = k.load(k.access(k.input(kF32), {columns, 1}));
-  const int highest = k.result(k.reduce(Combiner::Max, x));
-  const int power = k.apply(Op::Exp, {k.apply(Op::Sub, {x, highest})});
-  const int sum = k.result(k.reduce(Combiner::Sum, power));
+  const ExpressionId x = k.load(k.access(k.input(kF32), {columns, 1}));
+  const ExpressionId highest = k.result(k.reduce(Combiner::Max, x));
+  const ExpressionId power = k.apply(Op::Exp, {k.apply(Op::Sub, {x, highest})});
+  const ExpressionId sum = k.result(k.reduce(Combiner::Sum, power));
   k.map({{k.access(k.output(kF32), {columns, 1}), k.apply(Op::Div, {power, sum})}});
   return k.kernel;
 }
@@ -122,7 +122,7 @@ TEST_CASE("machine code: operations that change no normal number flush subnormal
         Row{Op::Minimum, INFINITY, "min.ftz.NaN.f32"}}) {
     INFO(instruction);
     KernelMaker k("neutral", {64}, 1);
-    const int x = k.load(k.access(k.input(kF32), {1}));
+    const ExpressionId x = k.load(k.access(k.input(kF32), {1}));
     k.map({{k.access(k.output(kF32), {1}), k.apply(op, {x, k.number(kF32, operand)})}});
     const std::string ptx = ptx_of(k.kernel);
     if (!ptx.empty()) CHECK(count(ptx, instruction) >= 1);
@@ -137,7 +137,7 @@ TEST_CASE("machine code: softmax of rows of 1,000 uses no local memory", "[slow]
 TEST_CASE("machine code: transposes use shared memory, with four loads in flight", "[slow]") {
   const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
   KernelMaker k("transpose", {columns, rows}, 2);
-  const int x = k.load(k.access(k.input(kF32), {1, columns}));
+  const ExpressionId x = k.load(k.access(k.input(kF32), {1, columns}));
   k.map({{k.access(k.output(kF32), {rows, 1}), x}});
   const std::string ptx = ptx_of(k.kernel);
   if (ptx.empty()) return;

@@ -24,20 +24,20 @@ bool takes(const ir::OpDef& d, DType dtype) {
 /// y = op(x, z, ..) for every op that takes the dtype, and a cast to each dtype.
 Kernel every_op(DType dtype) {
   KernelMaker k(text("ops_of_", dtype_name(dtype)), {64, 32}, 2);
-  const int x = k.load(k.access(k.input(dtype), {32, 1}));
-  const int z = k.load(k.access(k.input(dtype), {1, 64}));
-  const int condition = k.load(k.access(k.input(DType::Bool), {32, 1}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {32, 1}));
+  const ExpressionId z = k.load(k.access(k.input(dtype), {1, 64}));
+  const ExpressionId condition = k.load(k.access(k.input(DType::Bool), {32, 1}));
   std::vector<Store> stores;
-  const auto store = [&](int value) {
-    const DType result = k.kernel.expressions[static_cast<std::size_t>(value)].dtype;
+  const auto store = [&](ExpressionId value) {
+    const DType result = k.kernel.expressions[value].dtype;
     stores.push_back({k.access(k.output(result), {32, 1}), value});
   };
   for (const OpText& row : op_texts()) {
     const ir::OpDef& d = ir::def(row.op);
     if (!takes(d, dtype)) continue;
-    const std::vector<int> arguments = d.arity == 1   ? std::vector<int>{x}
-                                       : d.arity == 2 ? std::vector<int>{x, z}
-                                                      : std::vector<int>{condition, x, z};
+    const std::vector<ExpressionId> arguments = d.arity == 1   ? std::vector{x}
+                                                : d.arity == 2 ? std::vector{x, z}
+                                                               : std::vector{condition, x, z};
     store(k.apply(row.op, arguments));
   }
   for (int i = 0; i < kDTypeCount; ++i) {
@@ -51,12 +51,12 @@ Kernel every_op(DType dtype) {
 Kernel every_form() {
   const ir::Dim rows = ir::Dim::fresh("rows");
   KernelMaker k("forms", {rows, 8}, 1);
-  const int index = k.load(k.access(k.input(DType::Int32), {1, 0}));
-  const int table = k.input(DType::Float32);
-  const int x = k.load(k.access_at(table, {0, 1}, index, 8, 100));
-  const int draw = k.random(DType::Float32, k.axis(0), k.axis(1), 7, 9);
-  const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {x, draw}));
-  const int arg_max = k.reduce(Combiner::ArgMax, x);
+  const ExpressionId index = k.load(k.access(k.input(DType::Int32), {1, 0}));
+  const OperandId table = k.input(DType::Float32);
+  const ExpressionId x = k.load(k.access_at(table, {0, 1}, index, 8, 100));
+  const ExpressionId draw = k.random(DType::Float32, k.axis(0), k.axis(1), 7, 9);
+  const StageId sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {x, draw}));
+  const StageId arg_max = k.reduce(Combiner::ArgMax, x);
   k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)},
          {k.access(k.output(DType::Int64), {1, 0}), k.result(arg_max)}},
         false);
@@ -66,17 +66,18 @@ Kernel every_form() {
 /// Reductions of rows or columns by teams, a value that stages keep, and memory that lanes share.
 Kernel by_teams(const char* name, DType dtype, const ir::Dim& inner, bool is_columns) {
   KernelMaker k(name, {64, inner}, 1);
-  const int in = k.input(dtype), y = k.output(dtype, true);
-  const auto access = [&](int operand) {
+  const OperandId in = k.input(dtype), y = k.output(dtype, true);
+  const auto access = [&](OperandId operand) {
     return is_columns ? k.access(operand, {1, 64}) : k.access(operand, {inner, 1});
   };
-  const int x = k.load(access(in)), out = access(y), first = k.load(k.access(y, {1, 0}));
-  const int sum = k.reduce(dtype == DType::Bool ? Combiner::Max : Combiner::Sum, x, {{out, x}});
-  const int min = k.reduce(Combiner::Min, x), arg_max = k.reduce(Combiner::ArgMax, x);
+  const AccessId out = access(y);
+  const ExpressionId x = k.load(access(in)), first = k.load(k.access(y, {1, 0}));
+  const StageId sum = k.reduce(dtype == DType::Bool ? Combiner::Max : Combiner::Sum, x, {{out, x}});
+  const StageId min = k.reduce(Combiner::Min, x), arg_max = k.reduce(Combiner::ArgMax, x);
   k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(arg_max)}}, false);
   const Op join = dtype == DType::Bool ? Op::Or : Op::Maximum;
-  const int larger = k.apply(join, {k.result(sum), k.result(min)});
-  const int result = k.apply(join, {larger, k.apply(join, {first, x})});
+  const ExpressionId larger = k.apply(join, {k.result(sum), k.result(min)});
+  const ExpressionId result = k.apply(join, {larger, k.apply(join, {first, x})});
   k.map({{access(k.output(dtype)), result}});
   return k.kernel;
 }
@@ -84,13 +85,13 @@ Kernel by_teams(const char* name, DType dtype, const ir::Dim& inner, bool is_col
 /// Every combiner, over an inner range that several blocks share.
 Kernel divided(const char* name, DType dtype, const ir::Dim& inner, bool is_columns) {
   KernelMaker k(name, {2, inner}, 1);
-  const int in = k.input(dtype);
-  const int x = k.load(is_columns ? k.access(in, {1, 2}) : k.access(in, {inner, 1}));
+  const OperandId in = k.input(dtype);
+  const ExpressionId x = k.load(is_columns ? k.access(in, {1, 2}) : k.access(in, {inner, 1}));
   std::vector<Store> stores;
   for (const Combiner combiner :
        {Combiner::Max, Combiner::Sum, Combiner::ArgMax, Combiner::Min, Combiner::Prod}) {
-    const int result = k.result(k.reduce(combiner, x));
-    const DType result_dtype = k.kernel.expressions[static_cast<std::size_t>(result)].dtype;
+    const ExpressionId result = k.result(k.reduce(combiner, x));
+    const DType result_dtype = k.kernel.expressions[result].dtype;
     stores.push_back({k.access(k.output(result_dtype), {1, 0}), result});
   }
   k.map(stores, false);
@@ -100,8 +101,8 @@ Kernel divided(const char* name, DType dtype, const ir::Dim& inner, bool is_colu
 /// Running values of each row.
 Kernel running(const char* name, DType dtype, const ir::Dim& inner) {
   KernelMaker k(name, {64, inner}, 1);
-  const int sum = k.running(Combiner::Sum, k.load(k.access(k.input(dtype), {inner, 1})), {});
-  const int to = k.access(k.output(dtype), {inner, 1});
+  const StageId sum = k.running(Combiner::Sum, k.load(k.access(k.input(dtype), {inner, 1})), {});
+  const AccessId to = k.access(k.output(dtype), {inner, 1});
   k.kernel.stages.back().stores.push_back({to, k.result(sum)});
   return k.kernel;
 }
@@ -131,12 +132,12 @@ std::vector<Kernel> every_owner() {
   for (const DType dtype : {DType::Float32, DType::Float16, DType::Int8, DType::Float64}) {
     for (const ir::Dim& columns : {ir::Dim(1), ir::Dim(256), n}) {
       KernelMaker k(text("owners_", kernels.size()), {columns, 2048}, 1);
-      const int index = k.load(k.access(k.input(DType::Int32), {0, 1}));
-      const int from = k.load(k.access(k.input(DType::Int64), {0, 1}));
-      const int table = k.input(dtype), y = k.output(dtype, true);
+      const ExpressionId index = k.load(k.access(k.input(DType::Int32), {0, 1}));
+      const ExpressionId from = k.load(k.access(k.input(DType::Int64), {0, 1}));
+      const OperandId table = k.input(dtype), y = k.output(dtype, true);
       const bool is_found = columns == n;  // loaded at an index that may be out of range
-      const int x = k.load(is_found ? k.access_at(table, {1, 0}, from, columns, 86)
-                                    : k.access(table, {1, columns}));
+      const ExpressionId x = k.load(is_found ? k.access_at(table, {1, 0}, from, columns, 86)
+                                             : k.access(table, {1, columns}));
       k.map({{k.access_at(y, {1, 0}, index, columns, 86), x, true}});
       kernels.push_back(k.kernel);
     }
@@ -148,10 +149,10 @@ std::vector<Kernel> every_owner() {
 Kernel by_groups(DType dtype) {
   const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
   KernelMaker k(text("groups_of_", dtype_name(dtype)), {rows, columns}, 2);
-  const int guard = k.apply(Op::Less, {k.axis(0), k.number(DType::Int64, 5)});
-  const int x = k.load(k.guard(k.access(k.input(dtype), {columns, 1}), guard));
-  const int z = k.load(k.access(k.input(dtype), {1, 0}));
-  const int both = k.apply(dtype == DType::Bool ? Op::Or : Op::Maximum, {x, z});
+  const ExpressionId guard = k.apply(Op::Less, {k.axis(0), k.number(DType::Int64, 5)});
+  const ExpressionId x = k.load(k.guard(k.access(k.input(dtype), {columns, 1}), guard));
+  const ExpressionId z = k.load(k.access(k.input(dtype), {1, 0}));
+  const ExpressionId both = k.apply(dtype == DType::Bool ? Op::Or : Op::Maximum, {x, z});
   k.map({{k.access(k.output(dtype, true), {columns, 1}), both, dtype != DType::Bool},
          {k.guard(k.access(k.output(dtype), {columns, 1}), guard), x}});
   return k.kernel;
@@ -161,7 +162,7 @@ Kernel by_groups(DType dtype) {
 Kernel by_tiles(DType dtype) {
   const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
   KernelMaker k(text("tiles_of_", dtype_name(dtype)), {columns, rows}, 2);
-  const int x = k.load(k.access(k.input(dtype), {1, columns}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1, columns}));
   k.map({{k.access(k.output(dtype), {rows, 1}), x}, {k.access(k.output(dtype), {1, columns}), x}});
   return k.kernel;
 }

@@ -173,7 +173,7 @@ std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedA
   const Kernel& kernel = scheduled.kernel;
   const char* const parts = scheduled.schedule.split_k ? "part_points, partials, arrivals, " : "";
   std::string arguments, poison;
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) arguments += text("b[", i, "], ");
+  for (const OperandId i : kernel.operands.ids()) arguments += text("b[", i.number, "], ");
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
   for (const SharedArray& one : arrays) {
     poison += text("  __builtin_memset(&", one.name, ", 255, sizeof(", one.name, "));\n");

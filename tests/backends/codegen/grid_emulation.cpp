@@ -26,7 +26,8 @@ class LaunchMemory {
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       const std::int64_t shift = step.shifts[i % step.shifts.size()];
       add(call.operands[i].bytes,
-          static_cast<std::size_t>(shift) * dtype_bytes(kernel.operands[i].dtype));
+          static_cast<std::size_t>(shift) *
+              dtype_bytes(kernel.operands[OperandId(static_cast<int>(i))].dtype));
     }
     block.seed = call.seed;
     block.call_counter = call.call_counter;

@@ -14,9 +14,9 @@ using Ints = std::vector<std::int32_t>;
 /// y[i] = table[at[i]] for tables of two.
 Kernel gather() {
   KernelMaker k("gather", {6}, 1);
-  const int table = k.input(DType::Int32), at = k.input(DType::Int32);
-  const int index = k.load(k.access(at, {1}));
-  const int value = k.load(k.access_at(table, {0}, index, 1, 2));
+  const OperandId table = k.input(DType::Int32), at = k.input(DType::Int32);
+  const ExpressionId index = k.load(k.access(at, {1}));
+  const ExpressionId value = k.load(k.access_at(table, {0}, index, 1, 2));
   k.map({{k.access(k.output(DType::Int32), {1}), value}});
   return k.kernel;
 }

@@ -20,7 +20,7 @@ constexpr GridDescription kDevice{};
 /// y = tanh(x), on two axes.
 Kernel elementwise(const ir::Dim& rows) {
   KernelMaker k("elementwise", {rows, 8}, 2);
-  const int x = k.load(k.access(k.input(DType::Float32), {8, 1}));
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {8, 1}));
   k.map({{k.access(k.output(DType::Float32), {8, 1}), k.apply(Op::Tanh, {x})}});
   return k.kernel;
 }
@@ -29,7 +29,7 @@ Kernel elementwise(const ir::Dim& rows) {
 Kernel narrowed(const ir::Dim& rows, const ir::Dim& columns, const ir::Dim& pitch,
                 DType dtype = DType::Float32) {
   KernelMaker k("narrowed", {rows, columns}, 2);
-  const int x = k.load(k.access(k.input(dtype), {pitch, 1}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {pitch, 1}));
   k.map({{k.access(k.output(dtype), {columns, 1}), x}});
   return k.kernel;
 }
@@ -37,8 +37,8 @@ Kernel narrowed(const ir::Dim& rows, const ir::Dim& columns, const ir::Dim& pitc
 /// y[j, i] = x[i, j] + z[j, i]
 Kernel transpose(const ir::Dim& rows, const ir::Dim& columns, DType dtype = DType::Float32) {
   KernelMaker k("transpose", {columns, rows}, 2);
-  const int x = k.load(k.access(k.input(dtype), {1, columns}));
-  const int z = k.load(k.access(k.input(dtype), {rows, 1}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1, columns}));
+  const ExpressionId z = k.load(k.access(k.input(dtype), {rows, 1}));
   k.map({{k.access(k.output(dtype), {rows, 1}), k.apply(Op::Add, {x, z})}});
   return k.kernel;
 }
@@ -46,8 +46,8 @@ Kernel transpose(const ir::Dim& rows, const ir::Dim& columns, DType dtype = DTyp
 /// y = sum of each row.
 Kernel row_sums(const ir::Dim& columns = 8) {
   KernelMaker k("row_sums", {5, columns}, 1);
-  const int x = k.load(k.access(k.input(DType::Float32), {columns, 1}));
-  const int sum = k.reduce(Combiner::Sum, x);
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {columns, 1}));
+  const StageId sum = k.reduce(Combiner::Sum, x);
   k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)}}, false);
   return k.kernel;
 }
@@ -55,8 +55,8 @@ Kernel row_sums(const ir::Dim& columns = 8) {
 /// y = sum of each column.
 Kernel column_means(const ir::Dim& rows, const ir::Dim& columns = 5) {
   KernelMaker k("column_means", {columns, rows}, 1);
-  const int x = k.load(k.access(k.input(DType::Float32), {1, columns}));
-  const int sum = k.reduce(Combiner::Sum, x);
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {1, columns}));
+  const StageId sum = k.reduce(Combiner::Sum, x);
   k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(sum)}}, false);
   return k.kernel;
 }
@@ -64,12 +64,13 @@ Kernel column_means(const ir::Dim& rows, const ir::Dim& columns = 5) {
 /// y = exp(x) / sum of exp(x) in each row, then y times its row's last element.
 Kernel softmax(const ir::Dim& columns) {
   KernelMaker k("softmax", {5, columns}, 1);
-  const int x = k.load(k.access(k.input(DType::Float32), {columns, 1}));
-  const int power = k.apply(Op::Exp, {x});
-  const int sum = k.reduce(Combiner::Sum, power);
-  const int y = k.output(DType::Float32, true), all = k.access(y, {columns, 1});
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {columns, 1}));
+  const ExpressionId power = k.apply(Op::Exp, {x});
+  const StageId sum = k.reduce(Combiner::Sum, power);
+  const OperandId y = k.output(DType::Float32, true);
+  const AccessId all = k.access(y, {columns, 1});
   k.map({{all, k.apply(Op::Div, {power, k.result(sum)})}});
-  const int last = k.load(k.access(y, {columns, 0}, columns + -1));
+  const ExpressionId last = k.load(k.access(y, {columns, 0}, columns + -1));
   k.map({{k.access(k.output(DType::Float32), {columns, 1}), k.apply(Op::Mul, {last, x})}});
   return k.kernel;
 }
@@ -77,9 +78,9 @@ Kernel softmax(const ir::Dim& columns) {
 /// y = running sum of each row.
 Kernel running(const ir::Dim& columns) {
   KernelMaker k("running", {5, columns}, 1);
-  const int x = k.load(k.access(k.input(DType::Int32), {columns, 1}));
-  const int sum = k.running(Combiner::Sum, x, {});
-  const int to = k.access(k.output(DType::Int32), {columns, 1});
+  const ExpressionId x = k.load(k.access(k.input(DType::Int32), {columns, 1}));
+  const StageId sum = k.running(Combiner::Sum, x, {});
+  const AccessId to = k.access(k.output(DType::Int32), {columns, 1});
   k.kernel.stages.back().stores.push_back({to, k.result(sum)});
   return k.kernel;
 }
@@ -87,8 +88,9 @@ Kernel running(const ir::Dim& columns) {
 /// y += x; element i of y belongs to index i of axis `axis`.
 Kernel additions(int axis) {
   KernelMaker k("additions", {5, 8}, 2);
-  const int x = k.load(k.access(k.input(DType::Float32), {8, 1}));
-  const int to = k.access(k.output(DType::Float32, true), {axis == 0 ? 1 : 0, axis == 1 ? 1 : 0});
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {8, 1}));
+  const AccessId to =
+      k.access(k.output(DType::Float32, true), {axis == 0 ? 1 : 0, axis == 1 ? 1 : 0});
   k.map({{to, x, /*accumulate=*/true}});
   return k.kernel;
 }
@@ -104,8 +106,8 @@ GridSchedule tiles_of(int tile_axis, int threads) {
 /// y += sum of each row, at every point.
 Kernel additions_in_order() {
   KernelMaker k("additions_in_order", {5, 8}, 1);
-  const int x = k.load(k.access(k.input(DType::Float32), {8, 1}));
-  const int to = k.access(k.output(DType::Float32, true), {1, 0});
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {8, 1}));
+  const AccessId to = k.access(k.output(DType::Float32, true), {1, 0});
   k.map({{to, x, /*accumulate=*/true}});
   return k.kernel;
 }
@@ -219,6 +221,8 @@ TEST_CASE("grid size: as many blocks as the points need and the device holds at 
 
 TEST_CASE("grid schedule: the verifier names the kernel and the broken rule") {
   const ir::Dim n = ir::Dim::fresh("n");
+  constexpr ExpressionId v0(0), v1(1), v5(5);
+  constexpr StageId s1(1), s2(2), s3(3);
   const struct {
     Kernel kernel;
     GridSchedule schedule;
@@ -239,24 +243,24 @@ TEST_CASE("grid schedule: the verifier names the kernel and the broken rule") {
        "the number of lanes of a team is not a power of two"},
       {additions_in_order(), {GridForm::Rows, 256, {0}, 8}, "points that run in order"},
       {running(9), {GridForm::Columns, 256, {0}, 32}, "form Columns with a running stage"},
-      {running(9), {GridForm::Rows, 256, {0}, 8, {0}}, "it keeps values across a running stage"},
+      {running(9), {GridForm::Rows, 256, {0}, 8, {v0}}, "it keeps values across a running stage"},
       {running(9),
        {GridForm::Rows, 256, {0}, 2},
        "a running stage with several teams of several warps"},
       {softmax(9), {GridForm::Rows, 256, {0}, 8}, "without a barrier"},
-      {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {1}}, "without a barrier"},
+      {softmax(9), {GridForm::Rows, 256, {0}, 8, {}, {s1}}, "without a barrier"},
       {softmax(9),
-       {GridForm::Rows, 256, {0}, 8, {}, {3}},
+       {GridForm::Rows, 256, {0}, 8, {}, {s3}},
        "a barrier before a stage that does not exist"},
-      {softmax(9), {GridForm::Rows, 256, {0}, 8, {5}, {2}}, "it keeps a value that changes"},
+      {softmax(9), {GridForm::Rows, 256, {0}, 8, {v5}, {s2}}, "it keeps a value that changes"},
       {softmax(9999),
-       {GridForm::Rows, 256, {0}, 8, {1}, {2}},
+       {GridForm::Rows, 256, {0}, 8, {v1}, {s2}},
        "it keeps values across a loop that is not unrolled"},
       {softmax(0),
-       {GridForm::Rows, 256, {0}, 256, {0}, {2}},
+       {GridForm::Rows, 256, {0}, 256, {v0}, {s2}},
        "it keeps values of lanes without points"},
       {softmax(n),
-       {GridForm::Rows, 256, {0}, 8, {}, {2}, true},
+       {GridForm::Rows, 256, {0}, 8, {}, {s2}, true},
        "blocks divide inner points that a stage needs together"},
       {row_sums(), {GridForm::Rows, 256, {}, 8, {}, {}, true}, "divide points that run in order"},
       {row_sums(), {GridForm::Serial, 256, {0}, 1, {}, {}, true}, "its form has no teams"},
@@ -313,9 +317,10 @@ TEST_CASE("traffic: passes over memory, and sectors that threads use only in par
   CHECK(traffic_of(rows, schedule, known).read == once + 2 * 5 * 1000 * 4);
   // Overlapping windows, and a table of which each point reads one element.
   KernelMaker k("windows", {100, 3}, 1);
-  const int table = k.input(DType::Float32), x = k.load(k.access(table, {1, 1}));
-  const int index = k.convert(DType::Int64, x);
-  const int found = k.load(k.access_at(k.input(DType::Float64), {0, 0}, index, 1, 1 << 20));
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {1, 1}));
+  const ExpressionId index = k.convert(DType::Int64, x);
+  const ExpressionId found =
+      k.load(k.access_at(k.input(DType::Float64), {0, 0}, index, 1, 1 << 20));
   k.map({{k.access(k.output(DType::Float64), {3, 1}), found}});
   CHECK(compulsory_traffic(k.kernel, known).read == 102 * 4 + 300 * 8);
 }

@@ -21,26 +21,26 @@ std::byte* bytes_of(Bits& bits) { return reinterpret_cast<std::byte*>(&bits); }
 const std::byte* bytes_of(const Bits& bits) { return reinterpret_cast<const std::byte*>(&bits); }
 
 /// Expressions that `roots` need, in order.
-std::vector<int> needed(const Kernel& kernel, const std::vector<int>& roots) {
-  std::vector<bool> wanted(kernel.expressions.size(), false);
-  for (const int root : roots) {
-    if (root >= 0) wanted[at(root)] = true;
+std::vector<ExpressionId> needed(const Kernel& kernel, const std::vector<ExpressionId>& roots) {
+  ExpressionFlags wanted(kernel.expressions.size(), false);
+  for (const ExpressionId root : roots) {
+    if (root) wanted[root] = true;
   }
-  for (std::size_t i = kernel.expressions.size(); i-- > 0;) {
+  for (ExpressionId i = wanted.back_id(); i; --i) {
     if (!wanted[i]) continue;
     const Expression& e = kernel.expressions[i];
-    for (const int argument : e.arguments) {
-      if (argument >= 0) wanted[at(argument)] = true;
+    for (const ExpressionId argument : e.arguments) {
+      if (argument) wanted[argument] = true;
     }
     if (e.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel.accesses[at(e.number)];
-    for (const int other : {access.dynamic, access.when}) {
-      if (other >= 0) wanted[at(other)] = true;
+    const Access& access = kernel.accesses[e.access];
+    for (const ExpressionId other : {access.dynamic, access.when}) {
+      if (other) wanted[other] = true;
     }
   }
-  std::vector<int> list;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) list.push_back(static_cast<int>(i));
+  std::vector<ExpressionId> list;
+  for (const ExpressionId i : wanted.ids()) {
+    if (wanted[i]) list.push_back(i);
   }
   return list;
 }
@@ -67,7 +67,7 @@ bool sums_floats(const Kernel& kernel) {
   return std::any_of(kernel.stages.begin(), kernel.stages.end(), [&](const Stage& stage) {
     if (stage.kind == StageKind::Map) return false;
     const bool is_sum = stage.combiner == Combiner::Sum || stage.combiner == Combiner::Prod;
-    return is_sum && is_float(kernel.expressions[static_cast<std::size_t>(stage.value)].dtype);
+    return is_sum && is_float(kernel.expressions[stage.value].dtype);
   });
 }
 
@@ -86,10 +86,10 @@ PreparedKernel prepare(const Kernel& kernel) {
   verify(kernel);
   PreparedKernel prepared{kernel, {}, {}, {}};
   for (const Stage& stage : kernel.stages) {
-    std::vector<int> roots;
+    std::vector<ExpressionId> roots;
     for (const Store& store : stage.stores) {
-      roots.push_back(kernel.accesses[at(store.access)].dynamic);
-      roots.push_back(kernel.accesses[at(store.access)].when);
+      roots.push_back(kernel.accesses[store.access].dynamic);
+      roots.push_back(kernel.accesses[store.access].when);
     }
     prepared.indices.push_back(needed(kernel, roots));
     for (const Store& store : stage.stores) roots.push_back(store.value);
@@ -163,15 +163,15 @@ void KernelRun::move_to(std::int64_t inner_point) {
   }
 }
 
-Bits KernelRun::value_at_point(std::size_t stage) {
+Bits KernelRun::value_at_point(StageId stage) {
   evaluate(prepared_.values[stage]);
-  return values_[at(kernel_.stages[stage].value)];
+  return values_[kernel_.stages[stage].value];
 }
 
-std::optional<std::int64_t> KernelRun::index_at_point(std::size_t stage) {
+std::optional<std::int64_t> KernelRun::index_at_point(StageId stage) {
   evaluate(prepared_.indices[stage]);
-  const Access& access = kernel_.accesses[at(kernel_.stages[stage].stores[0].access)];
-  if (access.when >= 0 && (values_[at(access.when)] & 1) == 0) return std::nullopt;
+  const Access& access = kernel_.accesses[kernel_.stages[stage].stores[0].access];
+  if (access.when && (values_[access.when] & 1) == 0) return std::nullopt;
   return index_of(access);
 }
 
@@ -192,7 +192,7 @@ void KernelRun::outer(int axis) {
 }
 
 void KernelRun::run_stages() {
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) run_stage(s);
+  for (const StageId s : kernel_.stages.ids()) run_stage(s);
 }
 
 template <class Visit>
@@ -204,19 +204,19 @@ void KernelRun::inner(std::size_t axis, const Visit& visit) {
   }
 }
 
-void KernelRun::run_stage(std::size_t s) {
+void KernelRun::run_stage(StageId s) {
   const Stage& stage = kernel_.stages[s];
   if (stage.kind != StageKind::Map) return combine_stage(s);
   if (!stage.inner) return finish_point(s);
   inner(at(kernel_.outer), [&] { finish_point(s); });
 }
 
-void KernelRun::finish_point(std::size_t s) {
+void KernelRun::finish_point(StageId s) {
   evaluate(prepared_.stores[s]);
   for (const Store& store : kernel_.stages[s].stores) write(store);
 }
 
-void KernelRun::combine_stage(std::size_t s) {
+void KernelRun::combine_stage(StageId s) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   const bool is_arg_max = stage.combiner == Combiner::ArgMax;
@@ -229,7 +229,7 @@ void KernelRun::combine_stage(std::size_t s) {
   results_[s] = is_arg_max ? 0 : best;
   inner(at(kernel_.outer), [&] {
     evaluate(prepared_.values[s]);
-    const Bits value = values_[at(stage.value)];
+    const Bits value = values_[stage.value];
     if (is_arg_max) {
       if (first || is_above(value, best, dtype)) {
         best = value;
@@ -246,16 +246,16 @@ void KernelRun::combine_stage(std::size_t s) {
   });
 }
 
-void KernelRun::evaluate(const std::vector<int>& list) {
-  for (const int i : list) values_[at(i)] = value_of(kernel_.expressions[at(i)]);
+void KernelRun::evaluate(const std::vector<ExpressionId>& list) {
+  for (const ExpressionId i : list) values_[i] = value_of(kernel_.expressions[i]);
 }
 
 KernelRun::Bits KernelRun::argument(const Expression& e, std::size_t i) const {
-  return e.arguments[i] < 0 ? 0 : values_[at(e.arguments[i])];
+  return e.arguments[i] ? values_[e.arguments[i]] : 0;
 }
 
-DType KernelRun::dtype_of(int expression) const {
-  return kernel_.expressions[at(expression)].dtype;
+DType KernelRun::dtype_of(ExpressionId expression) const {
+  return kernel_.expressions[expression].dtype;
 }
 
 KernelRun::Bits KernelRun::value_of(const Expression& e) {
@@ -263,11 +263,11 @@ KernelRun::Bits KernelRun::value_of(const Expression& e) {
     case ExpressionKind::Constant: return e.bits;
     case ExpressionKind::AxisIndex: return static_cast<Bits>(index_[at(e.number)]);
     case ExpressionKind::SizeValue: return static_cast<Bits>(arguments_.sizes[e.number]);
-    case ExpressionKind::StageResult: return results_[at(e.number)];
+    case ExpressionKind::StageResult: return results_[e.stage];
     case ExpressionKind::Random: return random(e);
     case ExpressionKind::Load: {
       Bits bits = 0;
-      const std::byte* from = element(e.number);
+      const std::byte* from = element(e.access);
       if (from) std::memcpy(&bits, from, dtype_bytes(e.dtype));
       return bits;
     }
@@ -280,47 +280,46 @@ KernelRun::Bits KernelRun::value_of(const Expression& e) {
     case ExpressionKind::Bitcast: return argument(e, 0);
     case ExpressionKind::Apply: break;
   }
-  const int last = e.arguments[at(ir::def(e.op).arity - 1)];
+  const ExpressionId last = e.arguments[at(ir::def(e.op).arity - 1)];
   return apply(e.op, dtype_of(last), e.dtype, {argument(e, 0), argument(e, 1), argument(e, 2)},
                at(ir::def(e.op).arity));
 }
 
 std::int64_t KernelRun::index_of(const Access& access) const {
   std::int64_t index = 0;
-  const Bits bits = values_[at(access.dynamic)];
+  const Bits bits = values_[access.dynamic];
   ir::convert_elements(dtype_of(access.dynamic), bytes_of(bits), DType::Int64,
                        reinterpret_cast<std::byte*>(&index), 1);
   return index;
 }
 
-std::byte* KernelRun::element(int access_number) {
-  const Access& access = kernel_.accesses[at(access_number)];
-  if (access.when >= 0 && (values_[at(access.when)] & 1) == 0) return nullptr;
-  const Strides& strides = strides_[at(access_number)];
+std::byte* KernelRun::element(AccessId id) {
+  const Access& access = kernel_.accesses[id];
+  if (access.when && (values_[access.when] & 1) == 0) return nullptr;
+  const Strides& strides = strides_[id];
   std::int64_t offset = strides.offset;
   for (std::size_t axis = 0; axis < index_.size(); ++axis) {
     offset += index_[axis] * strides.axes[axis];
   }
-  if (access.dynamic >= 0) {
+  if (access.dynamic) {
     const std::int64_t index = index_of(access);
     if (index < 0 || index >= strides.limit) {
       if (arguments_.out_of_range->access < 0) {
-        *arguments_.out_of_range = {access_number, index, strides.limit};
+        *arguments_.out_of_range = {id.number, index, strides.limit};
       }
       return nullptr;
     }
     offset += index * strides.dynamic;
   }
-  const auto width =
-      static_cast<std::int64_t>(dtype_bytes(kernel_.operands[at(access.operand)].dtype));
-  return arguments_.buffers[access.operand] + offset * width;
+  const auto width = static_cast<std::int64_t>(dtype_bytes(kernel_.operands[access.operand].dtype));
+  return arguments_.buffers[access.operand.number] + offset * width;
 }
 
 void KernelRun::write(const Store& store) {
   std::byte* to = element(store.access);
   if (!to) return;
   const DType dtype = dtype_of(store.value);
-  Bits value = values_[at(store.value)];
+  Bits value = values_[store.value];
   if (store.accumulate) {
     Bits old = 0;
     std::memcpy(&old, to, dtype_bytes(dtype));

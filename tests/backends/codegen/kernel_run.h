@@ -13,8 +13,9 @@ namespace kiln::test {
 /// A kernel with the expressions that each stage evaluates.
 struct PreparedKernel {
   codegen::Kernel kernel;
-  std::vector<std::vector<int>> values, stores;  // of each stage: before combining, after
-  std::vector<std::vector<int>> indices;  // of its stores: dynamic indices and guards
+  using Lists = codegen::IdVector<codegen::StageId, std::vector<codegen::ExpressionId>>;
+  Lists values, stores;  // before combining, after
+  Lists indices;  // of its stores: dynamic indices and guards
 };
 
 /// Prepares a kernel, which it verifies first.
@@ -57,12 +58,12 @@ class KernelRun {
   /// Goes to an inner point, counted row-major.
   void move_to(std::int64_t inner_point);
   /// The value that a stage combines, at the point.
-  std::uint64_t value_at_point(std::size_t stage);
+  std::uint64_t value_at_point(codegen::StageId stage);
   /// The dynamic index of the first store of a stage at the point; none where its guard is false.
-  std::optional<std::int64_t> index_at_point(std::size_t stage);
+  std::optional<std::int64_t> index_at_point(codegen::StageId stage);
   /// Evaluates the stores of a stage at the point.
-  void finish_point(std::size_t stage);
-  void set_result(std::size_t stage, std::uint64_t bits) { results_[stage] = bits; }
+  void finish_point(codegen::StageId stage);
+  void set_result(codegen::StageId stage, std::uint64_t bits) { results_[stage] = bits; }
 
  private:
   using Bits = std::uint64_t;
@@ -80,25 +81,26 @@ class KernelRun {
   void loop(const std::vector<int>& axes, std::size_t depth, const std::function<void()>& visit);
   template <class Visit>
   void inner(std::size_t axis, const Visit& visit);
-  void run_stage(std::size_t s);
-  void combine_stage(std::size_t s);
+  void run_stage(codegen::StageId s);
+  void combine_stage(codegen::StageId s);
 
-  void evaluate(const std::vector<int>& list);
+  void evaluate(const std::vector<codegen::ExpressionId>& list);
   Bits value_of(const codegen::Expression& e);
   Bits argument(const codegen::Expression& e, std::size_t i) const;
-  DType dtype_of(int expression) const;
+  DType dtype_of(codegen::ExpressionId expression) const;
   Bits random(const codegen::Expression& e) const;
   std::int64_t index_of(const codegen::Access& access) const;
   /// The address of an access; null where its guard is false, or its index is out of range.
-  std::byte* element(int access_number);
+  std::byte* element(codegen::AccessId id);
   void write(const codegen::Store& store);
 
   const PreparedKernel& prepared_;
   const codegen::Kernel& kernel_;
   const codegen::KernelArguments& arguments_;
   std::vector<std::int64_t> extents_, index_;
-  std::vector<Strides> strides_;
-  std::vector<Bits> values_, results_;
+  codegen::IdVector<codegen::AccessId, Strides> strides_;
+  codegen::IdVector<codegen::ExpressionId, Bits> values_;
+  codegen::IdVector<codegen::StageId, Bits> results_;
   bool rounds_partial_sums_ = false;
 };
 

@@ -40,7 +40,7 @@ TEST_CASE("fusion: a value that is stored and used is computed once") {
   const Value h = ir::unary(ir::Op::Tanh, x), gate = ir::unary(ir::Op::Sigmoid, x + h);
   const Program program = lowered({x}, {h, gate, gate * h, h + gate});
   REQUIRE(program.kernels.size() == 1);
-  const std::vector<Expression>& list = program.kernels[0].kernel.expressions;
+  const auto& list = program.kernels[0].kernel.expressions;
   for (const ir::Op op : {ir::Op::Tanh, ir::Op::Sigmoid, ir::Op::Mul}) {
     INFO(ir::def(op).name);
     CHECK(std::count_if(list.begin(), list.end(),
@@ -76,10 +76,10 @@ TEST_CASE("fusion: softmax is one kernel with lanes along its rows") {
   CHECK(kernel.outer == 1);
   CHECK(kernel.vector_axis == 1);
   REQUIRE(kernel.stages.size() == 3);
-  CHECK(kernel.stages[0].combiner == Combiner::Max);
-  CHECK(kernel.stages[1].combiner == Combiner::Sum);
+  CHECK(kernel.stages.front().combiner == Combiner::Max);
+  CHECK(kernel.stages[StageId(1)].combiner == Combiner::Sum);
   // The exponential is kept in the memory of the result.
-  CHECK(kernel.stages[1].stores.size() == 1);
+  CHECK(kernel.stages[StageId(1)].stores.size() == 1);
   const auto exps = std::count_if(kernel.expressions.begin(), kernel.expressions.end(),
                                   [](const Expression& e) { return e.op == ir::Op::Exp; });
   CHECK(exps == 1);
@@ -96,11 +96,9 @@ AccessCounts guarded_accesses(const Program& program) {
   AccessCounts counts;
   for (const BuiltKernel& built : program.kernels) {
     const Kernel& kernel = built.kernel;
-    const auto guarded = [&](int access) {
-      return kernel.accesses[static_cast<std::size_t>(access)].when >= 0;
-    };
+    const auto guarded = [&](AccessId access) { return bool(kernel.accesses[access].when); };
     for (const Expression& e : kernel.expressions) {
-      counts.loads += e.kind == ExpressionKind::Load && guarded(e.number);
+      counts.loads += e.kind == ExpressionKind::Load && guarded(e.access);
     }
     for (const Stage& stage : kernel.stages) {
       for (const Store& store : stage.stores) {
@@ -284,15 +282,15 @@ TEST_CASE("verifier: the error names the kernel and the broken rule") {
   CHECK_NOTHROW(verify(kernel));
   CHECK(print(kernel).find("stage 0: reduce over inner axes, max of v0") != std::string::npos);
   Kernel broken = kernel;
-  broken.expressions[1].arguments[0] = 99;
+  broken.expressions[ExpressionId(1)].arguments[0] = ExpressionId(99);
   CHECK_THROWS_AS(verify(broken), InternalError);
   broken = kernel;
-  broken.accesses[0].strides.pop_back();
+  broken.accesses.front().strides.pop_back();
   CHECK_THROWS_WITH(verify(broken),
                     Catch::Matchers::ContainsSubstring("strides are not one per axis"));
   broken = kernel;
   broken.outer = 0;
-  broken.stages[0].combiner = Combiner::None;
+  broken.stages.front().combiner = Combiner::None;
   CHECK_THROWS_AS(verify(broken), InternalError);
 }
 

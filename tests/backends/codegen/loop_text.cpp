@@ -31,8 +31,8 @@ std::string function_text(const Kernel& kernel) {
   TextLines lines;
   if (!kernel.comes_from.empty()) lines.line("// " + comment_text(kernel.comes_from));
   lines.open(text("extern \"C\" void ", kernel.name, "(const void*, const KernelArguments* a)"));
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-    lines.line(text("u8* const b", i, " = a->buffers[", i, "];"));
+  for (const OperandId i : kernel.operands.ids()) {
+    lines.line(text("u8* const b", i.number, " = a->buffers[", i.number, "];"));
   }
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
     lines.line(text("const s64 n", i, " = a->sizes[", i, "];"));
@@ -45,7 +45,7 @@ std::string function_text(const Kernel& kernel) {
     const std::string extent = stages.size(kernel.axes[static_cast<std::size_t>(axis)]);
     stages.open_loop(axis, is_split ? "a->begin" : "0", is_split ? "a->end" : extent);
   }
-  for (std::size_t s = 0; s < kernel.stages.size(); ++s) stages.write(static_cast<int>(s));
+  for (const StageId s : kernel.stages.ids()) stages.write(s);
   lines.close_to(0);
   return lines.str();
 }

@@ -8,6 +8,7 @@
 #include "tests/backends/codegen/kernel_run.h"
 
 #include "core/ops/convert.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -66,127 +67,119 @@ KernelMaker::KernelMaker(std::string name, std::vector<ir::Dim> axes, int outer)
   for (const ir::Dim& dim : kernel.axes) add_size(kernel, dim);
 }
 
-int KernelMaker::input(DType dtype) {
-  kernel.operands.push_back({text("x", kernel.operands.size()), dtype, true, false});
-  return static_cast<int>(kernel.operands.size()) - 1;
+OperandId KernelMaker::input(DType dtype) {
+  return kernel.operands.add({text("x", kernel.operands.size()), dtype, true, false});
 }
 
-int KernelMaker::output(DType dtype, bool read) {
-  kernel.operands.push_back({text("y", kernel.operands.size()), dtype, read, true});
-  return static_cast<int>(kernel.operands.size()) - 1;
+OperandId KernelMaker::output(DType dtype, bool read) {
+  return kernel.operands.add({text("y", kernel.operands.size()), dtype, read, true});
 }
 
-int KernelMaker::access(int operand, std::vector<ir::Dim> strides, ir::Dim offset) {
+AccessId KernelMaker::access(OperandId operand, std::vector<ir::Dim> strides, ir::Dim offset) {
   for (const ir::Dim& stride : strides) add_size(kernel, stride);
   add_size(kernel, offset);
-  kernel.accesses.push_back({operand, offset, std::move(strides), -1, 0, 0});
-  return static_cast<int>(kernel.accesses.size()) - 1;
+  return kernel.accesses.add({operand, offset, std::move(strides), {}, 0, 0});
 }
 
-int KernelMaker::access_at(int operand, std::vector<ir::Dim> strides, int dynamic,
-                           ir::Dim dynamic_stride, ir::Dim dynamic_limit) {
-  const int number = access(operand, std::move(strides));
+AccessId KernelMaker::access_at(OperandId operand, std::vector<ir::Dim> strides,
+                                ExpressionId dynamic, ir::Dim dynamic_stride,
+                                ir::Dim dynamic_limit) {
+  const AccessId id = access(operand, std::move(strides));
   add_size(kernel, dynamic_stride);
   add_size(kernel, dynamic_limit);
   Access& added = kernel.accesses.back();
   added.dynamic = dynamic;
   added.dynamic_stride = dynamic_stride;
   added.dynamic_limit = dynamic_limit;
-  return number;
+  return id;
 }
 
-int KernelMaker::guard(int access, int when) {
-  kernel.accesses[static_cast<std::size_t>(access)].when = when;
+AccessId KernelMaker::guard(AccessId access, ExpressionId when) {
+  kernel.accesses[access].when = when;
   return access;
 }
 
-int KernelMaker::add(Expression e) {
-  kernel.expressions.push_back(e);
-  return static_cast<int>(kernel.expressions.size()) - 1;
-}
-
-int KernelMaker::number(DType dtype, double value) {
+ExpressionId KernelMaker::number(DType dtype, double value) {
   Expression e{ExpressionKind::Constant, dtype};
   const std::vector<std::byte> bytes = ir::scalar_bytes(dtype, value);
   std::memcpy(&e.bits, bytes.data(), bytes.size());
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::axis(int number) {
+ExpressionId KernelMaker::axis(int number) {
   Expression e{ExpressionKind::AxisIndex, DType::Int64};
   e.number = number;
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::size(const ir::Dim& dim) {
+ExpressionId KernelMaker::size(const ir::Dim& dim) {
   Expression e{ExpressionKind::SizeValue, DType::Int64};
   e.number = add_size(kernel, dim);
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::load(int access) {
-  const int operand = kernel.accesses[static_cast<std::size_t>(access)].operand;
-  Expression e{ExpressionKind::Load, kernel.operands[static_cast<std::size_t>(operand)].dtype};
-  e.number = access;
-  return add(e);
+ExpressionId KernelMaker::load(AccessId access) {
+  const OperandId operand = kernel.accesses[access].operand;
+  Expression e{ExpressionKind::Load, kernel.operands[operand].dtype};
+  e.access = access;
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::apply(ir::Op op, std::vector<int> arguments) {
-  const DType last = kernel.expressions[static_cast<std::size_t>(arguments.back())].dtype;
+ExpressionId KernelMaker::apply(ir::Op op, std::vector<ExpressionId> arguments) {
+  const DType last = kernel.expressions[arguments.back()].dtype;
   Expression e{ExpressionKind::Apply, gives_bool(op) ? DType::Bool : last};
   e.op = op;
   for (std::size_t i = 0; i < arguments.size(); ++i) e.arguments[i] = arguments[i];
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::convert(DType dtype, int argument) {
+ExpressionId KernelMaker::convert(DType dtype, ExpressionId argument) {
   Expression e{ExpressionKind::Convert, dtype};
   e.arguments[0] = argument;
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::bitcast(DType dtype, int argument) {
+ExpressionId KernelMaker::bitcast(DType dtype, ExpressionId argument) {
   Expression e{ExpressionKind::Bitcast, dtype};
   e.arguments[0] = argument;
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::result(int stage) {
-  const codegen::Stage& reduction = kernel.stages[static_cast<std::size_t>(stage)];
-  const DType dtype = kernel.expressions[static_cast<std::size_t>(reduction.value)].dtype;
+ExpressionId KernelMaker::result(StageId stage) {
+  const codegen::Stage& reduction = kernel.stages[stage];
+  const DType dtype = kernel.expressions[reduction.value].dtype;
   Expression e{ExpressionKind::StageResult,
                reduction.combiner == Combiner::ArgMax ? DType::Int64 : dtype};
-  e.number = stage;
-  return add(e);
+  e.stage = stage;
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::random(DType dtype, int position, int element, std::int64_t seed,
-                        std::int64_t stream) {
+ExpressionId KernelMaker::random(DType dtype, ExpressionId position, ExpressionId element,
+                                 std::int64_t seed, std::int64_t stream) {
   Expression e{ExpressionKind::Random, dtype};
   e.op = ir::Op::RandomUniform;
-  e.arguments = {position, element, -1};
+  e.arguments = {position, element};
   e.seed = seed;
   e.stream = stream;
-  return add(e);
+  return kernel.expressions.add(e);
 }
 
-int KernelMaker::add_stage(StageKind kind, Combiner combiner, int value,
-                           std::vector<Store> stores) {
-  kernel.stages.push_back({kind, true, combiner, value, std::move(stores)});
-  return static_cast<int>(kernel.stages.size()) - 1;
+StageId KernelMaker::add_stage(StageKind kind, Combiner combiner, ExpressionId value,
+                               std::vector<Store> stores) {
+  return kernel.stages.add({kind, true, combiner, value, std::move(stores)});
 }
 
-int KernelMaker::map(std::vector<Store> stores, bool inner) {
-  const int number = add_stage(StageKind::Map, Combiner::None, -1, std::move(stores));
+StageId KernelMaker::map(std::vector<Store> stores, bool inner) {
+  const StageId id = add_stage(StageKind::Map, Combiner::None, {}, std::move(stores));
   kernel.stages.back().inner = inner;
-  return number;
+  return id;
 }
 
-int KernelMaker::reduce(Combiner combiner, int value, std::vector<Store> stores) {
+StageId KernelMaker::reduce(Combiner combiner, ExpressionId value, std::vector<Store> stores) {
   return add_stage(StageKind::Reduce, combiner, value, std::move(stores));
 }
 
-int KernelMaker::running(Combiner combiner, int value, std::vector<Store> stores) {
+StageId KernelMaker::running(Combiner combiner, ExpressionId value, std::vector<Store> stores) {
   return add_stage(StageKind::Running, combiner, value, std::move(stores));
 }
 
@@ -208,12 +201,13 @@ std::vector<KernelOutcome> run_as_text(const std::vector<Kernel>& kernels,
 void check_close(const Kernel& kernel, const KernelOutcome& found, const KernelOutcome& expected) {
   if (!sums_floats(kernel)) return check_equal(found, expected);
   KernelOutcome exact = expected;
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+  for (const OperandId i : kernel.operands.ids()) {
     const DType dtype = kernel.operands[i].dtype;
     if (!is_float(dtype)) continue;
-    INFO("operand " << i);
-    check_close(dtype, found.operands[i], expected.operands[i]);
-    exact.operands[i] = found.operands[i];
+    const std::size_t number = at(i.number);
+    INFO("operand " << number);
+    check_close(dtype, found.operands[number], expected.operands[number]);
+    exact.operands[number] = found.operands[number];
   }
   check_equal(found, exact);
 }

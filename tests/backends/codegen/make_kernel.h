@@ -11,43 +11,47 @@
 
 namespace kiln::test {
 
+using codegen::AccessId, codegen::ExpressionId, codegen::OperandId, codegen::StageId;
+
 inline constexpr DType kF32 = DType::Float32;
 
-/// Adds parts to `kernel`; each call returns the number of the part that it added.
+/// Adds parts to `kernel`; each call returns the id of the part that it added.
 class KernelMaker {
  public:
   KernelMaker(std::string name, std::vector<ir::Dim> axes, int outer);
 
-  int input(DType dtype);
-  int output(DType dtype, bool read = false);
+  OperandId input(DType dtype);
+  OperandId output(DType dtype, bool read = false);
   /// One stride per axis.
-  int access(int operand, std::vector<ir::Dim> strides, ir::Dim offset = 0);
-  int access_at(int operand, std::vector<ir::Dim> strides, int dynamic, ir::Dim dynamic_stride,
-                ir::Dim dynamic_limit);
+  AccessId access(OperandId operand, std::vector<ir::Dim> strides, ir::Dim offset = 0);
+  AccessId access_at(OperandId operand, std::vector<ir::Dim> strides, ExpressionId dynamic,
+                     ir::Dim dynamic_stride, ir::Dim dynamic_limit);
 
   /// Gives the access a guard.
-  int guard(int access, int when);
+  AccessId guard(AccessId access, ExpressionId when);
 
-  int number(DType dtype, double value);
-  int axis(int number);
-  int size(const ir::Dim& dim);
-  int load(int access);
-  int apply(ir::Op op, std::vector<int> arguments);
-  int convert(DType dtype, int argument);
-  int bitcast(DType dtype, int argument);
-  int result(int stage);
-  int random(DType dtype, int position, int element, std::int64_t seed, std::int64_t stream);
+  ExpressionId number(DType dtype, double value);
+  ExpressionId axis(int number);
+  ExpressionId size(const ir::Dim& dim);
+  ExpressionId load(AccessId access);
+  ExpressionId apply(ir::Op op, std::vector<ExpressionId> arguments);
+  ExpressionId convert(DType dtype, ExpressionId argument);
+  ExpressionId bitcast(DType dtype, ExpressionId argument);
+  ExpressionId result(StageId stage);
+  ExpressionId random(DType dtype, ExpressionId position, ExpressionId element, std::int64_t seed,
+                      std::int64_t stream);
 
-  int map(std::vector<codegen::Store> stores, bool inner = true);
-  int reduce(codegen::Combiner combiner, int value, std::vector<codegen::Store> stores = {});
-  int running(codegen::Combiner combiner, int value, std::vector<codegen::Store> stores);
+  StageId map(std::vector<codegen::Store> stores, bool inner = true);
+  StageId reduce(codegen::Combiner combiner, ExpressionId value,
+                 std::vector<codegen::Store> stores = {});
+  StageId running(codegen::Combiner combiner, ExpressionId value,
+                  std::vector<codegen::Store> stores);
 
   codegen::Kernel kernel;
 
  private:
-  int add(codegen::Expression e);
-  int add_stage(codegen::StageKind kind, codegen::Combiner combiner, int value,
-                std::vector<codegen::Store> stores);
+  StageId add_stage(codegen::StageKind kind, codegen::Combiner combiner, ExpressionId value,
+                    std::vector<codegen::Store> stores);
 };
 
 /// The memory of one operand.

@@ -18,10 +18,10 @@ bool is_anywhere(const std::byte*, std::size_t) { return true; }
 /// Stores x to y, then y backwards to z: a lane loads an element that another lane stored.
 Kernel copy_and_reverse() {
   KernelMaker k("reverse", {1, 64}, 1);
-  const int in = k.input(DType::Float32), y = k.output(DType::Float32, true);
-  const int x = k.load(k.access(in, {0, 1}));
+  const OperandId in = k.input(DType::Float32), y = k.output(DType::Float32, true);
+  const ExpressionId x = k.load(k.access(in, {0, 1}));
   k.map({{k.access(y, {0, 1}), x}});
-  const int last = k.load(k.access(y, {0, -1}, 63));
+  const ExpressionId last = k.load(k.access(y, {0, -1}, 63));
   k.map({{k.access(k.output(DType::Float32), {0, 1}), last}});
   return k.kernel;
 }
@@ -156,7 +156,7 @@ TEST_CASE("memory watch: shared memory belongs to one block after the other") {
 TEST_CASE("emulation: a missing barrier is reported") {
   const Kernel kernel = copy_and_reverse();
   GridSchedule schedule = schedule_grid(kernel, kTwoWarps);
-  REQUIRE(schedule.barrier_before == std::vector<int>{1});
+  REQUIRE(schedule.barrier_before == std::vector{StageId(1)});
   emulate(kernel, schedule, 256);
   schedule.barrier_before.clear();
   CHECK_THROWS_WITH(emulate(kernel, schedule, 256),

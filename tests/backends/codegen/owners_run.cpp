@@ -41,7 +41,7 @@ class OwnersRun {
     go_to(0);
     for (std::int64_t p = 0; p < inner; ++p) {
       run_.move_to(p);
-      const std::optional<std::int64_t> index = run_.index_at_point(0);
+      const std::optional<std::int64_t> index = run_.index_at_point(StageId(0));
       out_of_range_ = {};  // noted where the point is finished
       if (!index) continue;
       const bool is_inside = *index >= 0 && *index < limit_;
@@ -61,7 +61,7 @@ class OwnersRun {
   }
 
   void finish(std::int64_t p) {
-    run_.finish_point(0);
+    run_.finish_point(StageId(0));
     record_(run_.outer_number() * run_.inner_points() + p);
   }
 

@@ -29,9 +29,9 @@ constexpr std::int64_t kValues = 7;
 Kernel scatter(const ir::Dim& points, const ir::Dim& columns, DType dtype = DType::Float32,
                const ir::Dim& values = kValues) {
   KernelMaker k("scatter", {columns, points}, 1);
-  const int index = k.load(k.access(k.input(DType::Int64), {0, 1}));
-  const int x = k.load(k.access(k.input(dtype), {1, columns}));
-  const int y = k.output(dtype, true);
+  const ExpressionId index = k.load(k.access(k.input(DType::Int64), {0, 1}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1, columns}));
+  const OperandId y = k.output(dtype, true);
   k.map({{k.access_at(y, {1, 0}, index, columns, values), x, true}});
   return k.kernel;
 }
@@ -39,8 +39,8 @@ Kernel scatter(const ir::Dim& points, const ir::Dim& columns, DType dtype = DTyp
 /// y[at[p]] += x[p]
 Kernel histogram(std::int64_t points, std::int64_t values = kValues) {
   KernelMaker k("histogram", {points}, 0);
-  const int index = k.load(k.access(k.input(DType::Int64), {1}));
-  const int x = k.load(k.access(k.input(DType::Float32), {1}));
+  const ExpressionId index = k.load(k.access(k.input(DType::Int64), {1}));
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {1}));
   k.map({{k.access_at(k.output(DType::Float32, true), {0}, index, 1, values), x, true}});
   return k.kernel;
 }
@@ -153,10 +153,10 @@ TEST_CASE("owners: every numeric dtype") {
 TEST_CASE("owners: an index list on several axes between two outer ones") {
   // y[a, at[p, q], b] += x[a, p, q, b] * a
   KernelMaker k("between", {3, 5, 4, 6}, 2);
-  const int index = k.load(k.access(k.input(DType::Int32), {0, 0, 6, 1}));
-  const int x = k.load(k.access(k.input(DType::Float32), {120, 1, 30, 5}));
-  const int scaled = k.apply(Op::Mul, {x, k.convert(DType::Float32, k.axis(0))});
-  const int y = k.output(DType::Float32, true);
+  const ExpressionId index = k.load(k.access(k.input(DType::Int32), {0, 0, 6, 1}));
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {120, 1, 30, 5}));
+  const ExpressionId scaled = k.apply(Op::Mul, {x, k.convert(DType::Float32, k.axis(0))});
+  const OperandId y = k.output(DType::Float32, true);
   k.map({{k.access_at(y, {35, 1, 0, 0}, index, 5, kValues), scaled, true}});
   const GridSchedule schedule = schedule_grid(k.kernel, {});
   CHECK(print(schedule) == "owners: blocks of 256 threads over i0 i1, 16 teams");
@@ -196,11 +196,12 @@ TEST_CASE("owners: indices of scatters and loads are checked in the order of pla
   // y[at[p], c] += table[from[p], c]; the index is itself found in a table.
   const std::int64_t points = 70, columns = 5;
   KernelMaker k("found", {columns, points}, 1);
-  const int from = k.load(k.access(k.input(DType::Int64), {0, 1}));
-  const int x = k.load(k.access_at(k.input(DType::Float32), {1, 0}, from, columns, kValues));
-  const int where = k.load(k.access(k.input(DType::Int64), {0, 1}));
-  const int index = k.load(k.access_at(k.input(DType::Int64), {0, 0}, where, 1, kValues));
-  const int y = k.output(DType::Float32, true);
+  const ExpressionId from = k.load(k.access(k.input(DType::Int64), {0, 1}));
+  const ExpressionId x =
+      k.load(k.access_at(k.input(DType::Float32), {1, 0}, from, columns, kValues));
+  const ExpressionId where = k.load(k.access(k.input(DType::Int64), {0, 1}));
+  const ExpressionId index = k.load(k.access_at(k.input(DType::Int64), {0, 0}, where, 1, kValues));
+  const OperandId y = k.output(DType::Float32, true);
   k.map({{k.access_at(y, {1, 0}, index, columns, kValues), x, true}});
   CHECK(schedule_grid(k.kernel, kTwoWarps).form == GridForm::Owners);
   const struct {
@@ -234,11 +235,11 @@ TEST_CASE("owners: indices of scatters and loads are checked in the order of pla
 TEST_CASE("owners: a guard leaves points out, whatever their index is") {
   const std::int64_t points = 50, columns = 3;
   KernelMaker k("guarded", {columns, points}, 1);
-  const int index = k.load(k.access(k.input(DType::Int64), {0, 1}));
-  const int x = k.load(k.access(k.input(DType::Float32), {1, columns}));
-  const int y = k.output(DType::Float32, true);
-  const int to = k.access_at(y, {1, 0}, index, columns, kValues);
-  const int late = k.apply(Op::Less, {k.number(DType::Int64, 9), k.axis(1)});
+  const ExpressionId index = k.load(k.access(k.input(DType::Int64), {0, 1}));
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {1, columns}));
+  const OperandId y = k.output(DType::Float32, true);
+  const AccessId to = k.access_at(y, {1, 0}, index, columns, kValues);
+  const ExpressionId late = k.apply(Op::Less, {k.number(DType::Int64, 9), k.axis(1)});
   k.guard(to, late);
   k.map({{to, x, true}});
   CHECK(schedule_grid(k.kernel, kTwoWarps).form == GridForm::Owners);
@@ -253,8 +254,8 @@ TEST_CASE("owners: a guard leaves points out, whatever their index is") {
 TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reason") {
   const auto kernel_with = [](const auto& change) {
     KernelMaker k("other", {4, 10}, 1);
-    const int at = k.input(DType::Int64), x = k.input(DType::Float32);
-    const int y = k.output(DType::Float32, true);
+    const OperandId at = k.input(DType::Int64), x = k.input(DType::Float32);
+    const OperandId y = k.output(DType::Float32, true);
     change(k, at, x, y);
     return k.kernel;
   };
@@ -262,36 +263,36 @@ TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reas
     Kernel kernel;
     const char* reason;
   } rows[] = {
-      {kernel_with([](KernelMaker& k, int at, int x, int y) {
-         const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
+      {kernel_with([](KernelMaker& k, OperandId at, OperandId x, OperandId y) {
+         const auto index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "several stages or stores"},
-      {kernel_with([](KernelMaker& k, int at, int x, int y) {
-         const int index = k.load(k.access(at, {10, 1})), value = k.load(k.access(x, {1, 4}));
+      {kernel_with([](KernelMaker& k, OperandId at, OperandId x, OperandId y) {
+         const auto index = k.load(k.access(at, {10, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "an index that differs between outer points"},
-      {kernel_with([](KernelMaker& k, int at, int x, int y) {
-         const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
+      {kernel_with([](KernelMaker& k, OperandId at, OperandId x, OperandId y) {
+         const auto index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 4}, index, 4, 3), value, true}});
        }),
        "inner points add to different elements"},
-      {kernel_with([](KernelMaker& k, int at, int x, int y) {
-         const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
+      {kernel_with([](KernelMaker& k, OperandId at, OperandId x, OperandId y) {
+         const auto index = k.load(k.access(at, {0, 1})), value = k.load(k.access(x, {1, 4}));
          k.map({{k.access_at(y, {1, 0}, index, 0, 3), value, true}});
        }),
        "all values of the index add to one element"},
-      {kernel_with([](KernelMaker& k, int at, int, int y) {
-         const int index = k.load(k.access(at, {0, 1})), value = k.load(k.access(y, {1, 0}));
+      {kernel_with([](KernelMaker& k, OperandId at, OperandId, OperandId y) {
+         const auto index = k.load(k.access(at, {0, 1})), value = k.load(k.access(y, {1, 0}));
          k.map({{k.access_at(y, {1, 0}, index, 4, 3), value, true}});
        }),
        "several outer points add to one element"},
-      {kernel_with([](KernelMaker& k, int at, int x, int y) {
-         const int index = k.load(k.access(at, {0, 1}));
-         const int value = k.load(k.access_at(x, {1, 0}, index, 4, 3));
-         const int to = k.access_at(y, {1, 0}, index, 4, 3);
+      {kernel_with([](KernelMaker& k, OperandId at, OperandId x, OperandId y) {
+         const ExpressionId index = k.load(k.access(at, {0, 1}));
+         const ExpressionId value = k.load(k.access_at(x, {1, 0}, index, 4, 3));
+         const AccessId to = k.access_at(y, {1, 0}, index, 4, 3);
          k.guard(to, k.apply(Op::Less, {k.number(DType::Int64, 9), k.axis(1)}));
          k.map({{to, value, true}});
        }),
@@ -315,9 +316,9 @@ TEST_CASE("owners: kernels that owners cannot compute stay serial, with the reas
 TEST_CASE("owners: lanes divide additions at an index that is the same at all of their points") {
   // y[r, at[r], c] += x[r, c]
   KernelMaker k("rows", {40, 64}, 1);
-  const int index = k.load(k.access(k.input(DType::Int64), {1, 0}));
-  const int x = k.load(k.access(k.input(DType::Float32), {64, 1}));
-  const int to = k.access_at(k.output(DType::Float32, true), {192, 1}, index, 64, 3);
+  const ExpressionId index = k.load(k.access(k.input(DType::Int64), {1, 0}));
+  const ExpressionId x = k.load(k.access(k.input(DType::Float32), {64, 1}));
+  const AccessId to = k.access_at(k.output(DType::Float32, true), {192, 1}, index, 64, 3);
   k.map({{to, x, true}});
   CHECK(has_teams(schedule_grid(k.kernel, {})));
 }
@@ -362,8 +363,8 @@ TEST_CASE("owners: the verifier names the broken rule") {
       {{GridForm::Owners, 256, {0}, 3}, "its blocks do not divide into teams"},
       {{GridForm::Owners, 96, {0}, 3}, "the number of owner teams is not a power of two"},
       {{GridForm::Owners, 96, {0}, 1}, "the number of lanes of a team is not a power of two"},
-      {{GridForm::Owners, 256, {0}, 8, {1}}, "its form has no teams"},
-      {{GridForm::Owners, 256, {0}, 8, {}, {1}}, "its form has no teams"},
+      {{GridForm::Owners, 256, {0}, 8, {ExpressionId(1)}}, "its form has no teams"},
+      {{GridForm::Owners, 256, {0}, 8, {}, {StageId(1)}}, "its form has no teams"},
       {{GridForm::Owners, 1024, {0}, 8}, "do not fit shared memory"}};
   for (const auto& row : rows) {
     INFO(print(row.schedule));

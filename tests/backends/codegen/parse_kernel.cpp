@@ -24,7 +24,7 @@ constexpr std::string_view kCombinerNames[] = {"", "sum", "prod", "max", "min", 
 template <std::size_t Count>
 int index_of(std::string_view name, const std::string_view (&names)[Count], LineScanner& line) {
   for (std::size_t i = 0; i < Count; ++i) {
-    if (names[i] == name) return static_cast<int>(i);
+    if (names[i] == name) return i;
   }
   line.fail(text("\"", name, "\" is not known"));
 }
@@ -94,7 +94,7 @@ class KernelParser {
   void operand(LineScanner& line) {
     Operand operand;
     operand.name = line.name();
-    if (find_operand(operand.name) >= 0) line.fail(operand.name + " is there twice");
+    if (find_operand(operand.name)) line.fail(operand.name + " is there twice");
     line.expect(": ");
     operand.dtype = dtype(line);
     operand.read = line.take(" read");
@@ -164,13 +164,13 @@ class KernelParser {
   void meaning(LineScanner& line, Expression& e) {
     if (line.take("load ")) {
       e.kind = ExpressionKind::Load;
-      e.number = access_number(line);
+      e.access = access_id(line);
     } else if (line.take("size n")) {
       e.kind = ExpressionKind::SizeValue;
       e.number = line.index(kernel_.sizes.size());
     } else if (line.take("result of stage ")) {
       e.kind = ExpressionKind::StageResult;
-      e.number = line.index(std::numeric_limits<int>::max());  // stages come later
+      e.stage = StageId(line.index(std::numeric_limits<int>::max()));  // stages come later
     } else if (line.take("bits 0x")) {
       e.bits = number_of<std::uint64_t>(line.rest(), line, 16);
     } else if (line.left().ends_with(')') || line.left().starts_with("random(")) {
@@ -217,9 +217,9 @@ class KernelParser {
   }
 
   /// "v" and the number of an expression above.
-  int known_value(LineScanner& line) const {
+  ExpressionId known_value(LineScanner& line) const {
     line.expect("v");
-    return line.index(kernel_.expressions.size());
+    return ExpressionId(line.index(kernel_.expressions.size()));
   }
 
   void stage(LineScanner& line) {
@@ -242,29 +242,29 @@ class KernelParser {
     if (kernel_.stages.empty()) line.fail("a store outside of stages");
     Store store;
     store.accumulate = is_sum;
-    store.value = line.index(kernel_.expressions.size());
+    store.value = ExpressionId(line.index(kernel_.expressions.size()));
     line.expect(" to ");
-    store.access = access_number(line);
+    store.access = access_id(line);
     kernel_.stages.back().stores.push_back(store);
   }
 
-  /// The number of an access. Its text is the same wherever its number is read or written.
-  int access_number(LineScanner& line) {
+  /// An access. Its text is the same wherever its number is read or written.
+  AccessId access_id(LineScanner& line) {
     const std::string_view words = line.left();
     line.expect("a");
-    const int number = line.index(std::numeric_limits<int>::max());
-    const auto at = static_cast<std::size_t>(number);
+    const AccessId id(line.index(std::numeric_limits<int>::max()));
     const Access found = access(line);
-    if (at >= texts_.size()) {
-      Access unused;
-      unused.strides.resize(kernel_.axes.size(), 0);
-      kernel_.accesses.resize(at + 1, unused);
-      texts_.resize(at + 1);
+    Access unused;
+    unused.operand = OperandId(0);
+    unused.strides.resize(kernel_.axes.size(), 0);
+    while (kernel_.accesses.back_id() < id) {
+      kernel_.accesses.push_back(unused);
+      texts_.push_back("");
     }
-    if (!texts_[at].empty() && texts_[at] != words) line.fail(text("another a", number));
-    kernel_.accesses[at] = found;
-    texts_[at] = words;
-    return number;
+    if (!texts_[id].empty() && texts_[id] != words) line.fail(text("another a", id.number));
+    kernel_.accesses[id] = found;
+    texts_[id] = words;
+    return id;
   }
 
   Access access(LineScanner& line) const {
@@ -273,7 +273,7 @@ class KernelParser {
     line.expect(" ");
     const std::string_view name = line.name();
     access.operand = find_operand(name);
-    if (access.operand < 0) line.fail(text("no operand is named ", name));
+    if (!access.operand) line.fail(text("no operand is named ", name));
     line.expect("[");
     do term(line, access);
     while (line.take(" + "));
@@ -287,7 +287,7 @@ class KernelParser {
       const auto axis = static_cast<std::size_t>(line.index(access.strides.size()));
       access.strides[axis] = factor(line);
     } else if (line.take("v")) {
-      access.dynamic = line.index(kernel_.expressions.size());
+      access.dynamic = ExpressionId(line.index(kernel_.expressions.size()));
       access.dynamic_stride = factor(line);
       line.expect(" below ");
       access.dynamic_limit = dim(line);
@@ -310,23 +310,24 @@ class KernelParser {
     return *found;
   }
 
-  int find_operand(std::string_view name) const {
-    for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
-      if (kernel_.operands[i].name == name) return static_cast<int>(i);
+  OperandId find_operand(std::string_view name) const {
+    for (const OperandId i : kernel_.operands.ids()) {
+      if (kernel_.operands[i].name == name) return i;
     }
-    return -1;
+    return {};
   }
 
   std::span<const NumberedLine> lines_;
   Kernel kernel_;
-  std::vector<std::string> texts_;  // of each access
+  IdVector<AccessId, std::string> texts_;
 };
 
 /// Numbers with that prefix, at least one.
-std::vector<int> numbers(LineScanner& line, std::string_view prefix) {
-  std::vector<int> list;
+template <class Number>
+std::vector<Number> numbers(LineScanner& line, std::string_view prefix) {
+  std::vector<Number> list;
   line.expect(prefix);
-  do list.push_back(line.index(std::numeric_limits<int>::max()));
+  do list.push_back(Number(line.index(std::numeric_limits<int>::max())));
   while (line.take(prefix));
   return list;
 }
@@ -339,7 +340,7 @@ GridSchedule schedule_of(LineScanner line) {
   line.expect(": blocks of ");
   schedule.threads = line.index(std::numeric_limits<int>::max());
   line.expect(" threads over");
-  if (!line.take(" one point")) schedule.axes = numbers(line, " i");
+  if (!line.take(" one point")) schedule.axes = numbers<int>(line, " i");
   if (has_blocks(schedule)) {
     line.expect(", ");
     schedule.teams = line.index(std::numeric_limits<int>::max());
@@ -354,8 +355,8 @@ GridSchedule schedule_of(LineScanner line) {
   if (line.take(", unroll ")) schedule.unroll = line.index(std::numeric_limits<int>::max());
   if (schedule.elements < 1 || schedule.unroll < 1) line.fail("expected groups of points");
   schedule.split_k = line.take(", split");
-  if (line.take(", keep")) schedule.kept = numbers(line, " v");
-  if (line.take(", barriers before")) schedule.barrier_before = numbers(line, " stage ");
+  if (line.take(", keep")) schedule.kept = numbers<ExpressionId>(line, " v");
+  if (line.take(", barriers before")) schedule.barrier_before = numbers<StageId>(line, " stage ");
   if (line.take("; ")) schedule.reason = line.rest();
   line.expect_end();
   return schedule;

@@ -60,18 +60,18 @@ TEST_CASE("parse_kernel: a kernel is read back from its text form") {
   CHECK(kernel.comes_from == "tanh at a.cpp:3 and  more");
   CHECK(kernel.outer == 1);
   CHECK(kernel.accesses.size() == 5);
-  CHECK(kernel.accesses[4].dynamic_stride == kernel.sizes[0]);
-  CHECK(kernel.accesses[4].offset == kernel.sizes[1]);
-  CHECK(kernel.accesses[0].strides[1] == ir::Dim(0));
-  CHECK(kernel.stages[3].stores[0].accumulate);
+  CHECK(kernel.accesses[AccessId(4)].dynamic_stride == kernel.sizes[0]);
+  CHECK(kernel.accesses[AccessId(4)].offset == kernel.sizes[1]);
+  CHECK(kernel.accesses.front().strides[1] == ir::Dim(0));
+  CHECK(kernel.stages[StageId(3)].stores[0].accumulate);
   CHECK_NOTHROW(verify(kernel));
 }
 
 TEST_CASE("parse_kernel: an access that nothing uses keeps its number") {
   KernelMaker k("holes", {4}, 1);
-  const int x = k.input(DType::Int8), y = k.output(DType::Int8);
+  const OperandId x = k.input(DType::Int8), y = k.output(DType::Int8);
   k.access(x, {9}, 8);
-  const int value = k.load(k.access(x, {1}));
+  const ExpressionId value = k.load(k.access(x, {1}));
   k.map({{k.access(y, {1}), value}});
   const Kernel kernel = parse_kernel(print(k.kernel));
   CHECK(print(kernel) == print(k.kernel));
@@ -103,24 +103,25 @@ TEST_CASE("parse_kernel: a constant is printed as a number where that gives the 
   };
   for (const auto& row : rows) {
     KernelMaker k("constant", {2}, 1);
-    const int value = k.number(row.dtype, 0);
-    k.kernel.expressions[0].bits = row.bits;
+    const ExpressionId value = k.number(row.dtype, 0);
+    k.kernel.expressions.front().bits = row.bits;
     k.map({{k.access(k.output(row.dtype), {1}), value}});
     const std::string shown = print(k.kernel);
     INFO(shown);
     CHECK_THAT(shown, ContainsSubstring(std::string(" = ") + row.shown + "\n"));
-    CHECK(parse_kernel(shown).expressions[0].bits == row.bits);
+    CHECK(parse_kernel(shown).expressions.front().bits == row.bits);
   }
 }
 
 TEST_CASE("parse_schedule: schedules are read back from their text form") {
+  constexpr ExpressionId v3(3), v14(14);
   const GridSchedule schedules[] = {
       {.form = GridForm::Points, .threads = 128, .axes = {0, 1}},
       {.form = GridForm::Serial, .threads = 4},
       {.form = GridForm::Serial, .axes = {0, 2}, .reason = "few points; or: none"},
-      {.form = GridForm::Rows, .axes = {1}, .teams = 8, .kept = {3, 14}},
-      {.form = GridForm::Columns, .axes = {0}, .teams = 32, .barrier_before = {2}},
-      {.form = GridForm::Rows, .kept = {0}, .barrier_before = {1, 3}},
+      {.form = GridForm::Rows, .axes = {1}, .teams = 8, .kept = {v3, v14}},
+      {.form = GridForm::Columns, .axes = {0}, .teams = 32, .barrier_before = {StageId(2)}},
+      {.form = GridForm::Rows, .kept = {v3}, .barrier_before = {StageId(1), StageId(3)}},
       {.form = GridForm::Owners, .axes = {0, 1}, .teams = 4},
       {.form = GridForm::Points, .axes = {0}, .elements = 16},
       {.form = GridForm::Points, .axes = {0}, .elements = 4, .unroll = 2},
@@ -138,7 +139,7 @@ TEST_CASE("parse_grid_text: kernels are read from the comments of CUDA text, for
   second.name = "second";
   second.comes_from = "";
   second.sizes[0] = second.axes[0] = ir::Dim::fresh("a\nb\\");
-  second.accesses[4].dynamic_stride = second.sizes[0];
+  second.accesses[AccessId(4)].dynamic_stride = second.sizes[0];
   const GridSchedule one = schedule_grid(first, {}), other{GridForm::Serial, 32};
   const ScheduledKernel scheduled[] = {{first, one}, {second, other}};
   const std::string text = grid_text(scheduled);

@@ -15,19 +15,18 @@ namespace {
 /// y = max(x, z) over `points`, z of another dtype.
 Kernel maximum(DType dtype, DType other, const ir::Dim& points) {
   KernelMaker k("maximum", {points}, 1);
-  const int x = k.load(k.access(k.input(dtype), {1}));
-  const int z = k.load(k.access(k.input(other), {1}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1}));
+  const ExpressionId z = k.load(k.access(k.input(other), {1}));
   const Op op = dtype == DType::Bool ? Op::Or : Op::Maximum;
-  const int both = k.apply(op, {x, other == dtype ? z : k.convert(dtype, z)});
+  const ExpressionId both = k.apply(op, {x, other == dtype ? z : k.convert(dtype, z)});
   k.map({{k.access(k.output(dtype), {1}), both}});
   return k.kernel;
 }
 
 Run run_of(const Kernel& kernel, std::int64_t points) {
   Run run{kernel, {{}, {}, 0, points}};
-  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-    run.call.operands.push_back(
-        numbers(kernel.operands[i].dtype, points, static_cast<int>(11 * i)));
+  for (const OperandId i : kernel.operands.ids()) {
+    run.call.operands.push_back(numbers(kernel.operands[i].dtype, points, 11 * i.number));
   }
   return run;
 }
@@ -70,10 +69,10 @@ TEST_CASE("point groups: rows are vectors where their length and their strides a
   const auto make = [](const ir::Dim& rows, const ir::Dim& columns, const ir::Dim& pitch,
                        std::int64_t offset) {
     KernelMaker k("rows", {rows, columns}, 2);
-    const int x = k.load(k.access(k.input(kF32), {pitch, 1}, offset));
-    const int row = k.load(k.access(k.input(kF32), {1, 0}));
-    const int column = k.load(k.access(k.input(kF32), {0, 1}));
-    const int sum = k.apply(Op::Add, {k.apply(Op::Mul, {x, row}), column});
+    const ExpressionId x = k.load(k.access(k.input(kF32), {pitch, 1}, offset));
+    const ExpressionId row = k.load(k.access(k.input(kF32), {1, 0}));
+    const ExpressionId column = k.load(k.access(k.input(kF32), {0, 1}));
+    const ExpressionId sum = k.apply(Op::Add, {k.apply(Op::Mul, {x, row}), column});
     k.map({{k.access(k.output(kF32), {columns, 1}), sum}});
     return k.kernel;
   };
@@ -114,7 +113,7 @@ TEST_CASE("point groups: rows are vectors where their length and their strides a
 
 TEST_CASE("point groups: a flipped access is no vector") {
   KernelMaker k("flip", {64}, 1);
-  const int x = k.load(k.access(k.input(kF32), {-1}, 63));
+  const ExpressionId x = k.load(k.access(k.input(kF32), {-1}, 63));
   k.map({{k.access(k.output(kF32), {1}), x}});
   CHECK_THAT(schedule_of(k.kernel), !ContainsSubstring("vectors"));
   check_runs({{k.kernel, {{numbers(kF32, 64), numbers(kF32, 64)}, {}, 0, 64}}}, kSmallDevice);
@@ -123,10 +122,10 @@ TEST_CASE("point groups: a flipped access is no vector") {
 TEST_CASE("point groups: gathers of rows are vectors, and record their first bad index") {
   // y[i, j] = table[at[i], j] + other[more[i]]
   KernelMaker k("gather", {9, 8}, 2);
-  const int at = k.load(k.access(k.input(DType::Int32), {1, 0}));
-  const int row = k.load(k.access_at(k.input(kF32), {0, 1}, at, 8, 5));
-  const int more = k.load(k.access(k.input(DType::Int32), {1, 0}));
-  const int one = k.load(k.access_at(k.input(kF32), {0, 0}, more, 1, 3));
+  const ExpressionId at = k.load(k.access(k.input(DType::Int32), {1, 0}));
+  const ExpressionId row = k.load(k.access_at(k.input(kF32), {0, 1}, at, 8, 5));
+  const ExpressionId more = k.load(k.access(k.input(DType::Int32), {1, 0}));
+  const ExpressionId one = k.load(k.access_at(k.input(kF32), {0, 0}, more, 1, 3));
   k.map({{k.access(k.output(kF32), {8, 1}), k.apply(Op::Add, {row, one})}});
   CHECK_THAT(schedule_of(k.kernel), ContainsSubstring("vectors of 4"));
   using Ints = std::vector<std::int32_t>;
@@ -148,10 +147,10 @@ TEST_CASE("point groups: gathers of rows are vectors, and record their first bad
 TEST_CASE("point groups: a vector is not loaded before an index that differs in its group") {
   // Both indices are bad at one point; the record names the one that is read first.
   KernelMaker k("mixed", {4, 8}, 2);
-  const int each = k.load(k.access(k.input(DType::Int32), {8, 1}));
-  const int found = k.load(k.access_at(k.input(kF32), {0, 0}, each, 1, 3));
-  const int at = k.load(k.access(k.input(DType::Int32), {1, 0}));
-  const int row = k.load(k.access_at(k.input(kF32), {0, 1}, at, 8, 5));
+  const ExpressionId each = k.load(k.access(k.input(DType::Int32), {8, 1}));
+  const ExpressionId found = k.load(k.access_at(k.input(kF32), {0, 0}, each, 1, 3));
+  const ExpressionId at = k.load(k.access(k.input(DType::Int32), {1, 0}));
+  const ExpressionId row = k.load(k.access_at(k.input(kF32), {0, 1}, at, 8, 5));
   k.map({{k.access(k.output(kF32), {8, 1}), k.apply(Op::Add, {found, row})}});
   CHECK_THAT(schedule_of(k.kernel), !ContainsSubstring("vectors"));
   std::vector<std::int32_t> indices(32, 1), rows{0, 1, 7, 2};
@@ -168,8 +167,8 @@ TEST_CASE("point groups: a vector is not loaded before an index that differs in 
 
 TEST_CASE("point groups: indices that differ in a group are looked up one by one") {
   KernelMaker k("indices", {64}, 1);
-  const int at = k.load(k.access(k.input(DType::Int32), {1}));
-  const int found = k.load(k.access_at(k.input(kF32), {0}, at, 1, 3));
+  const ExpressionId at = k.load(k.access(k.input(DType::Int32), {1}));
+  const ExpressionId found = k.load(k.access_at(k.input(kF32), {0}, at, 1, 3));
   k.map({{k.access(k.output(kF32), {1}), found}});
   CHECK_THAT(schedule_of(k.kernel), ContainsSubstring("vectors of 4"));
   std::vector<std::int32_t> indices(64, 2);
@@ -184,24 +183,25 @@ TEST_CASE("point groups: indices that differ in a group are looked up one by one
 TEST_CASE("point groups: guards of rows apply to vectors, guards of elements to elements") {
   // y[i, j] = x[i - 2, j] where i >= 2; z[i, j] only where i < 5
   KernelMaker rows("padded", {7, 8}, 2);
-  const int inside = rows.apply(Op::LessEqual, {rows.number(DType::Int64, 2), rows.axis(0)});
-  const int x = rows.load(rows.guard(rows.access(rows.input(kF32), {8, 1}, -16), inside));
-  const int early = rows.apply(Op::Less, {rows.axis(0), rows.number(DType::Int64, 5)});
+  const ExpressionId inside =
+      rows.apply(Op::LessEqual, {rows.number(DType::Int64, 2), rows.axis(0)});
+  const ExpressionId x = rows.load(rows.guard(rows.access(rows.input(kF32), {8, 1}, -16), inside));
+  const ExpressionId early = rows.apply(Op::Less, {rows.axis(0), rows.number(DType::Int64, 5)});
   rows.map({{rows.access(rows.output(kF32), {8, 1}), x},
             {rows.guard(rows.access(rows.output(kF32), {8, 1}), early), x}});
   CHECK_THAT(schedule_of(rows.kernel), ContainsSubstring("vectors of 4"));
   // y[i, j] = x[i, j - 4] where j >= 5
   KernelMaker elements("joined", {7, 8}, 2);
-  const int later =
+  const ExpressionId later =
       elements.apply(Op::LessEqual, {elements.number(DType::Int64, 5), elements.axis(1)});
-  const int z =
+  const ExpressionId z =
       elements.load(elements.guard(elements.access(elements.input(kF32), {8, 1}, -4), later));
   elements.map({{elements.access(elements.output(kF32), {8, 1}), z}});
   CHECK_THAT(schedule_of(elements.kernel), !ContainsSubstring("vectors"));
   // Rows of a table that begin at any element: y[i] = x[i + 4 * at[i]]
   KernelMaker indices("indices", {64}, 1);
-  const int at = indices.load(indices.access(indices.input(DType::Int32), {1}));
-  const int near = indices.load(indices.access_at(indices.input(kF32), {1}, at, 4, 3));
+  const ExpressionId at = indices.load(indices.access(indices.input(DType::Int32), {1}));
+  const ExpressionId near = indices.load(indices.access_at(indices.input(kF32), {1}, at, 4, 3));
   indices.map({{indices.access(indices.output(kF32), {1}), near}});
   CHECK_THAT(schedule_of(indices.kernel), !ContainsSubstring("vectors"));
   std::vector<std::int32_t> any(64);
@@ -217,10 +217,11 @@ TEST_CASE("point groups: vectors are added to memory, in place, and read again b
   for (const DType dtype : {kF32, DType::Float16, DType::BFloat16, DType::Int8}) {
     // y += x / 3; z = y; y = y * z
     KernelMaker k("stages", {97}, 1);
-    const int x = k.load(k.access(k.input(dtype), {1}));
-    const int y = k.access(k.output(dtype, true), {1}), z = k.access(k.output(dtype, true), {1});
+    const ExpressionId x = k.load(k.access(k.input(dtype), {1}));
+    const AccessId y = k.access(k.output(dtype, true), {1}),
+                   z = k.access(k.output(dtype, true), {1});
     k.map({{y, k.apply(Op::Div, {x, k.number(dtype, 3)}), true}});
-    const int sum = k.load(y), copy = k.load(z);
+    const ExpressionId sum = k.load(y), copy = k.load(z);
     k.map({{z, sum}});
     k.map({{y, k.apply(Op::Mul, {sum, copy})}});
     CHECK_THAT(schedule_of(k.kernel), ContainsSubstring("vectors of "));
@@ -232,18 +233,19 @@ TEST_CASE("point groups: vectors are added to memory, in place, and read again b
 TEST_CASE("point groups: stores to one operand keep their order") {
   // y[i] = x[i]; y[5] = 7 where i is 5
   KernelMaker k("twice", {64}, 1);
-  const int x = k.load(k.access(k.input(kF32), {1})), y = k.output(kF32);
-  const int is_five = k.apply(Op::Equal, {k.axis(0), k.number(DType::Int64, 5)});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {1}));
+  const OperandId y = k.output(kF32);
+  const ExpressionId is_five = k.apply(Op::Equal, {k.axis(0), k.number(DType::Int64, 5)});
   k.map({{k.access(y, {1}), x}, {k.guard(k.access(y, {0}, 5), is_five), k.number(kF32, 7)}});
   check_runs({{k.kernel, {{numbers(kF32, 64), numbers(kF32, 64)}, {}, 0, 64}}}, kSmallDevice);
 }
 
 TEST_CASE("point groups: random numbers and indices are those of each element") {
   KernelMaker k("drawn", {6, 16}, 2);
-  const int element =
+  const ExpressionId element =
       k.apply(Op::Add, {k.apply(Op::Mul, {k.axis(0), k.number(DType::Int64, 16)}), k.axis(1)});
-  const int draw = k.random(kF32, k.number(DType::Int64, 5), element, 7, 9);
-  const int shifted = k.apply(Op::Add, {draw, k.convert(kF32, k.axis(1))});
+  const ExpressionId draw = k.random(kF32, k.number(DType::Int64, 5), element, 7, 9);
+  const ExpressionId shifted = k.apply(Op::Add, {draw, k.convert(kF32, k.axis(1))});
   k.map({{k.access(k.output(kF32), {16, 1}), shifted}});
   CHECK_THAT(schedule_of(k.kernel), ContainsSubstring("vectors of 4"));
   KernelCall call{{numbers(kF32, 96)}, {}, 0, 6};

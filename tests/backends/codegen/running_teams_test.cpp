@@ -38,13 +38,13 @@ Memory drawn(DType dtype, std::int64_t count, bool is_product) {
 /// y = running values of each row of x, plus x.
 Kernel running(Combiner combiner, DType dtype, const ir::Dim& columns, bool is_backwards = false) {
   KernelMaker k("running", {3, columns}, 1);
-  const auto access = [&](int operand) {
+  const auto access = [&](OperandId operand) {
     return is_backwards ? k.access(operand, {columns, -1}, columns + -1)
                         : k.access(operand, {columns, 1});
   };
-  const int x = k.load(access(k.input(dtype)));
-  const int stage = k.running(combiner, x, {});
-  const int value = k.apply(Op::Add, {k.result(stage), x});
+  const ExpressionId x = k.load(access(k.input(dtype)));
+  const StageId stage = k.running(combiner, x, {});
+  const ExpressionId value = k.apply(Op::Add, {k.result(stage), x});
   k.kernel.stages.back().stores.push_back({access(k.output(dtype)), value});
   return k.kernel;
 }
@@ -90,8 +90,8 @@ TEST_CASE("running values: teams compute rows of unknown length, also of length 
 
 TEST_CASE("running values: NaN propagates to the end of its row, and sums may be in place") {
   KernelMaker k("in_place", {2, 300}, 1);
-  const int y = k.output(DType::Float32, true), all = k.access(y, {300, 1});
-  const int sum = k.running(Combiner::Max, k.load(all), {});
+  const AccessId all = k.access(k.output(DType::Float32, true), {300, 1});
+  const StageId sum = k.running(Combiner::Max, k.load(all), {});
   k.kernel.stages.back().stores.push_back({all, k.result(sum)});
   Floats x(600, 1);
   x[130] = std::numeric_limits<float>::quiet_NaN();
@@ -104,18 +104,19 @@ TEST_CASE("running values: NaN propagates to the end of its row, and sums may be
 
 TEST_CASE("running values: stages before and after share memory with barriers") {
   KernelMaker k("stages", {2, 200}, 1);
-  const int x = k.load(k.access(k.input(DType::Int32), {200, 1}));
-  const int y = k.output(DType::Int32, true), all = k.access(y, {200, 1});
+  const ExpressionId x = k.load(k.access(k.input(DType::Int32), {200, 1}));
+  const OperandId y = k.output(DType::Int32, true);
+  const AccessId all = k.access(y, {200, 1});
   k.map({{all, k.apply(Op::Mul, {x, x})}});
-  const int backwards = k.load(k.access(y, {200, -1}, 199));
-  const int sum = k.running(Combiner::Sum, backwards, {});
-  const int z = k.output(DType::Int32, true), to = k.access(z, {200, 1});
+  const ExpressionId backwards = k.load(k.access(y, {200, -1}, 199));
+  const StageId sum = k.running(Combiner::Sum, backwards, {});
+  const AccessId to = k.access(k.output(DType::Int32, true), {200, 1});
   k.kernel.stages.back().stores.push_back({to, k.result(sum)});
   k.map({{k.access(k.output(DType::Int32), {200, 1}), k.load(to)}});
   const GridSchedule schedule = schedule_grid(k.kernel, kTwoWarps);
   CHECK(schedule.form == GridForm::Rows);
   // Lanes have other points in the running stage than in the maps.
-  CHECK(schedule.barrier_before == std::vector<int>{1, 2});
+  CHECK(schedule.barrier_before == std::vector<StageId>{StageId(1), StageId(2)});
   const DType dtype = DType::Int32;
   KernelCall call{{drawn(dtype, 400, false)}, {}, 0, 2};
   for (int output = 0; output < 3; ++output) call.operands.push_back(zeros(dtype, 400));
@@ -126,9 +127,9 @@ TEST_CASE("running values: a thread computes short rows, many columns, and rows 
   const ir::Dim n = ir::Dim::fresh("n");
   const auto columns = [](const ir::Dim& outer) {
     KernelMaker k("columns", {outer, 1000}, 1);
-    const int x = k.load(k.access(k.input(DType::Float32), {1, outer}));
-    const int sum = k.running(Combiner::Sum, x, {});
-    const int to = k.access(k.output(DType::Float32), {1, outer});
+    const ExpressionId x = k.load(k.access(k.input(DType::Float32), {1, outer}));
+    const StageId sum = k.running(Combiner::Sum, x, {});
+    const AccessId to = k.access(k.output(DType::Float32), {1, outer});
     k.kernel.stages.back().stores.push_back({to, k.result(sum)});
     return k.kernel;
   };
@@ -138,9 +139,9 @@ TEST_CASE("running values: a thread computes short rows, many columns, and rows 
   CHECK(reason_of(columns(n)) == "outer points for all threads");
   CHECK(schedule_grid(columns(100), {}).form == GridForm::Rows);
   Kernel used = running(Combiner::Sum, DType::Float32, 1000);
-  Stage stage = used.stages[0];
+  Stage stage = used.stages.front();
   stage.kind = StageKind::Map;
-  stage.value = -1;
+  stage.value = {};
   used.stages.push_back(stage);
   CHECK(reason_of(used) == "a stage uses running values of another");
 }

@@ -49,7 +49,7 @@ Memory drawn(DType dtype, std::int64_t count) {
 }
 
 KernelCall call_of(const Kernel& kernel, std::int64_t outer, std::int64_t inner) {
-  return call_of_combiners(kernel, drawn(kernel.operands[0].dtype, outer * inner), outer);
+  return call_of_combiners(kernel, drawn(kernel.operands.front().dtype, outer * inner), outer);
 }
 
 KernelOutcome run_both_ways(const Kernel& kernel, const KernelCall& call) {
@@ -62,8 +62,8 @@ KernelOutcome run_both_ways(const Kernel& kernel, const KernelCall& call) {
 /// y = sum of each row of x, or of each column.
 Kernel sums_of(std::int64_t outer, const ir::Dim& inner, bool is_columns) {
   KernelMaker k("sums", {outer, inner}, 1);
-  const int in = k.input(kF32);
-  const int x = k.load(is_columns ? k.access(in, {1, outer}) : k.access(in, {inner, 1}));
+  const OperandId in = k.input(kF32);
+  const ExpressionId x = k.load(is_columns ? k.access(in, {1, outer}) : k.access(in, {inner, 1}));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(k.reduce(Combiner::Sum, x))}}, false);
   return k.kernel;
 }
@@ -113,13 +113,13 @@ TEST_CASE("divided rows: later stages read what all blocks wrote") {
   // z = x - 1 at every point; then, once, sum of x * (last z + first z of the row).
   const std::int64_t columns = 700;
   KernelMaker k("written", {3, columns}, 1);
-  const int x = k.load(k.access(k.input(kF32), {columns, 1}));
-  const int z = k.output(kF32, true);
-  const int less = k.apply(Op::Sub, {x, k.number(kF32, 1)});
-  const int sum = k.reduce(Combiner::Sum, x, {{k.access(z, {columns, 1}), less}});
-  const int last = k.load(k.access(z, {columns, 0}, columns + -1));
-  const int first = k.load(k.access(z, {columns, 0}));
-  const int all = k.apply(Op::Mul, {k.result(sum), k.apply(Op::Add, {last, first})});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {columns, 1}));
+  const OperandId z = k.output(kF32, true);
+  const ExpressionId less = k.apply(Op::Sub, {x, k.number(kF32, 1)});
+  const StageId sum = k.reduce(Combiner::Sum, x, {{k.access(z, {columns, 1}), less}});
+  const ExpressionId last = k.load(k.access(z, {columns, 0}, columns + -1));
+  const ExpressionId first = k.load(k.access(z, {columns, 0}));
+  const ExpressionId all = k.apply(Op::Mul, {k.result(sum), k.apply(Op::Add, {last, first})});
   k.map({{k.access(k.output(kF32), {1, 0}), all}}, false);
   CHECK(launch_on(kManyBlocks, k.kernel).parts > 4);
   run_both_ways(k.kernel, {{drawn(kF32, 2100), zeros(kF32, 2100), zeros(kF32, 3)}, {}, 0, 3});
@@ -127,9 +127,9 @@ TEST_CASE("divided rows: later stages read what all blocks wrote") {
 
 TEST_CASE("divided rows: an earlier stage runs once") {
   KernelMaker k("counted", {2, 900}, 1);
-  const int counts = k.access(k.output(kF32, true), {1, 0});
+  const AccessId counts = k.access(k.output(kF32, true), {1, 0});
   k.map({{counts, k.apply(Op::Add, {k.load(counts), k.number(kF32, 1)})}}, false);
-  const int most = k.reduce(Combiner::Max, k.load(k.access(k.input(kF32), {900, 1})));
+  const StageId most = k.reduce(Combiner::Max, k.load(k.access(k.input(kF32), {900, 1})));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(most)}}, false);
   CHECK(launch_on(kManyBlocks, k.kernel).parts > 4);
   const KernelOutcome outcome =
@@ -139,7 +139,7 @@ TEST_CASE("divided rows: an earlier stage runs once") {
 
 TEST_CASE("divided rows: arg_max is the index in the first part that has the largest value") {
   KernelMaker k("arg_max", {3, 640}, 1);
-  const int arg_max = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {640, 1})));
+  const StageId arg_max = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {640, 1})));
   k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(arg_max)}}, false);
   Floats x(1920, -std::numeric_limits<float>::infinity());
   x[639] = x[500] = x[130] = 2;                                            // row 0
@@ -150,8 +150,8 @@ TEST_CASE("divided rows: arg_max is the index in the first part that has the lar
 
 TEST_CASE("divided rows: the index out of range is that of the first point") {
   KernelMaker k("gathers", {2, 800}, 1);
-  const int at = k.load(k.access(k.input(DType::Int32), {800, 1}));
-  const int x = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 3));
+  const ExpressionId at = k.load(k.access(k.input(DType::Int32), {800, 1}));
+  const ExpressionId x = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 3));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(k.reduce(Combiner::Sum, x))}}, false);
   std::vector<std::int32_t> indices(1600, 1);
   indices[799] = 9, indices[333] = -4, indices[900] = 5;
@@ -166,27 +166,28 @@ TEST_CASE("divided rows: no division for results, ordered stores or additions at
   const auto input = [&](KernelMaker& k) { return k.load(k.access(k.input(kF32), {n, 1})); };
   {
     KernelMaker k = maker();
-    const int x = input(k), most = k.result(k.reduce(Combiner::Max, x));
+    const ExpressionId x = input(k), most = k.result(k.reduce(Combiner::Max, x));
     k.reduce(Combiner::Sum, k.apply(Op::Sub, {x, most}));
     CHECK(split_reason(k.kernel) == "a stage needs a result at every point");
   }
   {
     KernelMaker k = maker();
-    const int x = input(k), y = k.output(kF32, true);
+    const ExpressionId x = input(k);
+    const OperandId y = k.output(kF32, true);
     k.reduce(Combiner::Max, x, {{k.access(y, {n, 1}), x}});
     k.reduce(Combiner::Sum, k.load(k.access(y, {n, -1}, n + -1)));
     CHECK(split_reason(k.kernel) == "a stage needs memory of other lanes");
   }
   {
     KernelMaker k = maker();
-    const int x = input(k);
+    const ExpressionId x = input(k);
     k.reduce(Combiner::Sum, x);
     k.map({{k.access(k.output(kF32, true), {n, 1}), x, /*accumulate=*/true}});
     CHECK(split_reason(k.kernel) == "additions to memory");
   }
   {
     KernelMaker k = maker();
-    const int x = input(k);
+    const ExpressionId x = input(k);
     k.map({{k.access(k.output(kF32), {n, 1}), x}});
     CHECK(split_reason(k.kernel) == "nothing is reduced");
   }

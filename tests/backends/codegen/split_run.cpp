@@ -3,7 +3,6 @@
 #include "tests/backends/codegen/split_run.h"
 
 #include "backends/codegen/grid/split_rows.h"
-#include "core/types/at.h"
 
 #include <cstring>
 
@@ -15,8 +14,8 @@ namespace {
 
 constexpr std::size_t kIndexOffset = 8;  // of the index of arg_max
 
-std::size_t value_bytes(const Kernel& kernel, std::size_t stage) {
-  return dtype_bytes(kernel.expressions[at(kernel.stages[stage].value)].dtype);
+std::size_t value_bytes(const Kernel& kernel, StageId stage) {
+  return dtype_bytes(kernel.expressions[kernel.stages[stage].value].dtype);
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ void SplitRun::run_block(std::int64_t block) {
 void SplitRun::run_part(std::int64_t number, std::int64_t part) {
   const std::int64_t begin = part * call_.part_points;
   const std::int64_t end = std::min(begin + call_.part_points, run_.inner_points());
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+  for (const StageId s : kernel_.stages.ids()) {
     if (!kernel_.stages[s].inner) continue;
     const TeamRun::Result result = team_.run_stage(s, begin, end);
     if (kernel_.stages[s].kind == StageKind::Reduce) write(s, number, part, result);
@@ -66,26 +65,25 @@ void SplitRun::run_part(std::int64_t number, std::int64_t part) {
 }
 
 void SplitRun::finish(std::int64_t number) {
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+  for (const StageId s : kernel_.stages.ids()) {
     if (kernel_.stages[s].kind != StageKind::Reduce) continue;
     std::vector<TeamRun::Result> parts;
     for (std::int64_t part = 0; part < parts_; ++part) parts.push_back(read(s, number, part));
     team_.set_result(s, team_.combine_parts(s, parts));
   }
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+  for (const StageId s : kernel_.stages.ids()) {
     if (!kernel_.stages[s].inner) team_.run_stage_once(s);
   }
 }
 
-std::byte* SplitRun::partial(std::size_t stage, std::int64_t number, std::int64_t part) const {
+std::byte* SplitRun::partial(StageId stage, std::int64_t number, std::int64_t part) const {
   const bool is_rows = schedule_.form == GridForm::Rows;
   const std::int64_t slot = is_rows ? number * parts_ + part : part * call_.points + number;
-  return call_.partials +
-         partial_slots(call_.points, parts_) * partial_offset(kernel_, static_cast<int>(stage)) +
+  return call_.partials + partial_slots(call_.points, parts_) * partial_offset(kernel_, stage) +
          slot * partial_width(kernel_, kernel_.stages[stage]);
 }
 
-TeamRun::Result SplitRun::read(std::size_t stage, std::int64_t number, std::int64_t part) const {
+TeamRun::Result SplitRun::read(StageId stage, std::int64_t number, std::int64_t part) const {
   const std::byte* from = partial(stage, number, part);
   TeamRun::Result result;
   std::memcpy(&result.bits, from, value_bytes(kernel_, stage));
@@ -95,7 +93,7 @@ TeamRun::Result SplitRun::read(std::size_t stage, std::int64_t number, std::int6
   return result;
 }
 
-void SplitRun::write(std::size_t stage, std::int64_t number, std::int64_t part,
+void SplitRun::write(StageId stage, std::int64_t number, std::int64_t part,
                      const TeamRun::Result& result) const {
   std::byte* to = partial(stage, number, part);
   std::memcpy(to, &result.bits, value_bytes(kernel_, stage));

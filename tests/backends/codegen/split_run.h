@@ -22,9 +22,9 @@ class SplitRun {
   /// Combines the partial results of all parts and runs the stages without inner axes.
   void finish(std::int64_t number);
   /// The address of the partial result of a reduction.
-  std::byte* partial(std::size_t stage, std::int64_t number, std::int64_t part) const;
-  TeamRun::Result read(std::size_t stage, std::int64_t number, std::int64_t part) const;
-  void write(std::size_t stage, std::int64_t number, std::int64_t part,
+  std::byte* partial(codegen::StageId stage, std::int64_t number, std::int64_t part) const;
+  TeamRun::Result read(codegen::StageId stage, std::int64_t number, std::int64_t part) const;
+  void write(codegen::StageId stage, std::int64_t number, std::int64_t part,
              const TeamRun::Result& result) const;
 
   const codegen::Kernel& kernel_;

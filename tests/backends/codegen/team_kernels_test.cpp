@@ -50,7 +50,7 @@ Memory drawn(DType dtype, std::int64_t count, unsigned seed = 1) {
 }
 
 KernelCall call_of(const Kernel& kernel, std::int64_t outer, std::int64_t inner) {
-  return call_of_combiners(kernel, drawn(kernel.operands[0].dtype, outer * inner), outer);
+  return call_of_combiners(kernel, drawn(kernel.operands.front().dtype, outer * inner), outer);
 }
 
 }  // namespace
@@ -77,9 +77,9 @@ TEST_CASE("teams: reductions of rows of every length, with idle teams in the las
 TEST_CASE("teams: a team goes from one row or column to the next") {
   for (const bool is_columns : {false, true}) {
     KernelMaker k("sums", {97, 300}, 1);
-    const int in = k.input(kF32);
-    const int x = k.load(is_columns ? k.access(in, {1, 97}) : k.access(in, {300, 1}));
-    const int sum = k.reduce(Combiner::Sum, x);
+    const OperandId in = k.input(kF32);
+    const ExpressionId x = k.load(is_columns ? k.access(in, {1, 97}) : k.access(in, {300, 1}));
+    const StageId sum = k.reduce(Combiner::Sum, x);
     k.map({{k.access(k.output(kF32), {1, 0}), k.result(sum)}}, false);
     CHECK(form_of(k.kernel) == (is_columns ? GridForm::Columns : GridForm::Rows));
     run_both_ways(k.kernel, {{drawn(kF32, 97 * 300), zeros(kF32, 97)}, {}, 0, 97});
@@ -88,7 +88,7 @@ TEST_CASE("teams: a team goes from one row or column to the next") {
 
 TEST_CASE("teams: the sum of a row is one tree") {
   KernelMaker k("sum", {1, 8}, 1);
-  const int sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(kF32), {8, 1})));
+  const StageId sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(kF32), {8, 1})));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(sum)}}, false);
   const Floats x{1e8f, 1, -1e8f, 3, 0.5f, 1e7f, 7, -1e7f};
   const float expected = ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
@@ -103,7 +103,7 @@ TEST_CASE("teams: the sum of a row is one tree") {
 
 TEST_CASE("teams: arg_max is the first of equals, and NaN before all") {
   KernelMaker k("arg_max", {6, 40}, 1);
-  const int stage = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {40, 1})));
+  const StageId stage = k.reduce(Combiner::ArgMax, k.load(k.access(k.input(kF32), {40, 1})));
   k.map({{k.access(k.output(DType::Int64), {1, 0}), k.result(stage)}}, false);
   Floats x(240, -std::numeric_limits<float>::infinity());
   x[40 + 7] = x[40 + 39] = 2;     // row 1: equal ones in two lanes
@@ -118,9 +118,9 @@ TEST_CASE("teams: arg_max is the first of equals, and NaN before all") {
 TEST_CASE("teams: a reduction over no points gives the neutral value") {
   const ir::Dim none = ir::Dim::fresh("none");
   KernelMaker k("nothing", {3, none}, 1);
-  const int x = k.load(k.access(k.input(kF32), {none, 1}));
-  const int first = k.load(k.access(k.input(kF32), {0, 0}, none + -1));
-  const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {x, first}));
+  const ExpressionId x = k.load(k.access(k.input(kF32), {none, 1}));
+  const ExpressionId first = k.load(k.access(k.input(kF32), {0, 0}, none + -1));
+  const StageId sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {x, first}));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(sum)}}, false);
   CHECK(form_of(k.kernel) == GridForm::Rows);
   for (const std::int64_t size : {0, 1, 300}) {
@@ -137,25 +137,26 @@ TEST_CASE("teams: a reduction over no points gives the neutral value") {
 TEST_CASE("teams: stages share memory and kept values") {
   for (const std::int64_t columns : {2, 20, 100, 5000}) {
     KernelMaker k("normal", {5, columns}, 1);
-    const int in = k.access(k.input(kF32), {columns, 1});
-    const int y = k.output(kF32, true), sums = k.output(kF32, true);
-    const int x = k.load(in), half = k.apply(Op::Div, {x, k.number(kF32, 3)});
-    const int highest = k.result(k.reduce(Combiner::Max, x));
+    const AccessId in = k.access(k.input(kF32), {columns, 1});
+    const OperandId y = k.output(kF32, true), sums = k.output(kF32, true);
+    const ExpressionId x = k.load(in), half = k.apply(Op::Div, {x, k.number(kF32, 3)});
+    const ExpressionId highest = k.result(k.reduce(Combiner::Max, x));
     // Kept values, and one that a lane stores and loads again.
-    const int all = k.access(y, {columns, 1});
-    const int centred = k.apply(Op::Sub, {half, highest});
-    const int sum = k.reduce(Combiner::Sum, centred, {{all, centred}});
-    const int own = k.access(sums, {1, 0});
+    const AccessId all = k.access(y, {columns, 1});
+    const ExpressionId centred = k.apply(Op::Sub, {half, highest});
+    const StageId sum = k.reduce(Combiner::Sum, centred, {{all, centred}});
+    const AccessId own = k.access(sums, {1, 0});
     k.map({{own, k.result(sum)}}, false);
     // Values that the first lane stored, that other lanes stored, and that were kept.
-    const int backwards = k.load(k.access(y, {columns, -1}, columns + -1));
-    const int scaled = k.apply(Op::Mul, {k.load(own), k.apply(Op::Add, {backwards, half})});
+    const ExpressionId backwards = k.load(k.access(y, {columns, -1}, columns + -1));
+    const ExpressionId scaled =
+        k.apply(Op::Mul, {k.load(own), k.apply(Op::Add, {backwards, half})});
     k.map({{k.access(k.output(kF32), {columns, 1}), scaled}});
     // Overwrites elements that other lanes read.
     k.map({{all, k.apply(Op::Sub, {half, x})}});
     const GridSchedule schedule = schedule_grid(k.kernel, kTwoWarps);
     CHECK(schedule.form == GridForm::Rows);
-    CHECK(schedule.barrier_before == std::vector<int>{3, 4});
+    CHECK(schedule.barrier_before == std::vector<StageId>{StageId(3), StageId(4)});
     CHECK(schedule.kept.empty() == (columns == 5000));
     const std::int64_t count = 5 * columns;
     run_both_ways(
@@ -166,17 +167,17 @@ TEST_CASE("teams: stages share memory and kept values") {
 
 TEST_CASE("teams: stages that share a loop read what earlier ones wrote") {
   KernelMaker k("doubled", {3, 40}, 1);
-  const int y = k.access(k.output(kF32, true), {40, 1}), z = k.access(k.output(kF32), {40, 1});
-  const int x = k.load(k.access(k.input(kF32), {40, 1}));
-  const int value = k.load(y), twice = k.apply(Op::Add, {value, value});
+  const AccessId y = k.access(k.output(kF32, true), {40, 1}), z = k.access(k.output(kF32), {40, 1});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {40, 1}));
+  const ExpressionId value = k.load(y), twice = k.apply(Op::Add, {value, value});
   k.map({{y, twice}});
   k.map({{z, value}});
-  const int highest = k.reduce(Combiner::Max, x), lowest = k.reduce(Combiner::Min, x);
-  const int range = k.apply(Op::Sub, {k.result(highest), k.result(lowest)});
+  const StageId highest = k.reduce(Combiner::Max, x), lowest = k.reduce(Combiner::Min, x);
+  const ExpressionId range = k.apply(Op::Sub, {k.result(highest), k.result(lowest)});
   k.map({{k.access(k.output(kF32), {1, 0}), range}}, false);
   const std::vector<StageGroup> groups = stage_groups(k.kernel, {});
   REQUIRE(groups.size() == 3);
-  CHECK((groups[1].first == 1 && groups[1].last == 4));
+  CHECK((groups[1].first == StageId(1) && groups[1].last == StageId(4)));
   run_both_ways(
       k.kernel,
       {{drawn(kF32, 120), zeros(kF32, 120), drawn(kF32, 120, 3), zeros(kF32, 3)}, {}, 0, 3});
@@ -186,9 +187,9 @@ TEST_CASE("teams: rows are added to the team's columns in their order") {
   for (const bool is_by_block : {false, true}) {
     // y[block, column] += sums[row] * x[block, row, column] / 3
     KernelMaker k("additions", {3, 4, 50}, 2);
-    const int x = k.load(k.access(k.input(kF32), {200, 50, 1}));
-    const int sum = k.result(k.reduce(Combiner::Sum, x));
-    const int y = k.access(k.output(kF32, true), {is_by_block ? 50 : 0, 0, 1});
+    const ExpressionId x = k.load(k.access(k.input(kF32), {200, 50, 1}));
+    const ExpressionId sum = k.result(k.reduce(Combiner::Sum, x));
+    const AccessId y = k.access(k.output(kF32, true), {is_by_block ? 50 : 0, 0, 1});
     k.map({{y, k.apply(Op::Div, {k.apply(Op::Mul, {x, sum}), k.number(kF32, 3)}), true}});
     const GridSchedule schedule = schedule_grid(k.kernel, kTwoWarps);
     CHECK(schedule.form == GridForm::Rows);
@@ -199,8 +200,8 @@ TEST_CASE("teams: rows are added to the team's columns in their order") {
 
 TEST_CASE("teams: overlapping windows are added in the order of the rows") {
   KernelMaker k("windows", {3, 4, 50}, 2);
-  const int x = k.load(k.access(k.input(kF32), {200, 50, 1}));
-  const int y = k.access(k.output(kF32, true), {60, 1, 1});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {200, 50, 1}));
+  const AccessId y = k.access(k.output(kF32, true), {60, 1, 1});
   k.map({{y, k.apply(Op::Div, {x, k.number(kF32, 3)}), true}});
   const GridSchedule schedule = schedule_grid(k.kernel, kTwoWarps);
   CHECK(schedule.form == GridForm::Rows);
@@ -211,8 +212,8 @@ TEST_CASE("teams: overlapping windows are added in the order of the rows") {
 TEST_CASE("teams: threads own the columns to which rows are added") {
   const ir::Dim rows = ir::Dim::fresh("rows"), columns = ir::Dim::fresh("columns");
   KernelMaker k("columns", {rows, 2, columns}, 3);
-  const int x = k.load(k.access(k.input(kF32), {columns * 2, columns, 1}));
-  const int y = k.access(k.output(kF32, true), {0, columns, 1});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {columns * 2, columns, 1}));
+  const AccessId y = k.access(k.output(kF32, true), {0, columns, 1});
   k.map({{y, k.apply(Op::Div, {x, k.number(kF32, 3)}), true}});
   CHECK(schedule_grid(k.kernel, kTwoWarps).axes == std::vector<int>{1, 2});
   std::vector<std::int64_t> sizes;
@@ -226,10 +227,11 @@ TEST_CASE("teams: threads own the columns to which rows are added") {
 
 TEST_CASE("teams: the index out of range is that of the first point, stage after stage") {
   KernelMaker k("gathers", {4, 40}, 1);
-  const int table = k.input(kF32), at = k.load(k.access(k.input(DType::Int32), {40, 1}));
-  const int early = k.load(k.access_at(table, {0, 0}, at, 1, 3));
-  const int late = k.load(k.access_at(table, {0, 0}, at, 1, 2));
-  const int sum = k.reduce(Combiner::Sum, early);
+  const OperandId table = k.input(kF32);
+  const ExpressionId at = k.load(k.access(k.input(DType::Int32), {40, 1}));
+  const ExpressionId early = k.load(k.access_at(table, {0, 0}, at, 1, 3));
+  const ExpressionId late = k.load(k.access_at(table, {0, 0}, at, 1, 2));
+  const StageId sum = k.reduce(Combiner::Sum, early);
   k.map({{k.access(k.output(kF32), {40, 1}), k.apply(Op::Add, {late, k.result(sum)})}});
   std::vector<std::int32_t> indices(160, 0);
   indices[85] = 2;                 // row 2, in the second stage

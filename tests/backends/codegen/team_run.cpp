@@ -19,7 +19,7 @@ TeamRun::TeamRun(const Kernel& kernel, const GridSchedule& schedule, KernelRun& 
       lanes_(lanes_of(schedule)) {}
 
 void TeamRun::run_stages() {
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+  for (const StageId s : kernel_.stages.ids()) {
     if (!kernel_.stages[s].inner) {
       run_stage_once(s);
     } else {
@@ -28,7 +28,7 @@ void TeamRun::run_stages() {
   }
 }
 
-void TeamRun::set_result(std::size_t s, const Result& result) {
+void TeamRun::set_result(StageId s, const Result& result) {
   const Stage& stage = kernel_.stages[s];
   if (stage.kind != StageKind::Reduce) return;
   const bool is_arg_max = stage.combiner == Combiner::ArgMax;
@@ -36,7 +36,7 @@ void TeamRun::set_result(std::size_t s, const Result& result) {
       s, is_arg_max ? static_cast<Bits>(std::max<std::int64_t>(result.index, 0)) : result.bits);
 }
 
-TeamRun::Result TeamRun::run_stage(std::size_t s, std::int64_t begin, std::int64_t end) {
+TeamRun::Result TeamRun::run_stage(StageId s, std::int64_t begin, std::int64_t end) {
   const Stage& stage = kernel_.stages[s];
   if (stage.kind == StageKind::Reduce) {
     if (stage.combiner == Combiner::ArgMax) return find_arg_max(s, begin, end);
@@ -50,18 +50,16 @@ TeamRun::Result TeamRun::run_stage(std::size_t s, std::int64_t begin, std::int64
   return {};
 }
 
-void TeamRun::run_stage_once(std::size_t s) {
+void TeamRun::run_stage_once(StageId s) {
   run_.finish_point(s);
   const std::int64_t stages = static_cast<std::int64_t>(kernel_.stages.size());
-  record_((run_.outer_number() * stages + static_cast<std::int64_t>(s)) *
+  record_((run_.outer_number() * stages + s.number) *
           std::max<std::int64_t>(run_.inner_points(), 1));
 }
 
-void TeamRun::visit_points(std::size_t s, std::int64_t begin, std::int64_t end,
-                           const Visit& visit) {
+void TeamRun::visit_points(StageId s, std::int64_t begin, std::int64_t end, const Visit& visit) {
   const std::int64_t stages = static_cast<std::int64_t>(kernel_.stages.size());
-  const std::int64_t first =
-      (run_.outer_number() * stages + static_cast<std::int64_t>(s)) * run_.inner_points();
+  const std::int64_t first = (run_.outer_number() * stages + s.number) * run_.inner_points();
   const std::int64_t lanes = std::min(lanes_, end - begin);
   for (std::int64_t i = 0; i < lanes; ++i) {
     const std::int64_t lane = thread_at(order_, i, lanes);
@@ -75,7 +73,7 @@ void TeamRun::visit_points(std::size_t s, std::int64_t begin, std::int64_t end,
   }
 }
 
-void TeamRun::run_chunks(std::size_t s) {
+void TeamRun::run_chunks(StageId s) {
   const Stage& stage = kernel_.stages[s];
   Bits carry = identity_bits(stage.combiner, dtype_of(stage));
   for (std::int64_t begin = 0; begin < run_.inner_points(); begin += kRunningTurns * lanes_) {
@@ -84,7 +82,7 @@ void TeamRun::run_chunks(std::size_t s) {
 }
 
 /// All values of the chunk are read before any is stored.
-void TeamRun::run_chunk(std::size_t s, std::int64_t begin, Bits& carry) {
+void TeamRun::run_chunk(StageId s, std::int64_t begin, Bits& carry) {
   const Stage& stage = kernel_.stages[s];
   const Bits start = identity_bits(stage.combiner, dtype_of(stage));
   const std::int64_t points = run_.inner_points();
@@ -92,8 +90,7 @@ void TeamRun::run_chunk(std::size_t s, std::int64_t begin, Bits& carry) {
   const std::int64_t chunk = kRunningTurns * lanes_, of_warp = kRunningTurns * width;
   const std::int64_t count = std::min(chunk, points - begin);
   const std::int64_t stages = static_cast<std::int64_t>(kernel_.stages.size());
-  const std::int64_t first =
-      (run_.outer_number() * stages + static_cast<std::int64_t>(s)) * points + begin;
+  const std::int64_t first = (run_.outer_number() * stages + s.number) * points + begin;
   std::vector<Bits> values(at(chunk), start);
   for (std::int64_t i = 0; i < count; ++i) {
     run_.move_to(begin + i);
@@ -136,7 +133,7 @@ TeamRun::Bits TeamRun::scan(const Stage& stage, Bits* lanes, std::int64_t count)
   return all[0];
 }
 
-TeamRun::Bits TeamRun::reduce(std::size_t s, std::int64_t begin, std::int64_t end) {
+TeamRun::Bits TeamRun::reduce(StageId s, std::int64_t begin, std::int64_t end) {
   const Stage& stage = kernel_.stages[s];
   const std::int64_t accumulators = accumulators_of(kernel_, schedule_);
   const Bits start = identity_bits(stage.combiner, dtype_of(stage));
@@ -164,7 +161,7 @@ TeamRun::Bits TeamRun::reduce(std::size_t s, std::int64_t begin, std::int64_t en
 }
 
 /// The largest value and the first of equals do not depend on the order of combination.
-TeamRun::Result TeamRun::find_arg_max(std::size_t s, std::int64_t begin, std::int64_t end) {
+TeamRun::Result TeamRun::find_arg_max(StageId s, std::int64_t begin, std::int64_t end) {
   std::vector<Result> values(at(end - begin));
   visit_points(s, begin, end, [&](std::int64_t, std::int64_t, std::int64_t point) {
     values[at(point - begin)] = {run_.value_at_point(s), point};
@@ -180,7 +177,7 @@ TeamRun::Result TeamRun::first_best(const Stage& stage, const std::vector<Result
   return best;
 }
 
-TeamRun::Result TeamRun::combine_parts(std::size_t s, const std::vector<Result>& parts) const {
+TeamRun::Result TeamRun::combine_parts(StageId s, const std::vector<Result>& parts) const {
   const Stage& stage = kernel_.stages[s];
   if (stage.combiner == Combiner::ArgMax) return first_best(stage, parts);
   std::vector<Bits> lanes(at(lanes_), identity_bits(stage.combiner, dtype_of(stage)));
@@ -215,8 +212,6 @@ TeamRun::Bits TeamRun::combine(const Stage& stage, Bits x, Bits y) const {
   return combined(stage.combiner, dtype_of(stage), x, y);
 }
 
-DType TeamRun::dtype_of(const Stage& stage) const {
-  return kernel_.expressions[at(stage.value)].dtype;
-}
+DType TeamRun::dtype_of(const Stage& stage) const { return kernel_.expressions[stage.value].dtype; }
 
 }  // namespace kiln::test

@@ -25,25 +25,26 @@ class TeamRun {
     std::int64_t index = -1;
   };
   /// Runs a stage over inner axes at the inner points [begin, end).
-  Result run_stage(std::size_t stage, std::int64_t begin, std::int64_t end);
-  void run_stage_once(std::size_t stage);
+  Result run_stage(codegen::StageId stage, std::int64_t begin, std::int64_t end);
+  void run_stage_once(codegen::StageId stage);
   /// Combines the results of contiguous ranges, given in their order.
-  Result combine_parts(std::size_t stage, const std::vector<Result>& parts) const;
-  void set_result(std::size_t stage, const Result& result);
+  Result combine_parts(codegen::StageId stage, const std::vector<Result>& parts) const;
+  void set_result(codegen::StageId stage, const Result& result);
 
  private:
   using Bits = std::uint64_t;
 
   /// Calls visit(lane, turn, point) at each inner point of [begin, end), lane after lane.
   using Visit = std::function<void(std::int64_t lane, std::int64_t turn, std::int64_t point)>;
-  void visit_points(std::size_t stage, std::int64_t begin, std::int64_t end, const Visit& visit);
+  void visit_points(codegen::StageId stage, std::int64_t begin, std::int64_t end,
+                    const Visit& visit);
   /// Runs a running stage, chunk after chunk.
-  void run_chunks(std::size_t stage);
-  void run_chunk(std::size_t stage, std::int64_t begin, Bits& carry);
+  void run_chunks(codegen::StageId stage);
+  void run_chunk(codegen::StageId stage, std::int64_t begin, Bits& carry);
   /// Replaces the values of lanes by their inclusive scan; returns the last one.
   Bits scan(const codegen::Stage& stage, Bits* lanes, std::int64_t count) const;
-  Bits reduce(std::size_t stage, std::int64_t begin, std::int64_t end);
-  Result find_arg_max(std::size_t stage, std::int64_t begin, std::int64_t end);
+  Bits reduce(codegen::StageId stage, std::int64_t begin, std::int64_t end);
+  Result find_arg_max(codegen::StageId stage, std::int64_t begin, std::int64_t end);
   Result first_best(const codegen::Stage& stage, const std::vector<Result>& values) const;
   /// The result of all lanes, combined by the form's tree. Changes `lanes`.
   Bits combine_lanes(const codegen::Stage& stage, std::vector<Bits>& lanes) const;

@@ -13,7 +13,7 @@ namespace {
 /// y[j, i] = x[i, j] of rows x columns.
 Kernel transpose(const ir::Dim& rows, const ir::Dim& columns, DType dtype = kF32) {
   KernelMaker k("transpose", {columns, rows}, 2);
-  const int x = k.load(k.access(k.input(dtype), {1, columns}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1, columns}));
   k.map({{k.access(k.output(dtype), {rows, 1}), x}});
   return k.kernel;
 }
@@ -55,12 +55,12 @@ TEST_CASE("tiles: batches with other operands and guards") {
   // y[b, c, p] = x[b, p, c] * scale[c] + y_old[b, c, p], from channels last to channels first;
   // z only where p < 30; x where c >= 3
   KernelMaker k("channels", {3, 20, 37}, 3);
-  const int above = k.apply(Op::LessEqual, {k.number(DType::Int64, 3), k.axis(1)});
-  const int x = k.load(k.guard(k.access(k.input(kF32), {740, 1, 20}), above));
-  const int scale = k.load(k.access(k.input(kF32), {0, 1, 0}));
-  const int y = k.access(k.output(kF32, true), {740, 37, 1});
-  const int value = k.apply(Op::Add, {k.apply(Op::Mul, {x, scale}), k.load(y)});
-  const int below = k.apply(Op::Less, {k.axis(2), k.number(DType::Int64, 30)});
+  const ExpressionId above = k.apply(Op::LessEqual, {k.number(DType::Int64, 3), k.axis(1)});
+  const ExpressionId x = k.load(k.guard(k.access(k.input(kF32), {740, 1, 20}), above));
+  const ExpressionId scale = k.load(k.access(k.input(kF32), {0, 1, 0}));
+  const AccessId y = k.access(k.output(kF32, true), {740, 37, 1});
+  const ExpressionId value = k.apply(Op::Add, {k.apply(Op::Mul, {x, scale}), k.load(y)});
+  const ExpressionId below = k.apply(Op::Less, {k.axis(2), k.number(DType::Int64, 30)});
   k.map({{y, value}, {k.guard(k.access(k.output(kF32), {740, 37, 1}), below), value}});
   CHECK(schedule_of(k.kernel, kTwoWarps) ==
         "tile: blocks of 64 threads over i0 i1 i2, rows along i1");
@@ -75,17 +75,17 @@ TEST_CASE("tiles: batches with other operands and guards") {
 TEST_CASE("tiles: transposed stores and transposed additions") {
   // y[i, j] = 3 * x[i, j]; z[j, i] += x[i, j], where i >= 2; w[j, i] = x[i, j] > 5
   KernelMaker k("both", {40, 50}, 2);
-  const int x = k.load(k.access(k.input(kF32), {50, 1}));
-  const int late = k.apply(Op::LessEqual, {k.number(DType::Int64, 2), k.axis(0)});
-  const int z = k.guard(k.access(k.output(kF32, true), {1, 40}), late);
-  const int is_large = k.apply(Op::Less, {k.number(kF32, 5), x});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {50, 1}));
+  const ExpressionId late = k.apply(Op::LessEqual, {k.number(DType::Int64, 2), k.axis(0)});
+  const AccessId z = k.guard(k.access(k.output(kF32, true), {1, 40}), late);
+  const ExpressionId is_large = k.apply(Op::Less, {k.number(kF32, 5), x});
   k.map({{k.access(k.output(kF32), {50, 1}), k.apply(Op::Mul, {x, k.number(kF32, 3)})},
          {z, x, true},
          {k.access(k.output(DType::Bool), {1, 40}), is_large}});
   // y[j, i] = x[j, i] * y[j, i], in place and transposed, with a store that is not.
   KernelMaker own("own", {40, 50}, 2);
-  const int all = own.access(own.output(kF32, true), {1, 40});
-  const int other = own.load(own.access(own.input(kF32), {50, 1}));
+  const AccessId all = own.access(own.output(kF32, true), {1, 40});
+  const ExpressionId other = own.load(own.access(own.input(kF32), {50, 1}));
   own.map({{all, own.apply(Op::Mul, {own.load(all), other})}});
   const Memory square = numbers(kF32, 2000), more = numbers(kF32, 2000, 8);
   for (const Kernel& kernel : {k.kernel, own.kernel}) {
@@ -99,29 +99,29 @@ TEST_CASE("tiles: transposed stores and transposed additions") {
 TEST_CASE("tiles: only for whole tensors, without dynamic indices and loaded guards") {
   const auto schedule = [](const auto& change) {
     KernelMaker k("rejected", {40, 50}, 2);
-    const int x = k.access(k.input(kF32), {1, 40}), y = k.access(k.output(kF32), {50, 1});
+    const AccessId x = k.access(k.input(kF32), {1, 40}), y = k.access(k.output(kF32), {50, 1});
     change(k, x, y);
     return schedule_of(k.kernel, kTwoWarps);
   };
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) { k.map({{y, k.load(x)}}); }),
+  CHECK_THAT(schedule([](KernelMaker& k, AccessId x, AccessId y) { k.map({{y, k.load(x)}}); }),
              ContainsSubstring("tile: "));
   KernelMaker repeated("repeated", {9, 40, 50}, 3);
-  const int small = repeated.load(repeated.access(repeated.input(kF32), {0, 1, 40}));
+  const ExpressionId small = repeated.load(repeated.access(repeated.input(kF32), {0, 1, 40}));
   repeated.map({{repeated.access(repeated.output(kF32), {2000, 50, 1}), small}});
   CHECK_THAT(schedule_of(repeated.kernel, kTwoWarps), ContainsSubstring("points: "));
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
-               const int at = k.load(k.access(k.input(DType::Int32), {0, 1}));
-               const int one = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 9));
+  CHECK_THAT(schedule([](KernelMaker& k, AccessId x, AccessId y) {
+               const ExpressionId at = k.load(k.access(k.input(DType::Int32), {0, 1}));
+               const ExpressionId one = k.load(k.access_at(k.input(kF32), {0, 0}, at, 1, 9));
                k.map({{y, k.apply(Op::Add, {k.load(x), one})}});
              }),
              ContainsSubstring("points: "));
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
+  CHECK_THAT(schedule([](KernelMaker& k, AccessId x, AccessId y) {
                k.map({{y, k.load(x)}});
                k.map({{y, k.load(x)}});
              }),
              ContainsSubstring("points: "));
-  CHECK_THAT(schedule([](KernelMaker& k, int x, int y) {
-               const int is_wanted = k.load(k.access(k.input(DType::Bool), {0, 1}));
+  CHECK_THAT(schedule([](KernelMaker& k, AccessId x, AccessId y) {
+               const ExpressionId is_wanted = k.load(k.access(k.input(DType::Bool), {0, 1}));
                k.map({{y, k.load(k.guard(x, is_wanted))}});
              }),
              ContainsSubstring("points: "));

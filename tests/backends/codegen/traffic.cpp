@@ -37,10 +37,10 @@ class Model {
       : kernel_(kernel), evaluate_(evaluate), device_(device), inner_(depends_on_inner(kernel)) {}
 
   Traffic compulsory() const {
-    std::vector<std::vector<int>> read(kernel_.operands.size()), written = read;
+    Lists read(kernel_.operands.size()), written = read;
     for (const Stage& stage : kernel_.stages) {
-      for (const int load : loads_of(stage, std::vector<bool>())) {
-        note(read, kernel_.expressions[at(load)].number);
+      for (const ExpressionId load : loads_of(stage, ExpressionFlags())) {
+        note(read, kernel_.expressions[load].access);
       }
       for (const Store& store : stage.stores) {
         note(written, store.access);
@@ -48,7 +48,7 @@ class Model {
       }
     }
     Traffic all;
-    for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
+    for (const OperandId i : kernel_.operands.ids()) {
       all.read += bytes_of(read[i]);
       all.written += bytes_of(written[i]);
     }
@@ -56,18 +56,18 @@ class Model {
   }
 
   Traffic under(const GridSchedule& schedule) const {
-    std::vector<bool> is_known(kernel_.expressions.size(), false);
-    std::vector<int> cached;  // accesses that are the same at all inner points
+    ExpressionFlags is_known(kernel_.expressions.size(), false);
+    std::vector<AccessId> cached;  // accesses that are the same at all inner points
     Traffic all;
     for (const StageGroup& group : stage_groups(kernel_, schedule.barrier_before)) {
-      std::vector<int> accesses;
-      std::vector<bool> kept = is_known;
-      for (int s = group.first; s < group.last; ++s) {
-        const Stage& stage = kernel_.stages[at(s)];
-        for (const int load : loads_of(stage, is_known)) {
-          const int access = kernel_.expressions[at(load)].number;
+      std::vector<AccessId> accesses;
+      ExpressionFlags kept = is_known;
+      for (const StageId s : group) {
+        const Stage& stage = kernel_.stages[s];
+        for (const ExpressionId load : loads_of(stage, is_known)) {
+          const AccessId access = kernel_.expressions[load].access;
           if (has_same(accesses, access) || has_same(cached, access)) continue;
-          (inner_[at(load)] ? accesses : cached).push_back(access);
+          (inner_[load] ? accesses : cached).push_back(access);
           all.read += moved(access, schedule);
         }
         for (const Store& store : stage.stores) {
@@ -83,54 +83,57 @@ class Model {
   }
 
  private:
-  void note_kept(const Stage& stage, const GridSchedule& schedule,
-                 const std::vector<bool>& is_known, std::vector<bool>& kept) const {
-    const std::vector<bool> wanted = needed(kernel_, roots_of(kernel_, stage), is_known);
-    for (const int one : schedule.kept) {
-      kept[at(one)] = kept[at(one)] || (stage.inner && wanted[at(one)]);
+  using Lists = IdVector<OperandId, std::vector<AccessId>>;
+
+  void note_kept(const Stage& stage, const GridSchedule& schedule, const ExpressionFlags& is_known,
+                 ExpressionFlags& kept) const {
+    const ExpressionFlags wanted = needed(kernel_, roots_of(kernel_, stage), is_known);
+    for (const ExpressionId one : schedule.kept) {
+      kept[one] = kept[one] || (stage.inner && wanted[one]);
     }
   }
 
   /// Bytes of the index list that units of Owners read, without those of the first unit.
   std::int64_t list_reads(const GridSchedule& schedule) const {
-    const Access& access = kernel_.accesses[at(kernel_.stages[0].stores[0].access)];
+    const Access& access = kernel_.accesses[kernel_.stages.front().stores[0].access];
     const GridLaunch launch = launch_of(kernel_, schedule, device_, evaluate_);
     if (launch.blocks == 0) return 0;
     const OwnerUnits units = owner_units(lanes_of(schedule), launch.points, launch.blocks,
                                          evaluate_(access.dynamic_limit));
     std::int64_t bytes = 0;
-    for (const int load : loads_of(std::vector<int>{access.dynamic, access.when}, {})) {
-      bytes += moved(kernel_.expressions[at(load)].number, schedule);
+    for (const ExpressionId load : loads_of(std::vector{access.dynamic, access.when}, {})) {
+      bytes += moved(kernel_.expressions[load].access, schedule);
     }
     return bytes <= kCachedListBytes ? 0 : (units.count() - 1) * bytes;
   }
 
-  std::vector<int> loads_of(const Stage& stage, const std::vector<bool>& is_known) const {
+  std::vector<ExpressionId> loads_of(const Stage& stage, const ExpressionFlags& is_known) const {
     return loads_of(roots_of(kernel_, stage), is_known);
   }
 
-  std::vector<int> loads_of(const std::vector<int>& roots, std::vector<bool> is_known) const {
+  std::vector<ExpressionId> loads_of(const std::vector<ExpressionId>& roots,
+                                     ExpressionFlags is_known) const {
     is_known.resize(kernel_.expressions.size(), false);
-    const std::vector<bool> wanted = needed(kernel_, roots, is_known);
-    std::vector<int> loads;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ExpressionFlags wanted = needed(kernel_, roots, is_known);
+    std::vector<ExpressionId> loads;
+    for (const ExpressionId i : wanted.ids()) {
       const bool is_load = kernel_.expressions[i].kind == ExpressionKind::Load;
-      if (wanted[i] && !is_known[i] && is_load) loads.push_back(static_cast<int>(i));
+      if (wanted[i] && !is_known[i] && is_load) loads.push_back(i);
     }
     return loads;
   }
 
-  bool is_same(int first, int second) const {
-    const Access &a = kernel_.accesses[at(first)], &b = kernel_.accesses[at(second)];
+  bool is_same(AccessId first, AccessId second) const {
+    const Access &a = kernel_.accesses[first], &b = kernel_.accesses[second];
     return a.operand == b.operand && a.offset == b.offset && a.strides == b.strides &&
            a.dynamic == b.dynamic;
   }
-  bool has_same(const std::vector<int>& accesses, int one) const {
+  bool has_same(const std::vector<AccessId>& accesses, AccessId one) const {
     return std::any_of(accesses.begin(), accesses.end(),
-                       [&](int access) { return is_same(access, one); });
+                       [&](AccessId access) { return is_same(access, one); });
   }
-  void note(std::vector<std::vector<int>>& lists, int access) const {
-    std::vector<int>& list = lists[at(kernel_.accesses[at(access)].operand)];
+  void note(Lists& lists, AccessId access) const {
+    std::vector<AccessId>& list = lists[kernel_.accesses[access].operand];
     if (!has_same(list, access)) list.push_back(access);
   }
 
@@ -146,9 +149,9 @@ class Model {
       const std::int64_t stride = evaluate_(access.strides[axis]);
       const std::int64_t extent = evaluate_(kernel_.axes[axis]);
       extend(stride, extent);
-      if (stride != 0 || access.dynamic >= 0) range.count *= extent;
+      if (stride != 0 || access.dynamic) range.count *= extent;
     }
-    if (access.dynamic >= 0) {
+    if (access.dynamic) {
       extend(evaluate_(access.dynamic_stride), evaluate_(access.dynamic_limit));
     }
     range.count = std::min(range.count, range.end - range.begin);
@@ -156,18 +159,18 @@ class Model {
   }
 
   std::int64_t width_of(const Access& access) const {
-    return static_cast<std::int64_t>(dtype_bytes(kernel_.operands[at(access.operand)].dtype));
+    return static_cast<std::int64_t>(dtype_bytes(kernel_.operands[access.operand].dtype));
   }
 
-  std::int64_t bytes_of(const std::vector<int>& accesses) const {
+  std::int64_t bytes_of(const std::vector<AccessId>& accesses) const {
     if (accesses.empty()) return 0;
     Elements all;
     bool is_contiguous = false;
-    for (const int access : accesses) {
-      all.add(elements_of(kernel_.accesses[at(access)]));
-      is_contiguous = is_contiguous || has_unit_stride(kernel_.accesses[at(access)]);
+    for (const AccessId access : accesses) {
+      all.add(elements_of(kernel_.accesses[access]));
+      is_contiguous = is_contiguous || has_unit_stride(kernel_.accesses[access]);
     }
-    const std::int64_t width = width_of(kernel_.accesses[at(accesses[0])]);
+    const std::int64_t width = width_of(kernel_.accesses[accesses[0]]);
     if (is_contiguous) return all.count * width;
     return std::min((all.end - all.begin) * width, all.count * std::max(width, kSectorBytes));
   }
@@ -177,7 +180,7 @@ class Model {
       const bool is_unit = std::abs(evaluate_(access.strides[axis])) == 1;
       if (is_unit && evaluate_(kernel_.axes[axis]) > 1) return true;
     }
-    return access.dynamic >= 0 && std::abs(evaluate_(access.dynamic_stride)) == 1;
+    return access.dynamic && std::abs(evaluate_(access.dynamic_stride)) == 1;
   }
 
   /// The axis along which consecutive threads have consecutive indices; -1: none.
@@ -188,16 +191,16 @@ class Model {
   }
 
   /// Whether the access is coalesced because it is staged in a tile of shared memory.
-  bool is_tiled(int access, const GridSchedule& schedule) const {
+  bool is_tiled(AccessId access, const GridSchedule& schedule) const {
     if (schedule.form != GridForm::Tile) return false;
-    const std::vector<int> list = tile_accesses(kernel_, schedule.tile_axis);
+    const std::vector<AccessId> list = tile_accesses(kernel_, schedule.tile_axis);
     return std::find(list.begin(), list.end(), access) != list.end();
   }
 
-  std::int64_t moved(int number, const GridSchedule& schedule) const {
-    const Access& access = kernel_.accesses[at(number)];
+  std::int64_t moved(AccessId id, const GridSchedule& schedule) const {
+    const Access& access = kernel_.accesses[id];
     const std::int64_t width = width_of(access), count = elements_of(access).count;
-    if (is_tiled(number, schedule)) return count * width;
+    if (is_tiled(id, schedule)) return count * width;
     const int axis = thread_axis(schedule);
     const std::int64_t stride = axis < 0 ? 1 : std::abs(evaluate_(access.strides[at(axis)]));
     if (stride <= 1) return count * width;
@@ -207,7 +210,7 @@ class Model {
   const Kernel& kernel_;
   const std::function<std::int64_t(const ir::Dim&)>& evaluate_;
   const GridDescription& device_;
-  const std::vector<bool> inner_;
+  const ExpressionFlags inner_;
 };
 
 }  // namespace

@@ -15,12 +15,12 @@ namespace {
 /// Rows of x with their maximum, and the sum of exp(x - maximum). Stage 0 is the maximum.
 struct Rows {
   KernelMaker k{"rows", {4, 10}, 1};
-  int x = k.load(k.access(k.input(kF32), {10, 1}));
-  int to = k.access(k.output(kF32, /*read=*/true), {10, 1});
-  int maximum = k.result(k.reduce(Combiner::Max, x));
-  int shifted = k.apply(Op::Sub, {x, maximum});
-  int share = k.apply(Op::Exp, {shifted});
-  int sum = 0;
+  ExpressionId x = k.load(k.access(k.input(kF32), {10, 1}));
+  AccessId to = k.access(k.output(kF32, /*read=*/true), {10, 1});
+  ExpressionId maximum = k.result(k.reduce(Combiner::Max, x));
+  ExpressionId shifted = k.apply(Op::Sub, {x, maximum});
+  ExpressionId share = k.apply(Op::Exp, {shifted});
+  ExpressionId sum;
 
   explicit Rows(bool stores_share = false) {
     std::vector<Store> stores;
@@ -29,9 +29,9 @@ struct Rows {
   }
 
   /// Whether the maximum may drop NaN when these values are stored, each over the one before it.
-  bool drops_nan(const std::vector<int>& stored) {
-    for (const int value : stored) k.map({{to, value}});
-    return need_not_propagate_nan(k.kernel)[0];
+  bool drops_nan(const std::vector<ExpressionId>& stored) {
+    for (const ExpressionId value : stored) k.map({{to, value}});
+    return need_not_propagate_nan(k.kernel).front();
   }
 };
 
@@ -41,15 +41,16 @@ TEST_CASE("unpropagated NaN: softmax and log-softmax") {
   Rows quotient;
   CHECK(quotient.drops_nan({quotient.k.apply(Op::Div, {quotient.share, quotient.sum})}));
   Rows product;
-  const int reciprocal = product.k.apply(Op::Div, {product.k.number(kF32, 1), product.sum});
+  const ExpressionId reciprocal =
+      product.k.apply(Op::Div, {product.k.number(kF32, 1), product.sum});
   CHECK(product.drops_nan({product.k.apply(Op::Mul, {product.share, reciprocal})}));
   Rows logarithm;
-  const int log = logarithm.k.apply(Op::Log, {logarithm.sum});
+  const ExpressionId log = logarithm.k.apply(Op::Log, {logarithm.sum});
   CHECK(logarithm.drops_nan({logarithm.k.apply(Op::Sub, {logarithm.shifted, log})}));
   Rows input;
   CHECK(input.drops_nan({input.x}));
   Rows stored(/*stores_share=*/true);
-  const int loaded = stored.k.load(stored.to);
+  const ExpressionId loaded = stored.k.load(stored.to);
   CHECK(stored.drops_nan({stored.k.apply(Op::Div, {loaded, stored.sum})}));
 }
 
@@ -61,7 +62,7 @@ TEST_CASE("unpropagated NaN: values that do not depend on the sum") {
   Rows shifted;
   CHECK_FALSE(shifted.drops_nan({shifted.shifted}));
   Rows limited;  // a comparison with NaN is false
-  const int below = limited.k.apply(Op::Less, {limited.sum, limited.share});
+  const ExpressionId below = limited.k.apply(Op::Less, {limited.sum, limited.share});
   CHECK_FALSE(limited.drops_nan(
       {limited.k.apply(Op::Select, {below, limited.share, limited.k.number(kF32, 0)})}));
   Rows stored(/*stores_share=*/true);
@@ -75,7 +76,8 @@ TEST_CASE("unpropagated NaN: other stages and addresses that depend on the maxim
   product.k.reduce(Combiner::Prod, product.share);
   CHECK_FALSE(product.drops_nan({}));
   Rows guarded;
-  const int is_high = guarded.k.apply(Op::Less, {guarded.k.number(kF32, 0), guarded.maximum});
+  const ExpressionId is_high =
+      guarded.k.apply(Op::Less, {guarded.k.number(kF32, 0), guarded.maximum});
   guarded.k.guard(guarded.to, is_high);
   CHECK_FALSE(guarded.drops_nan({guarded.k.apply(Op::Div, {guarded.share, guarded.sum})}));
 }
@@ -91,19 +93,19 @@ TEST_CASE("unpropagated NaN: uses in which the sign of a zero would be lost") {
 
 TEST_CASE("unpropagated NaN: another operand, which may exceed a maximum that ignores NaN") {
   Rows other;
-  const int y = other.k.load(other.k.access(other.k.input(kF32), {10, 1}));
-  const int share = other.k.apply(Op::Exp, {other.k.apply(Op::Sub, {y, other.maximum})});
+  const ExpressionId y = other.k.load(other.k.access(other.k.input(kF32), {10, 1}));
+  const ExpressionId share = other.k.apply(Op::Exp, {other.k.apply(Op::Sub, {y, other.maximum})});
   CHECK_FALSE(other.drops_nan({other.k.apply(Op::Div, {share, other.sum})}));
 }
 
 TEST_CASE("unpropagated NaN: kernels without the sum") {
   KernelMaker k("maxima", {4, 10}, 1);
-  const int x = k.load(k.access(k.input(kF32), {10, 1}));
-  const int y = k.load(k.access(k.input(kF32), {10, 1}));
-  const int maximum = k.result(k.reduce(Combiner::Max, x));
-  const int minimum = k.result(k.reduce(Combiner::Min, x));
-  const int of_y = k.apply(Op::Exp, {k.apply(Op::Sub, {y, maximum})});
+  const ExpressionId x = k.load(k.access(k.input(kF32), {10, 1}));
+  const ExpressionId y = k.load(k.access(k.input(kF32), {10, 1}));
+  const ExpressionId maximum = k.result(k.reduce(Combiner::Max, x));
+  const ExpressionId minimum = k.result(k.reduce(Combiner::Min, x));
+  const ExpressionId of_y = k.apply(Op::Exp, {k.apply(Op::Sub, {y, maximum})});
   k.reduce(Combiner::Sum, of_y);
   k.reduce(Combiner::Sum, k.apply(Op::Exp, {k.apply(Op::Sub, {x, minimum})}));
-  CHECK(need_not_propagate_nan(k.kernel) == std::vector<bool>{false, false, false, false});
+  CHECK(need_not_propagate_nan(k.kernel) == IdVector<StageId, bool>{false, false, false, false});
 }

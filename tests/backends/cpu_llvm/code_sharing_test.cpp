@@ -20,11 +20,11 @@ namespace {
 /// y[i, j] = x[i, j] - mean over j of x[i, j], lanes along j.
 Kernel centred(std::int64_t rows, std::int64_t columns) {
   KernelMaker k("centred", {rows, columns}, 1);
-  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
-  const int value = k.load(k.access(x, {columns, 1}));
-  const int sum = k.reduce(Combiner::Sum, value);
-  const int count = k.number(DType::Float32, static_cast<double>(columns));
-  const int mean = k.apply(ir::Op::Div, {k.result(sum), count});
+  const OperandId x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const ExpressionId value = k.load(k.access(x, {columns, 1}));
+  const StageId sum = k.reduce(Combiner::Sum, value);
+  const ExpressionId count = k.number(DType::Float32, static_cast<double>(columns));
+  const ExpressionId mean = k.apply(ir::Op::Div, {k.result(sum), count});
   k.map({{k.access(y, {columns, 1}), k.apply(ir::Op::Sub, {value, mean})}});
   k.kernel.vector_axis = 1;
   return k.kernel;
@@ -33,8 +33,8 @@ Kernel centred(std::int64_t rows, std::int64_t columns) {
 /// y[i] = x[i] + addend.
 Kernel shifted(double addend) {
   KernelMaker k("shifted", {9}, 1);
-  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
-  const int value = k.load(k.access(x, {1}));
+  const OperandId x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const ExpressionId value = k.load(k.access(x, {1}));
   k.map({{k.access(y, {1}), k.apply(ir::Op::Add, {value, k.number(DType::Float32, addend)})}});
   k.kernel.vector_axis = 0;
   return k.kernel;
@@ -45,8 +45,8 @@ Kernel doubled(const char* size) {
   const ir::Dim count = ir::Dim::fresh(size);
   KernelMaker k("doubled", {count}, 1);
   add_size(k.kernel, count);
-  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
-  const int value = k.load(k.access(x, {1}));
+  const OperandId x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const ExpressionId value = k.load(k.access(x, {1}));
   k.map({{k.access(y, {1}), k.apply(ir::Op::Add, {value, value})}});
   k.kernel.vector_axis = 0;
   return k.kernel;
@@ -173,7 +173,7 @@ TEST_CASE("code sharing: constants, ISAs and stages make kernels differ") {
   for (Expression& x : kernels[1].kernel.expressions) {
     if (x.kind == ExpressionKind::Apply && x.op == ir::Op::Sub) x.op = ir::Op::Add;
   }
-  kernels[2].kernel.stages[0].combiner = Combiner::Max;
+  kernels[2].kernel.stages.front().combiner = Combiner::Max;
   const Compiled all = compiled(kernels, 1, ParametricCode::WhereShared, cache);
   CHECK(cache.stats().compiled == 3);
   CHECK(run(all.functions[0], 64) != run(all.functions[1], 64));

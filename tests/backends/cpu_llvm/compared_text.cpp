@@ -77,14 +77,14 @@ std::vector<ir::Op> elementwise_ops(DType dtype, int arity) {
 
 ComparedOps::ComparedOps(DType dtype, std::vector<ir::Op> ops) : dtype_(dtype) {
   test::KernelMaker k("ops", {static_cast<std::int64_t>(kCount)}, 1);
-  std::vector<int> arguments;
+  std::vector<ExpressionId> arguments;
   for (int i = 0; i < ir::def(ops[0]).arity; ++i) {
     arguments.push_back(k.load(k.access(k.input(dtype), {1})));
   }
   std::vector<Store> stores;
   for (const ir::Op op : ops) {
-    const int value = k.apply(op, arguments);
-    const DType result = k.kernel.expressions[static_cast<std::size_t>(value)].dtype;
+    const ExpressionId value = k.apply(op, arguments);
+    const DType result = k.kernel.expressions[value].dtype;
     stores.push_back({k.access(k.output(result), {1}), value});
     const std::vector<std::byte> memory(kCount * dtype_bytes(result));
     results_.push_back({op, result, memory, memory});

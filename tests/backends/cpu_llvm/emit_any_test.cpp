@@ -30,14 +30,14 @@ class Draw {
     const bool reduces = k_.kernel.outer < count();
     for (int i = 0; i < 2; ++i) values_.push_back(load());
     for (int i = reduces ? below(3) : 0; i > 0; --i) {
-      const int value = mix();
+      const ExpressionId value = mix();
       const Combiner combiner =
           std::vector<Combiner>{Combiner::Sum, Combiner::Max, Combiner::Min}[at(below(3))];
       results_.push_back(k_.result(k_.reduce(combiner, value)));
     }
     if (reduces && below(4) == 0) {
-      const int stage = k_.running(Combiner::Sum, mix(), {});
-      const int total = k_.result(stage);
+      const StageId stage = k_.running(Combiner::Sum, mix(), {});
+      const ExpressionId total = k_.result(stage);
       k_.kernel.stages.back().stores.push_back({result_access(count()), total});
     }
     if (!results_.empty() && below(2) == 0) {
@@ -49,7 +49,10 @@ class Draw {
 
  private:
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  int pick(const std::vector<int>& list) { return list[at(below(static_cast<int>(list.size())))]; }
+  template <class T>
+  T pick(const std::vector<T>& list) {
+    return list[at(below(static_cast<int>(list.size())))];
+  }
   int count() const { return static_cast<int>(k_.kernel.axes.size()); }
 
   void draw_axes() {
@@ -70,7 +73,7 @@ class Draw {
   }
 
   /// A dense layout over some of the first axes, in any order, one of them perhaps backwards.
-  int layout(int operand, std::vector<int> axes) {
+  AccessId layout(OperandId operand, std::vector<int> axes) {
     std::shuffle(axes.begin(), axes.end(), random_);
     std::vector<Dim> strides(at(count()), Dim(0));
     Dim stride = 1, offset = 0;
@@ -88,7 +91,7 @@ class Draw {
     return k_.access(operand, strides, offset);
   }
 
-  int load() {
+  ExpressionId load() {
     std::vector<int> axes;
     for (int axis = 0; axis < count(); ++axis) {
       if (below(4) != 0) axes.push_back(axis);
@@ -97,52 +100,53 @@ class Draw {
   }
 
   /// The access to a new result over the first axes.
-  int result_access(int many) {
+  AccessId result_access(int many) {
     std::vector<int> axes;
     for (int axis = 0; axis < many; ++axis) axes.push_back(axis);
     return guarded(layout(k_.output(dtype_), axes), many);
   }
 
   /// Gives the access a guard at random, on the index along one or two of the first axes.
-  int guarded(int access, int many) {
+  AccessId guarded(AccessId access, int many) {
     const auto drawn = [this](std::int64_t n) {
       return static_cast<std::int64_t>(guards_() % static_cast<std::uint64_t>(n));
     };
     if (many == 0 || drawn(3) != 0) return access;
     const auto inside = [&] {
       const std::int64_t axis = drawn(many), extent = extents_[at(axis)];
-      const int shift = k_.number(DType::Int64, static_cast<double>(drawn(4) - drawn(extent + 1)));
-      const int index = k_.apply(Op::Add, {k_.axis(static_cast<int>(axis)), shift});
-      const int limit = k_.number(DType::Int64, static_cast<double>(drawn(extent + 3)));
+      const ExpressionId shift =
+          k_.number(DType::Int64, static_cast<double>(drawn(4) - drawn(extent + 1)));
+      const ExpressionId index = k_.apply(Op::Add, {k_.axis(static_cast<int>(axis)), shift});
+      const ExpressionId limit = k_.number(DType::Int64, static_cast<double>(drawn(extent + 3)));
       return k_.apply(Op::Less,
                       {k_.convert(DType::UInt64, index), k_.convert(DType::UInt64, limit)});
     };
-    const int first = inside();
+    const ExpressionId first = inside();
     return k_.guard(access, drawn(2) == 0 ? first : k_.apply(Op::And, {first, inside()}));
   }
 
   /// A product of at most two operands, then sums and selections.
-  int mix() {
+  ExpressionId mix() {
     values_.push_back(load());
-    int value = pick(values_);
+    ExpressionId value = pick(values_);
     if (below(2) == 0) value = k_.apply(Op::Mul, {value, pick(values_)});
     for (int i = below(3); i > 0; --i) {
       const Op op = std::vector<Op>{Op::Add, Op::Sub, Op::Maximum, Op::Minimum}[at(below(4))];
       value = k_.apply(op, {value, pick(values_)});
     }
     if (below(4) == 0) {
-      const int index = k_.convert(dtype_, k_.axis(below(count())));
+      const ExpressionId index = k_.convert(dtype_, k_.axis(below(count())));
       value = k_.apply(Op::Select, {k_.apply(Op::Less, {index, pick(values_)}), value, index});
     }
-    for (const int result : results_) value = k_.apply(Op::Sub, {value, result});
+    for (const ExpressionId result : results_) value = k_.apply(Op::Sub, {value, result});
     return value;
   }
 
   KernelCall call() {
     KernelCall result;
-    for (std::size_t i = 0; i < k_.kernel.operands.size(); ++i) {
+    for (const OperandId i : k_.kernel.operands.ids()) {
       const auto size = static_cast<std::size_t>(elements_[i] + 5);
-      result.operands.push_back(filled(dtype_, whole_numbers(size + i, -3, 3)));
+      result.operands.push_back(filled(dtype_, whole_numbers(size + at(i.number), -3, 3)));
     }
     for (const Dim& dim : k_.kernel.sizes) {
       result.sizes.push_back(ir::evaluate(dim, [&](const ir::Symbol& symbol) {
@@ -158,8 +162,9 @@ class Draw {
   std::mt19937 random_, guards_;  // separate, so that guards do not change other draws
   KernelMaker k_;
   DType dtype_ = DType::Float32;
-  std::vector<std::int64_t> extents_, elements_;  // elements_: by operand
-  std::vector<int> values_, results_;
+  std::vector<std::int64_t> extents_;
+  IdVector<OperandId, std::int64_t> elements_;
+  std::vector<ExpressionId> values_, results_;
 };
 
 }  // namespace

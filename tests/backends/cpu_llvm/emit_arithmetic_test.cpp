@@ -78,13 +78,13 @@ EmitCase all_pairs(const ir::OpDef& d, DType dtype) {
   }
   const auto count = static_cast<std::int64_t>(chosen.bytes.size());
   KernelMaker k("pairs", {count}, 1);
-  const int from_x = k.access(k.input(dtype), {1}), from_y = k.access(k.input(dtype), {1});
-  const int which = k.load(k.access(k.input(DType::Bool), {1}));
-  std::vector<int> arguments{k.load(from_x), k.load(from_y)};
+  const AccessId from_x = k.access(k.input(dtype), {1}), from_y = k.access(k.input(dtype), {1});
+  const ExpressionId which = k.load(k.access(k.input(DType::Bool), {1}));
+  std::vector<ExpressionId> arguments{k.load(from_x), k.load(from_y)};
   if (d.arity == 1) arguments.pop_back();
   if (d.arity == 3) arguments.insert(arguments.begin(), which);
-  const int value = k.apply(d.op, arguments);
-  const DType result = k.kernel.expressions[at(value)].dtype;
+  const ExpressionId value = k.apply(d.op, arguments);
+  const DType result = k.kernel.expressions[value].dtype;
   k.map({{k.access(k.output(result), {1}), value}});
   k.kernel.vector_axis = 0;
   const Memory out{std::vector<std::byte>(at(count) * dtype_bytes(result))};
@@ -133,7 +133,8 @@ Pairs multiples(DType dtype) {
 EmitCase of_pairs(Op op, DType dtype, const Pairs& pairs) {
   const auto count = static_cast<std::int64_t>(pairs.x.size());
   KernelMaker k("pairs", {count}, 1);
-  const int x = k.load(k.access(k.input(dtype), {1})), y = k.load(k.access(k.input(dtype), {1}));
+  const ExpressionId x = k.load(k.access(k.input(dtype), {1})),
+                     y = k.load(k.access(k.input(dtype), {1}));
   k.map({{k.access(k.output(dtype), {1}), k.apply(op, {x, y})}});
   k.kernel.vector_axis = 0;
   const Memory out{std::vector<std::byte>(at(count) * dtype_bytes(dtype))};
@@ -143,7 +144,7 @@ EmitCase of_pairs(Op op, DType dtype, const Pairs& pairs) {
 EmitCase cast_of(DType from, DType to, const Memory& values, int vector_axis = 0) {
   const auto count = static_cast<std::int64_t>(values.bytes.size() / dtype_bytes(from));
   KernelMaker k("cast", {count}, 1);
-  const int value = k.load(k.access(k.input(from), {1}));
+  const ExpressionId value = k.load(k.access(k.input(from), {1}));
   k.map({{k.access(k.output(to), {1}), k.convert(to, value)}});
   k.kernel.vector_axis = vector_axis;
   const Memory out{std::vector<std::byte>(at(count) * dtype_bytes(to))};

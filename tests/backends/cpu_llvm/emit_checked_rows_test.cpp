@@ -21,8 +21,8 @@ const std::vector<double> kOutside{2, 0, -1, 4, 9, 3, -2};
 /// y[i, j] = table[rows[i], j]; `columns` may be a size of the call.
 Kernel gather(DType dtype, const Dim& columns) {
   KernelMaker k("gather", {static_cast<int>(kInside.size()), columns}, 2);
-  const int table = k.input(dtype), at = k.input(DType::Int32), y = k.output(dtype);
-  const int row = k.load(k.access(at, {1, 0}));
+  const OperandId table = k.input(dtype), at = k.input(DType::Int32), y = k.output(dtype);
+  const ExpressionId row = k.load(k.access(at, {1, 0}));
   k.map({{k.access(y, {columns, 1}), k.load(k.access_at(table, {0, 1}, row, columns, kLimit))}});
   k.kernel.vector_axis = 1;
   return k.kernel;
@@ -42,13 +42,13 @@ EmitCase gathered(DType dtype, int columns, const std::vector<double>& rows) {
 EmitCase summed(DType dtype, const std::vector<double>& rows, int first) {
   const int outer = 2, picks = 3, columns = 40;
   KernelMaker k("summed", {outer, picks, columns}, 1);
-  const int table = k.input(dtype), at = k.input(DType::Int64), start = k.input(DType::Int64);
-  const int y = k.output(dtype);
-  const int row = k.load(k.access(at, {picks, 1, 0}));
-  const int one = k.load(k.access(start, {0, 0, 0}));
-  const int x = k.load(k.access_at(table, {0, 0, 1}, row, columns, kLimit));
-  const int other = k.load(k.access_at(table, {0, 0, 1}, one, columns, kLimit));
-  const int sum = k.reduce(Combiner::Sum, k.apply(ir::Op::Mul, {x, other}));
+  const OperandId table = k.input(dtype), at = k.input(DType::Int64), start = k.input(DType::Int64);
+  const OperandId y = k.output(dtype);
+  const ExpressionId row = k.load(k.access(at, {picks, 1, 0}));
+  const ExpressionId one = k.load(k.access(start, {0, 0, 0}));
+  const ExpressionId x = k.load(k.access_at(table, {0, 0, 1}, row, columns, kLimit));
+  const ExpressionId other = k.load(k.access_at(table, {0, 0, 1}, one, columns, kLimit));
+  const StageId sum = k.reduce(Combiner::Sum, k.apply(ir::Op::Mul, {x, other}));
   k.map({{k.access(y, {1, 0, 0}), k.result(sum)}}, /*inner=*/false);
   k.kernel.vector_axis = 2;
   return {k.kernel,

@@ -22,10 +22,10 @@ EmitCase gather(DType dtype, DType index, int columns, bool across, const std::v
                 int limit) {
   const auto count = static_cast<int>(rows.size());
   KernelMaker k("gather", {count, columns}, 2);
-  const int table = k.input(dtype), at = k.input(index), y = k.output(dtype);
-  const int row = k.load(k.access(at, {1, 0}));
-  const int from = across ? k.access_at(table, {0, limit}, row, 1, limit)
-                          : k.access_at(table, {0, 1}, row, columns, limit);
+  const OperandId table = k.input(dtype), at = k.input(index), y = k.output(dtype);
+  const ExpressionId row = k.load(k.access(at, {1, 0}));
+  const AccessId from = across ? k.access_at(table, {0, limit}, row, 1, limit)
+                               : k.access_at(table, {0, 1}, row, columns, limit);
   k.map({{k.access(y, {columns, 1}), k.load(from)}});
   k.kernel.vector_axis = 1;
   const auto cells = static_cast<std::size_t>(limit * columns);
@@ -40,8 +40,8 @@ EmitCase gather(DType dtype, DType index, int columns, bool across, const std::v
 EmitCase gather_along(DType dtype, DType index, const std::vector<double>& rows, int limit) {
   const auto count = static_cast<int>(rows.size());
   KernelMaker k("gather_along", {count}, 1);
-  const int table = k.input(dtype), at = k.input(index), y = k.output(dtype);
-  const int row = k.load(k.access(at, {1}));
+  const OperandId table = k.input(dtype), at = k.input(index), y = k.output(dtype);
+  const ExpressionId row = k.load(k.access(at, {1}));
   k.map({{k.access(y, {1}), k.load(k.access_at(table, {0}, row, 3, limit))}});
   k.kernel.vector_axis = 0;
   return {k.kernel,
@@ -57,9 +57,9 @@ EmitCase scatter(DType dtype, DType index, int lanes, const std::vector<double>&
   const int outer = 19;
   const auto count = static_cast<int>(rows.size());
   KernelMaker k("scatter", {outer, count}, 1);
-  const int at = k.input(index), x = k.input(dtype), y = k.output(dtype, true);
-  const int row = k.load(k.access(at, {0, 1}));
-  const int value = k.load(k.access(x, {1, outer}));
+  const OperandId at = k.input(index), x = k.input(dtype), y = k.output(dtype, true);
+  const ExpressionId row = k.load(k.access(at, {0, 1}));
+  const ExpressionId value = k.load(k.access(x, {1, outer}));
   k.map({{k.access_at(y, {1, 0}, row, outer, limit), value, true}});
   k.kernel.vector_axis = lanes;
   const auto all = static_cast<std::size_t>(outer * count);
@@ -80,8 +80,8 @@ TEST_CASE("emitted: lanes with any stride, forwards and backwards, of any dtype"
     for (const int stride : {-1, 2, -3, 7}) {
       const int count = 37, first = stride < 0 ? -stride * (count - 1) : 0;
       KernelMaker k("strided", {count}, 1);
-      const int x = k.input(dtype), y = k.output(dtype);
-      const int value = k.load(k.access(x, {stride}, first));
+      const OperandId x = k.input(dtype), y = k.output(dtype);
+      const ExpressionId value = k.load(k.access(x, {stride}, first));
       k.map({{k.access(y, {stride}, first + 1), value}});
       k.kernel.vector_axis = 0;
       const auto all = static_cast<std::size_t>(count * 7 + 2);
@@ -99,9 +99,10 @@ TEST_CASE("emitted: lanes with any stride, forwards and backwards, of any dtype"
 TEST_CASE("emitted: strides that are known at the call") {
   const Dim rows = Dim::fresh("rows"), columns = Dim::fresh("columns");
   KernelMaker k("transposed", {rows, columns}, 2);
-  const int x = k.input(DType::Float32), y = k.output(DType::Float32);
-  const int value = k.load(k.access(x, {1, rows}));
-  const int shift = k.convert(DType::Float32, k.apply(Op::Mul, {k.axis(1), k.size(columns)}));
+  const OperandId x = k.input(DType::Float32), y = k.output(DType::Float32);
+  const ExpressionId value = k.load(k.access(x, {1, rows}));
+  const ExpressionId shift =
+      k.convert(DType::Float32, k.apply(Op::Mul, {k.axis(1), k.size(columns)}));
   k.map({{k.access(y, {columns, 1}), k.apply(Op::Add, {value, shift})}});
   k.kernel.vector_axis = 1;
   EmitCase one{k.kernel, {}};
@@ -158,11 +159,11 @@ TEST_CASE("emitted: where a guard is false no memory is accessed, and loads give
       for (const int stride : {1, 3}) {
         const int rows = 5, columns = 37;
         KernelMaker k("guarded", {rows, columns}, 2);
-        const int x = k.input(dtype), y = k.output(dtype);
-        const int shift = k.number(DType::Int64, -2);
-        const int index = k.apply(Op::Add, {k.axis(along == 0 ? 0 : 1), shift});
-        const int limit = k.number(DType::Int64, along == 0 ? 2 : 20);
-        const int inside =
+        const OperandId x = k.input(dtype), y = k.output(dtype);
+        const ExpressionId shift = k.number(DType::Int64, -2);
+        const ExpressionId index = k.apply(Op::Add, {k.axis(along == 0 ? 0 : 1), shift});
+        const ExpressionId limit = k.number(DType::Int64, along == 0 ? 2 : 20);
+        const ExpressionId inside =
             k.apply(Op::Less, {k.convert(DType::UInt64, index), k.convert(DType::UInt64, limit)});
         // Far outside of x where the guard is false.
         const int far = 1 << 20;
@@ -170,8 +171,8 @@ TEST_CASE("emitted: where a guard is false no memory is accessed, and loads give
                                          : along == 1 ? std::vector<Dim>{0, stride}
                                                       : std::vector<Dim>{1, 0};
         const Dim offset = along == 0 ? Dim(-2 * far) : along == 1 ? Dim(-2 * stride) : Dim(0);
-        const int value = k.load(k.guard(k.access(x, strides, offset), inside));
-        const int kept = k.apply(Op::Equal, {k.axis(1), k.axis(1)});
+        const ExpressionId value = k.load(k.guard(k.access(x, strides, offset), inside));
+        const ExpressionId kept = k.apply(Op::Equal, {k.axis(1), k.axis(1)});
         k.map({{k.access(y, {columns, 1}), value},
                {k.guard(k.access(k.output(dtype), {columns, 1}), k.apply(Op::And, {kept, inside})),
                 value},
@@ -201,15 +202,16 @@ TEST_CASE("emitted: an index out of range is not reported where the guard is fal
     for (const bool all_hidden : {true, false}) {
       for (const bool lanes : {true, false}) {
         KernelMaker k("guarded_gather", {count, 20}, 2);
-        const int table = k.input(dtype), at = k.input(DType::Int64), y = k.output(dtype);
-        const int row = k.load(k.access(at, {1, 0}));
-        const int five = k.number(DType::Int64, all_hidden ? 5 : 10);
-        int inside = k.apply(Op::And, {k.apply(Op::Less, {k.number(DType::Int64, -1), row}),
-                                       k.apply(Op::Less, {row, five})});
+        const OperandId table = k.input(dtype), at = k.input(DType::Int64), y = k.output(dtype);
+        const ExpressionId row = k.load(k.access(at, {1, 0}));
+        const ExpressionId five = k.number(DType::Int64, all_hidden ? 5 : 10);
+        ExpressionId inside = k.apply(
+            Op::And,
+            {k.apply(Op::Less, {k.number(DType::Int64, -1), row}), k.apply(Op::Less, {row, five})});
         if (lanes) {
           inside = k.apply(Op::And, {inside, k.apply(Op::Less, {k.axis(1), five})});
         }
-        const int from = k.guard(k.access_at(table, {0, 1}, row, 20, 5), inside);
+        const AccessId from = k.guard(k.access_at(table, {0, 1}, row, 20, 5), inside);
         k.map({{k.access(y, {20, 1}), k.load(from)}});
         k.kernel.vector_axis = 1;
         cases.push_back({k.kernel,
@@ -241,9 +243,9 @@ TEST_CASE("emitted: results overwrite their operands") {
   std::vector<EmitCase> cases;
   for (const DType dtype : {DType::Float32, DType::Float64, DType::Int16}) {
     KernelMaker k("in_place", {53}, 1);
-    const int x = k.output(dtype, true), m = k.output(dtype, true);
-    const int at = k.access(x, {1}, 1), at_m = k.access(m, {1}, 1);
-    const int moved = k.apply(Op::Add, {k.load(at_m), k.load(at)});
+    const OperandId x = k.output(dtype, true), m = k.output(dtype, true);
+    const AccessId at = k.access(x, {1}, 1), at_m = k.access(m, {1}, 1);
+    const ExpressionId moved = k.apply(Op::Add, {k.load(at_m), k.load(at)});
     k.map({{at_m, moved}, {at, k.apply(Op::Sub, {k.load(at), moved})}});
     k.kernel.vector_axis = 0;
     const KernelCall call{
@@ -261,8 +263,9 @@ namespace {
 /// Draws of the elements 0, factor, 2 factor, ... at a position beyond 2^32.
 EmitCase draws(DType dtype, int lanes, double factor) {
   KernelMaker k("draw", {41}, 1);
-  const int position = k.number(DType::Int64, 0x1p33 + 5), y = k.output(dtype);
-  const int element = k.apply(Op::Mul, {k.axis(0), k.number(DType::Int64, factor)});
+  const ExpressionId position = k.number(DType::Int64, 0x1p33 + 5);
+  const OperandId y = k.output(dtype);
+  const ExpressionId element = k.apply(Op::Mul, {k.axis(0), k.number(DType::Int64, factor)});
   const std::int64_t seed = (std::int64_t{7} << 40) + 11;
   k.map({{k.access(y, {1}), k.random(dtype, position, element, seed, 3)}});
   k.kernel.vector_axis = lanes;
@@ -293,9 +296,9 @@ TEST_CASE("emitted: transposed rows, on parts of every size around blocks of row
   for (const DType dtype : {DType::Bool, DType::Float32, DType::Float64}) {
     const Dim rows = Dim::fresh("rows"), columns = Dim::fresh("columns");
     KernelMaker k("across", {rows, columns}, 2);
-    const int x = k.input(dtype), w = k.input(dtype), y = k.output(dtype);
-    const int shared = k.load(k.access(w, {1, 0}));
-    const int value = k.load(k.access(x, {1, rows}));
+    const OperandId x = k.input(dtype), w = k.input(dtype), y = k.output(dtype);
+    const ExpressionId shared = k.load(k.access(w, {1, 0}));
+    const ExpressionId value = k.load(k.access(x, {1, rows}));
     k.map({{k.access(y, {columns, 1}),
             k.apply(dtype == DType::Bool ? Op::Or : Op::Sub, {value, shared})}});
     k.kernel.vector_axis = 1;

@@ -5,7 +5,6 @@
 #include "tests/backends/cpu_llvm/large_kernels.h"
 
 #include "backends/cpu/llvm/code/kernel_compiler.h"
-#include "core/types/at.h"
 
 using namespace cpu_llvm_test;
 using namespace kiln;
@@ -105,8 +104,9 @@ TEST_CASE("emitted: large rows that are stored twice are streamed, wherever in a
       for (const cpu::Isa isa : kIsas) {
         // An iteration has four vectors of float32 or int32, which must hold a line's elements.
         const auto lanes = static_cast<std::size_t>(cpu::target_of(isa).vector_bytes);
-        const bool fills_line = lanes * dtype_bytes(one.kernel.operands[1].dtype) >= 64;
-        CHECK(schedule_of(one.kernel, isa).streams.scratch_operand == (fills_line ? 1 : -1));
+        const bool fills_line = lanes * dtype_bytes(one.kernel.operands[OperandId(1)].dtype) >= 64;
+        CHECK(schedule_of(one.kernel, isa).streams.scratch_operand ==
+              (fills_line ? OperandId(1) : OperandId()));
         CHECK_FALSE(schedule_of(one.kernel, isa).streams.alone);
       }
       one.alignment = alignment;
@@ -120,12 +120,13 @@ TEST_CASE("emitted: beside rows that are stored twice, other results are not str
   // The rows of `twice` begin at other places of a line than those of y.
   EmitCase two = rewritten(kF32, kRows, 1024, 1025, 1);
   Kernel& kernel = two.kernel;
-  kernel.operands.push_back(kernel.operands[1]);
+  kernel.operands.push_back(kernel.operands[OperandId(1)]);
   kernel.operands.back().name = "twice";
   kernel.operands.back().read = false;
-  kernel.accesses.push_back({.operand = 2, .strides = {1024, 1}});
-  kernel.stages[1].stores.push_back({.access = 2, .value = kernel.stages[1].stores[0].value});
-  CHECK(schedule_of(kernel).streams.operands == std::vector<bool>{false, true, false});
+  kernel.accesses.push_back({.operand = OperandId(2), .strides = {1024, 1}});
+  kernel.stages[StageId(1)].stores.push_back(
+      {.access = AccessId(2), .value = kernel.stages[StageId(1)].stores[0].value});
+  CHECK(schedule_of(kernel).streams.operands == IdVector<OperandId, bool>{false, true, false});
   for (KernelCall& call : two.calls) call.operands.push_back(whole_memory(kF32, kRun * 1024 + 9));
   two.alignment = 64;
   check_emitted({two});
@@ -139,25 +140,25 @@ TEST_CASE("emitted: other rows that are stored twice stay in memory") {
   CHECK_FALSE(streams(rewritten(DType::Float64, kRows, 1025, 1025).kernel));
   const EmitCase plain = rewritten(kF32, kRows, 1000, 1000);
   Kernel early = plain.kernel;  // the first loop loads y
-  early.stages[0].value = early.stages[1].stores[0].value;
-  early.expressions[at(early.stages[0].value)].arguments[1] = 0;
+  early.stages.front().value = early.stages[StageId(1)].stores[0].value;
+  early.expressions[early.stages.front().value].arguments[1] = ExpressionId(0);
   CHECK_FALSE(streams(early));
   Kernel adding = plain.kernel;
-  adding.stages[1].stores[0].accumulate = true;
+  adding.stages[StageId(1)].stores[0].accumulate = true;
   CHECK_FALSE(streams(adding));
   Kernel running = plain.kernel;
-  running.stages[1].kind = StageKind::Running;
-  running.stages[1].combiner = Combiner::Sum;
-  running.stages[1].value = running.stages[1].stores[0].value;
+  running.stages[StageId(1)].kind = StageKind::Running;
+  running.stages[StageId(1)].combiner = Combiner::Sum;
+  running.stages[StageId(1)].value = running.stages[StageId(1)].stores[0].value;
   CHECK_FALSE(streams(running));
   Kernel once = plain.kernel;
-  once.stages[0].stores.clear();
+  once.stages.front().stores.clear();
   CHECK_FALSE(streams(once));
   Kernel shifted = plain.kernel;  // loads the neighbour
-  shifted.accesses.push_back(shifted.accesses[1]);
+  shifted.accesses.push_back(shifted.accesses[AccessId(1)]);
   shifted.accesses.back().offset = Dim(1);
   for (Expression& x : shifted.expressions) {
-    if (x.kind == ExpressionKind::Load && x.number == 1) x.number = 2;
+    if (x.kind == ExpressionKind::Load && x.access == AccessId(1)) x.access = AccessId(2);
   }
   CHECK_FALSE(streams(shifted));
 }
@@ -169,14 +170,14 @@ TEST_CASE("emitted: small results, partial lines and sums in memory are not stre
   CHECK_FALSE(streams(centred(kF32, kRows, 40, 40).kernel));
   CHECK_FALSE(streams(down_columns(3, 40).kernel));
   Kernel read = centred(kF32, kRows, 80, 80).kernel;
-  read.operands[1].read = true;
+  read.operands[OperandId(1)].read = true;
   CHECK_FALSE(streams(read));
 }
 
 TEST_CASE("emitted: parts of kernels that mostly store, or fit into the L3 cache, do not stream") {
   const auto streams_alone = [](std::vector<Dim> strides, int inputs, int rows) {
     KernelMaker k("rows", {rows, 1024}, 2);
-    int sum = k.number(kF32, 1);
+    ExpressionId sum = k.number(kF32, 1);
     for (int i = 0; i < inputs; ++i) {
       sum = k.apply(Op::Add, {sum, k.load(k.access(k.input(kF32), strides))});
     }

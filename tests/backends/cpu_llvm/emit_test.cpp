@@ -39,17 +39,17 @@ std::vector<double> operands_of(Combiner combiner, DType dtype, std::size_t coun
 Kernel reduction(Combiner combiner, DType dtype, const Dim& rows, const Dim& columns, bool inner,
                  bool copied = false) {
   KernelMaker k("reduction", {inner ? rows : columns, inner ? columns : rows}, 1);
-  const int x = k.input(dtype);
-  const int at = inner ? k.access(x, {columns, 1}) : k.access(x, {1, columns});
-  const int value = k.load(at);
-  const int y = k.output(combiner == Combiner::ArgMax ? DType::Int64 : dtype);
+  const OperandId x = k.input(dtype);
+  const AccessId at = inner ? k.access(x, {columns, 1}) : k.access(x, {1, columns});
+  const ExpressionId value = k.load(at);
+  const OperandId y = k.output(combiner == Combiner::ArgMax ? DType::Int64 : dtype);
   std::vector<Store> stores;
   if (copied) {
-    const int copy = k.output(dtype);
-    const int to = inner ? k.access(copy, {columns, 1}) : k.access(copy, {1, columns});
+    const OperandId copy = k.output(dtype);
+    const AccessId to = inner ? k.access(copy, {columns, 1}) : k.access(copy, {1, columns});
     stores.push_back({to, value, false});
   }
-  const int stage = k.reduce(combiner, value, stores);
+  const StageId stage = k.reduce(combiner, value, stores);
   k.map({{k.access(y, {1, 0}, 1), k.result(stage)}}, false);
   k.kernel.vector_axis = inner ? 1 : 0;
   return k.kernel;
@@ -86,8 +86,8 @@ TEST_CASE("emitted: a map writes its part of axis 0 and nothing else, at every l
   for (const DType dtype : every_dtype()) {
     const Dim n = Dim::fresh("n");
     KernelMaker k("map", {n}, 1);
-    const int x = k.input(dtype), y = k.output(dtype);
-    const int value = k.load(k.access(x, {1}, 1));
+    const OperandId x = k.input(dtype), y = k.output(dtype);
+    const ExpressionId value = k.load(k.access(x, {1}, 1));
     k.map({{k.access(y, {1}, 2), k.apply(sum_of(dtype), {value, value})}});
     k.kernel.vector_axis = 0;
     EmitCase one{k.kernel, {}};
@@ -110,11 +110,11 @@ TEST_CASE("emitted: rows of every static length; values shared by a row or colum
   std::vector<EmitCase> cases;
   for (int length = 1; length <= kMaxLength; ++length) {
     KernelMaker k("rows", {3, length}, 2);
-    const int x = k.input(DType::Float32), row = k.input(DType::Float32);
-    const int column = k.input(DType::Float32), y = k.output(DType::Float32);
-    const int product =
+    const OperandId x = k.input(DType::Float32), row = k.input(DType::Float32);
+    const OperandId column = k.input(DType::Float32), y = k.output(DType::Float32);
+    const ExpressionId product =
         k.apply(Op::Mul, {k.load(k.access(x, {length, 1})), k.load(k.access(row, {1, 0}))});
-    const int sum = k.apply(Op::Sub, {product, k.load(k.access(column, {0, 1}))});
+    const ExpressionId sum = k.apply(Op::Sub, {product, k.load(k.access(column, {0, 1}))});
     k.map({{k.access(y, {length, 1}), sum}});
     k.kernel.vector_axis = 1;
     const auto all = static_cast<std::size_t>(3 * length);
@@ -185,12 +185,12 @@ TEST_CASE("emitted: two inner axes, a sum of products, and a stage that reads it
   for (const int n : {1, 7, 16, 35}) {
     for (const DType dtype : {DType::Float32, DType::Float64, DType::Int32}) {
       KernelMaker k("normalised", {2, 3, n}, 1);
-      const int x = k.input(dtype), w = k.input(dtype), y = k.output(dtype);
-      const int value = k.load(k.access(x, {3 * n, n, 1}));
-      const int weight = k.load(k.access(w, {0, 0, 1}));
-      const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {value, weight}));
-      const int low = k.reduce(Combiner::Min, value);
-      const int shifted = k.apply(Op::Sub, {value, k.result(low)});
+      const OperandId x = k.input(dtype), w = k.input(dtype), y = k.output(dtype);
+      const ExpressionId value = k.load(k.access(x, {3 * n, n, 1}));
+      const ExpressionId weight = k.load(k.access(w, {0, 0, 1}));
+      const StageId sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {value, weight}));
+      const StageId low = k.reduce(Combiner::Min, value);
+      const ExpressionId shifted = k.apply(Op::Sub, {value, k.result(low)});
       k.map({{k.access(y, {3 * n, n, 1}), k.apply(Op::Add, {shifted, k.result(sum)})}});
       k.kernel.vector_axis = 2;
       const auto all = static_cast<std::size_t>(6 * n);
@@ -213,8 +213,8 @@ TEST_CASE("emitted: running sums and products, one at a time or a lane per outer
       for (const int lanes : {-1, 0, 1}) {
         const int n = 21, steps = 6;
         KernelMaker k("running", {n, steps}, 1);
-        const int x = k.input(dtype), y = k.output(dtype);
-        const int stage = k.running(combiner, k.load(k.access(x, {1, n})), {});
+        const OperandId x = k.input(dtype), y = k.output(dtype);
+        const StageId stage = k.running(combiner, k.load(k.access(x, {1, n})), {});
         k.kernel.stages.back().stores.push_back({k.access(y, {1, n}), k.result(stage)});
         k.kernel.vector_axis = lanes;
         const auto all = static_cast<std::size_t>(n * steps);
@@ -237,10 +237,10 @@ TEST_CASE("emitted: running values within vectors, rows of every length around t
       if (!combines(combiner, dtype)) continue;
       const Dim n = Dim::fresh("n");
       KernelMaker k("running", {3, n}, 1);
-      const int x = k.input(dtype), y = k.output(dtype), z = k.output(dtype);
-      const int value = k.load(k.access(x, {n, 1}));
-      const int stage = k.running(combiner, value, {});
-      const int more = k.apply(sum_of(dtype), {k.result(stage), value});
+      const OperandId x = k.input(dtype), y = k.output(dtype), z = k.output(dtype);
+      const ExpressionId value = k.load(k.access(x, {n, 1}));
+      const StageId stage = k.running(combiner, value, {});
+      const ExpressionId more = k.apply(sum_of(dtype), {k.result(stage), value});
       k.kernel.stages.back().stores = {{k.access(y, {n, 1}), k.result(stage)},
                                        {k.access(z, {n, 1}), more}};
       k.kernel.vector_axis = 1;
@@ -262,11 +262,12 @@ TEST_CASE("emitted: running values continue from row to row of two inner axes") 
   for (const int columns : {1, 16, 37}) {
     const int rows = 3;
     KernelMaker k("running", {2, rows, columns}, 1);
-    const int x = k.input(DType::Float32), y = k.output(DType::Float32);
+    const OperandId x = k.input(DType::Float32), y = k.output(DType::Float32);
     const std::vector<Dim> strides{rows * columns, columns, 1};
-    const int one = k.number(DType::Float32, 1);  // so that lanes beyond the rows are not 0
-    const int value = k.apply(Op::Add, {k.load(k.access(x, strides)), one});
-    const int stage = k.running(Combiner::Sum, value, {});
+    const ExpressionId one =
+        k.number(DType::Float32, 1);  // so that lanes beyond the rows are not 0
+    const ExpressionId value = k.apply(Op::Add, {k.load(k.access(x, strides)), one});
+    const StageId stage = k.running(Combiner::Sum, value, {});
     k.kernel.stages.back().stores.push_back({k.access(y, strides), k.result(stage)});
     k.kernel.vector_axis = 2;
     const auto all = static_cast<std::size_t>(2 * rows * columns);
@@ -338,8 +339,8 @@ TEST_CASE("emitted: NaN in lanes beyond the end of a row does not reach its maxi
   for (const Combiner combiner : {Combiner::Max, Combiner::Min}) {
     for (const int n : {3, 20, 70, 131}) {
       KernelMaker k("quotients", {2, n}, 1);
-      const int x = k.load(k.access(k.input(DType::Float32), {n, 1}));
-      const int stage = k.reduce(combiner, k.apply(Op::Div, {x, x}));  // 0 / 0 beyond the end
+      const ExpressionId x = k.load(k.access(k.input(DType::Float32), {n, 1}));
+      const StageId stage = k.reduce(combiner, k.apply(Op::Div, {x, x}));  // 0 / 0 beyond the end
       k.map({{k.access(k.output(DType::Float32), {1, 0}), k.result(stage)}}, false);
       k.kernel.vector_axis = 1;
       const std::vector<double> values(static_cast<std::size_t>(2 * n), 2);
@@ -357,14 +358,14 @@ TEST_CASE("emitted: softmax whose results are quotients of small numbers, NaN an
   for (const bool reloads : {false, true}) {
     for (const int n : {1, 7, 33, 70, 131}) {
       KernelMaker k("softmax", {n + 4, n}, 1);
-      const int x = k.load(k.access(k.input(DType::Float32), {n, 1}));
-      const int to = k.access(k.output(DType::Float32, reloads), {n, 1});
-      const int maximum = k.reduce(Combiner::Max, x);
-      const int share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, k.result(maximum)})});
+      const ExpressionId x = k.load(k.access(k.input(DType::Float32), {n, 1}));
+      const AccessId to = k.access(k.output(DType::Float32, reloads), {n, 1});
+      const StageId maximum = k.reduce(Combiner::Max, x);
+      const ExpressionId share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, k.result(maximum)})});
       std::vector<Store> kept;
       if (reloads) kept.push_back({to, share, false});
-      const int sum = k.reduce(Combiner::Sum, share, kept);
-      const int dividend = reloads ? k.load(to) : share;
+      const StageId sum = k.reduce(Combiner::Sum, share, kept);
+      const ExpressionId dividend = reloads ? k.load(to) : share;
       k.map({{to, k.apply(Op::Div, {dividend, k.result(sum)})}});
       k.kernel.vector_axis = 1;
       std::vector<double> values;  // row i: i + 1 equal maxima, all others underflow
@@ -398,17 +399,17 @@ TEST_CASE("emitted: softmax and log-softmax of rows with a NaN, an infinity, or 
     const int rows = static_cast<int>(values.size()) / n;
     for (const char* form : {"quotient", "product", "logarithm"}) {
       KernelMaker k(form, {rows, n}, 1);
-      const int x = k.load(k.access(k.input(DType::Float32), {n, 1}));
-      const int to = k.access(k.output(DType::Float32), {n, 1});
-      const int less = k.apply(Op::Sub, {x, k.result(k.reduce(Combiner::Max, x))});
-      const int share = k.apply(Op::Exp, {less});
-      const int sum = k.result(k.reduce(Combiner::Sum, share));
-      const int one = k.number(DType::Float32, 1);
+      const ExpressionId x = k.load(k.access(k.input(DType::Float32), {n, 1}));
+      const AccessId to = k.access(k.output(DType::Float32), {n, 1});
+      const ExpressionId less = k.apply(Op::Sub, {x, k.result(k.reduce(Combiner::Max, x))});
+      const ExpressionId share = k.apply(Op::Exp, {less});
+      const ExpressionId sum = k.result(k.reduce(Combiner::Sum, share));
+      const ExpressionId one = k.number(DType::Float32, 1);
       const bool is_logarithm = form == std::string("logarithm");
-      const int y = is_logarithm ? k.apply(Op::Sub, {less, k.apply(Op::Log, {sum})})
-                    : form == std::string("quotient")
-                        ? k.apply(Op::Div, {share, sum})
-                        : k.apply(Op::Mul, {share, k.apply(Op::Div, {one, sum})});
+      const ExpressionId y = is_logarithm ? k.apply(Op::Sub, {less, k.apply(Op::Log, {sum})})
+                             : form == std::string("quotient")
+                                 ? k.apply(Op::Div, {share, sum})
+                                 : k.apply(Op::Mul, {share, k.apply(Op::Div, {one, sum})});
       k.map({{to, y}});
       k.kernel.vector_axis = 1;
       const Memory out = filled(DType::Float32, std::vector<double>(values.size(), 9));

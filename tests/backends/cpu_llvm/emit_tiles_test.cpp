@@ -22,7 +22,7 @@ Memory ones(DType dtype, int count) {
 /// y[i, j] = x[j, i] for parts of i.
 EmitCase transposed(DType dtype, const Dim& rows, const Dim& columns) {
   KernelMaker k("transposed", {rows, columns}, 2);
-  const int x = k.input(dtype), y = k.output(dtype);
+  const OperandId x = k.input(dtype), y = k.output(dtype);
   k.map({{k.access(y, {columns, 1}), k.load(k.access(x, {1, rows}))}});
   k.kernel.vector_axis = 1;
   return {k.kernel, {}};
@@ -75,16 +75,16 @@ TEST_CASE("emitted: tiles with other operands, and loops between rows and lanes"
     for (const int columns : {16, 37}) {
       const int between = 3, all = rows * between * columns;
       KernelMaker k("fused", {rows, between, columns}, 3);
-      const int a = k.input(DType::Int16), b = k.input(DType::Float32);
-      const int row = k.input(DType::Float32), column = k.input(DType::Float32);
-      const int c = k.input(DType::Float32), y = k.output(DType::Float32);
-      const int narrow = k.load(k.access(a, {1, rows, between * rows}));
-      const int wide = k.convert(DType::Float32, narrow);
-      const int product = k.apply(Op::Mul, {wide, k.load(k.access(b, {1, 0, rows}))});
-      const int less = k.apply(Op::Sub, {product, k.load(k.access(row, {1, 0, 0}))});
-      const int more = k.apply(Op::Add, {less, k.load(k.access(column, {0, 0, 1}))});
+      const OperandId a = k.input(DType::Int16), b = k.input(DType::Float32);
+      const OperandId row = k.input(DType::Float32), column = k.input(DType::Float32);
+      const OperandId c = k.input(DType::Float32), y = k.output(DType::Float32);
+      const ExpressionId narrow = k.load(k.access(a, {1, rows, between * rows}));
+      const ExpressionId wide = k.convert(DType::Float32, narrow);
+      const ExpressionId product = k.apply(Op::Mul, {wide, k.load(k.access(b, {1, 0, rows}))});
+      const ExpressionId less = k.apply(Op::Sub, {product, k.load(k.access(row, {1, 0, 0}))});
+      const ExpressionId more = k.apply(Op::Add, {less, k.load(k.access(column, {0, 0, 1}))});
       const std::vector<Dim> plain{between * columns, columns, 1};
-      const int sum = k.apply(Op::Add, {more, k.load(k.access(c, plain))});
+      const ExpressionId sum = k.apply(Op::Add, {more, k.load(k.access(c, plain))});
       k.map({{k.access(y, plain), sum}});
       k.kernel.vector_axis = 2;
       const DType f = DType::Float32;
@@ -102,8 +102,8 @@ TEST_CASE("emitted: tiles with other operands, and loops between rows and lanes"
 TEST_CASE("emitted: tiles of columns that go backwards") {
   const int rows = 40, columns = 50;
   KernelMaker k("backwards", {rows, columns}, 2);
-  const int x = k.input(DType::Int32), y = k.output(DType::Int32);
-  const int from = k.access(x, {1, -rows}, (columns - 1) * rows);
+  const OperandId x = k.input(DType::Int32), y = k.output(DType::Int32);
+  const AccessId from = k.access(x, {1, -rows}, (columns - 1) * rows);
   k.map({{k.access(y, {columns, 1}), k.load(from)}});
   k.kernel.vector_axis = 1;
   check_emitted({{k.kernel, {transposed_call(DType::Int32, rows, columns, 0, rows)}}});
@@ -113,11 +113,11 @@ TEST_CASE("emitted: a guarded operand is read point by point in a kernel with ti
   // y[i, j] = x[j, i] + (i < j ? z[j, i] : 0), where z ends at its last allowed element
   const int rows = 20, columns = 40, all = rows * columns;
   KernelMaker k("guarded", {rows, columns}, 2);
-  const int x = k.input(DType::Float32), z = k.input(DType::Float32);
-  const int y = k.output(DType::Float32);
-  const int allowed = k.apply(Op::Less, {k.axis(0), k.axis(1)});
-  const int from = k.guard(k.access(z, {1, rows}), allowed);
-  const int sum = k.apply(Op::Add, {k.load(k.access(x, {1, rows})), k.load(from)});
+  const OperandId x = k.input(DType::Float32), z = k.input(DType::Float32);
+  const OperandId y = k.output(DType::Float32);
+  const ExpressionId allowed = k.apply(Op::Less, {k.axis(0), k.axis(1)});
+  const AccessId from = k.guard(k.access(z, {1, rows}), allowed);
+  const ExpressionId sum = k.apply(Op::Add, {k.load(k.access(x, {1, rows})), k.load(from)});
   k.map({{k.access(y, {columns, 1}), sum}});
   k.kernel.vector_axis = 1;
   const DType f = DType::Float32;

@@ -110,7 +110,7 @@ std::string difference(const EmitCase& one, const KernelOutcome& wanted,
                 ", wanted ", a.access, " ", a.index, " ", a.limit);
   }
   for (std::size_t k = 0; k < wanted.operands.size(); ++k) {
-    const DType dtype = one.kernel.operands[k].dtype;
+    const DType dtype = one.kernel.operands[OperandId(static_cast<int>(k))].dtype;
     const std::size_t bytes = dtype_bytes(dtype);
     for (std::size_t i = 0; i < wanted.operands[k].bytes.size(); i += bytes) {
       const std::byte* x = wanted.operands[k].bytes.data() + i;

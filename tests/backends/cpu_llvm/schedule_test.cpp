@@ -18,10 +18,10 @@ std::string schedule_text(const Kernel& kernel, cpu::Isa isa = cpu::Isa::Avx512)
 
 TEST_CASE("schedule: softmax prefetches rows in the loop with the most operations") {
   KernelMaker k("softmax", {64, 1024}, 1);
-  const int x = k.load(k.access(k.input(kF32), {1024, 1}));
-  const int maximum = k.result(k.reduce(Combiner::Max, x));
-  const int share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, maximum})});
-  const int sum = k.result(k.reduce(Combiner::Sum, share));
+  const ExpressionId x = k.load(k.access(k.input(kF32), {1024, 1}));
+  const ExpressionId maximum = k.result(k.reduce(Combiner::Max, x));
+  const ExpressionId share = k.apply(Op::Exp, {k.apply(Op::Sub, {x, maximum})});
+  const ExpressionId sum = k.result(k.reduce(Combiner::Sum, share));
   k.map({{k.access(k.output(kF32), {1024, 1}), k.apply(Op::Div, {share, sum})}});
   k.kernel.vector_axis = 1;
   CHECK(schedule_text(k.kernel) ==
@@ -42,11 +42,11 @@ TEST_CASE("schedule: softmax prefetches rows in the loop with the most operation
 
 TEST_CASE("schedule: each loop over a row prefetches one of its operands") {
   KernelMaker k("deviations", {64, 1024}, 1);
-  const int x = k.input(kF32), z = k.input(kF32), y = k.output(kF32);
-  const int left = k.load(k.access(x, {1024, 1})), right = k.load(k.access(z, {1024, 1}));
-  const int sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {left, right}));
-  const int apart = k.apply(Op::Sub, {k.apply(Op::Sub, {left, right}), k.result(sum)});
-  const int all = k.reduce(Combiner::Sum, k.apply(Op::Abs, {apart}));
+  const OperandId x = k.input(kF32), z = k.input(kF32), y = k.output(kF32);
+  const ExpressionId left = k.load(k.access(x, {1024, 1})), right = k.load(k.access(z, {1024, 1}));
+  const StageId sum = k.reduce(Combiner::Sum, k.apply(Op::Mul, {left, right}));
+  const ExpressionId apart = k.apply(Op::Sub, {k.apply(Op::Sub, {left, right}), k.result(sum)});
+  const StageId all = k.reduce(Combiner::Sum, k.apply(Op::Abs, {apart}));
   k.map({{k.access(y, {1, 0}), k.result(all)}}, /*inner=*/false);
   k.kernel.vector_axis = 1;
   CHECK(schedule_text(k.kernel) ==
@@ -69,7 +69,7 @@ TEST_CASE("schedule: the text of each decision") {
   CHECK(schedule_text(transposed(64, 1 << 15).kernel, cpu::Isa::Avx2) ==
         "16 lanes along i1 in 2 vectors; blocks of 64 rows along i0 with tiles of a1; stream b1");
   KernelMaker k("sum", {1 << 17}, 0);
-  const int sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(kF32), {1})));
+  const StageId sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(kF32), {1})));
   k.map({{k.access(k.output(kF32), {0}), k.result(sum)}}, /*inner=*/false);
   CHECK(schedule_text(k.kernel) == "scalar; loops of stages 0, 1; sums in parts of 256 along i0");
   k.kernel.vector_axis = 0;
@@ -79,8 +79,8 @@ TEST_CASE("schedule: the text of each decision") {
       "parts of 16384 along i0");
   // y[i, j] = table[index[i], j]
   KernelMaker g("gather", {1000, 64}, 2);
-  const int index = g.load(g.access(g.input(DType::Int32), {1, 0}));
-  const int row = g.load(g.access_at(g.input(kF32), {0, 1}, index, 64, 50000));
+  const ExpressionId index = g.load(g.access(g.input(DType::Int32), {1, 0}));
+  const ExpressionId row = g.load(g.access_at(g.input(kF32), {0, 1}, index, 64, 50000));
   g.map({{g.access(g.output(kF32), {64, 1}), row}});
   g.kernel.vector_axis = 1;
   CHECK(schedule_text(g.kernel) ==
@@ -105,11 +105,12 @@ TEST_CASE("schedule: verify names the kernel and the violated rule") {
   rejects("groups are not all stages in order", [](CpuSchedule& s) { s.groups.pop_back(); });
   rejects("tiles without lanes inside",
           [](CpuSchedule& s) { s.tiles = {.axis = 0, .rows = 16, .tiled = {false, false}}; });
-  rejects("it reads a streamed operand", [](CpuSchedule& s) { s.streams.scratch_operand = -1; });
-  rejects("a prefetch of another operand", [](CpuSchedule& s) { s.prefetches[0].access = 1; });
-  rejects("a row is checked where its index", [](CpuSchedule& s) { s.checked_rows[0] = 1; });
+  rejects("it reads a streamed operand", [](CpuSchedule& s) { s.streams.scratch_operand = {}; });
+  rejects("a prefetch of another operand",
+          [](CpuSchedule& s) { s.prefetches.front().access = AccessId(1); });
+  rejects("a row is checked where its index", [](CpuSchedule& s) { s.checked_rows.front() = 1; });
   rejects("it is no exp",
-          [](CpuSchedule& s) { s.short_forms[0] = cpu::ShortForm::ExpOfNonpositive; });
+          [](CpuSchedule& s) { s.short_forms.front() = cpu::ShortForm::ExpOfNonpositive; });
   rejects("a form of maxima",
-          [](CpuSchedule& s) { s.minmax_forms[1] = cpu::MinMaxForm::DropsNan; });
+          [](CpuSchedule& s) { s.minmax_forms[StageId(1)] = cpu::MinMaxForm::DropsNan; });
 }

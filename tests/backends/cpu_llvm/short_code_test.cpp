@@ -25,10 +25,10 @@ constexpr int kManyRows = 1 << 18;
 Kernel column_sums(const ir::Dim& columns, const ir::Dim& rows) {
   KernelMaker k("column_sums", {columns, rows}, 1);
   if (!columns.is_static()) add_size(k.kernel, columns);
-  const int x = k.input(kF32), y = k.output(kF32), z = k.output(kF32);
-  const int value = k.load(k.access(x, {1, columns}));
-  const int sum = k.reduce(Combiner::Sum, value);
-  const int squares = k.reduce(Combiner::Sum, k.apply(ir::Op::Mul, {value, value}));
+  const OperandId x = k.input(kF32), y = k.output(kF32), z = k.output(kF32);
+  const ExpressionId value = k.load(k.access(x, {1, columns}));
+  const StageId sum = k.reduce(Combiner::Sum, value);
+  const StageId squares = k.reduce(Combiner::Sum, k.apply(ir::Op::Mul, {value, value}));
   k.map({{k.access(y, {1, 0}), k.result(sum)}}, /*inner=*/false);
   k.map({{k.access(z, {1, 0}), k.result(squares)}}, /*inner=*/false);
   k.kernel.vector_axis = 0;
@@ -38,10 +38,10 @@ Kernel column_sums(const ir::Dim& columns, const ir::Dim& rows) {
 /// y = tanh(x - mean of the row), lanes along the row.
 Kernel tanh_of_centred(int rows, int columns) {
   KernelMaker k("tanh_of_centred", {rows, columns}, 1);
-  const int x = k.input(kF32), y = k.output(kF32);
-  const int value = k.load(k.access(x, {columns, 1}));
-  const int sum = k.reduce(Combiner::Sum, value);
-  const int centred = k.apply(ir::Op::Sub, {value, k.result(sum)});
+  const OperandId x = k.input(kF32), y = k.output(kF32);
+  const ExpressionId value = k.load(k.access(x, {columns, 1}));
+  const StageId sum = k.reduce(Combiner::Sum, value);
+  const ExpressionId centred = k.apply(ir::Op::Sub, {value, k.result(sum)});
   k.map({{k.access(y, {columns, 1}), k.apply(ir::Op::Tanh, {centred})}});
   k.kernel.vector_axis = 1;
   return k.kernel;
@@ -149,7 +149,7 @@ TEST_CASE("short code: few points get quick code generation, many and unknown on
 TEST_CASE("short code: kernels with the same instructions share code of the same passes alone") {
   const auto copied = [](int rows) {
     KernelMaker k("copied", {rows, 48}, 2);
-    const int x = k.input(kF32), y = k.output(kF32);
+    const OperandId x = k.input(kF32), y = k.output(kF32);
     k.map({{k.access(y, {48, 1}), k.load(k.access(x, {48, 1}))}});
     k.kernel.vector_axis = 1;
     return k.kernel;

@@ -16,8 +16,8 @@ inline constexpr codegen::GridDescription kDevice;
 inline codegen::Kernel addition() {
   const ir::Dim n = ir::Dim::fresh("n");
   test::KernelMaker k("addition", {n}, 1);
-  const int x = k.load(k.access(k.input(DType::Int32), {1}));
-  const int y = k.load(k.access(k.input(DType::Int32), {1}));
+  const codegen::ExpressionId x = k.load(k.access(k.input(DType::Int32), {1}));
+  const codegen::ExpressionId y = k.load(k.access(k.input(DType::Int32), {1}));
   k.map({{k.access(k.output(DType::Int32), {1}), k.apply(ir::Op::Add, {x, y})}});
   add_size(k.kernel, n);
   return k.kernel;

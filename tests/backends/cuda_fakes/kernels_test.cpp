@@ -12,7 +12,7 @@ namespace {
 /// y[0] = i at each of 600 points: the last thread wins.
 codegen::Kernel last_point() {
   KernelMaker k("last_point", {600}, 1);
-  const int i = k.convert(DType::Int32, k.axis(0));
+  const codegen::ExpressionId i = k.convert(DType::Int32, k.axis(0));
   k.map({{k.access(k.output(DType::Int32), {0}), i}});
   return k.kernel;
 }
@@ -20,9 +20,9 @@ codegen::Kernel last_point() {
 /// y[i] = table[at[i]] for a table of two.
 codegen::Kernel gather() {
   KernelMaker k("gather", {3}, 1);
-  const int table = k.input(DType::Int32);
-  const int at = k.load(k.access(k.input(DType::Int32), {1}));
-  const int value = k.load(k.access_at(table, {0}, at, 1, 2));
+  const codegen::OperandId table = k.input(DType::Int32);
+  const codegen::ExpressionId at = k.load(k.access(k.input(DType::Int32), {1}));
+  const codegen::ExpressionId value = k.load(k.access_at(table, {0}, at, 1, 2));
   k.map({{k.access(k.output(DType::Int32), {1}), value}});
   return k.kernel;
 }
@@ -30,7 +30,7 @@ codegen::Kernel gather() {
 /// y[j, i] = x[i, j] of rows x columns.
 codegen::Kernel transpose(int rows, int columns) {
   KernelMaker k("transpose", {columns, rows}, 2);
-  const int x = k.load(k.access(k.input(DType::Int32), {1, columns}));
+  const codegen::ExpressionId x = k.load(k.access(k.input(DType::Int32), {1, columns}));
   k.map({{k.access(k.output(DType::Int32), {rows, 1}), x}});
   return k.kernel;
 }

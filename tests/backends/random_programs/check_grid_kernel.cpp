@@ -99,7 +99,7 @@ void check_close(const BuiltKernel& built, const Outcome& found, const Outcome& 
                  bool is_exact) {
   for (std::size_t i = 0; i < built.operands.size(); ++i) {
     INFO("operand " << i);
-    const DType dtype = built.kernel.operands[i].dtype;
+    const DType dtype = built.kernel.operands[OperandId(static_cast<int>(i))].dtype;
     if (!is_float(dtype) || is_exact) {
       CHECK((found.operands[i] == loops.operands[i]));
       continue;

@@ -84,7 +84,7 @@ Program adam() {
 /// beside its inputs.
 bool is_exempt(const codegen::Kernel& kernel) {
   const bool gathers = std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
-                                   [](const codegen::Access& one) { return one.dynamic >= 0; });
+                                   [](const codegen::Access& one) { return one.dynamic; });
   const bool has_float =
       std::any_of(kernel.expressions.begin(), kernel.expressions.end(),
                   [](const codegen::Expression& one) { return is_float(one.dtype); });

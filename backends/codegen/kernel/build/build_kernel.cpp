@@ -46,8 +46,6 @@ class KernelBuilder {
 
   // ---- stages ----
 
-  int next_stage() { return static_cast<int>(kernel().stages.size()); }
-
   /// The store of a member's value to its own tensor.
   Store store_of(const Member& member) {
     const Value result = member.node->result();
@@ -93,8 +91,7 @@ class KernelBuilder {
       if (stage.combiner == Combiner::ArgMax) {
         expressions_.out.nonempty.emplace_back(kernel().axes.back(), member.node);
       }
-      expressions_.set_stage(member, next_stage());
-      kernel().stages.push_back(stage);
+      expressions_.set_stage(member, kernel().stages.add(stage));
     }
   }
 
@@ -122,12 +119,12 @@ class KernelBuilder {
     if (!placement.adds) store.value = expressions_.stored_bits(store.value);
     Access access = expressions_.store_access(store.value, placement.target, placement.to);
     if (placement.indices) {
-      const int index = expressions_.expression(placement.indices, placement.indices_from);
+      const ExpressionId index = expressions_.expression(placement.indices, placement.indices_from);
       expressions_.make_dynamic(access, index, names_(placement.target.dims()),
                                 placement.dynamic_axis);
     }
     store.accumulate = placement.adds;
-    if (placement.adds) kernel().operands[static_cast<std::size_t>(access.operand)].read = true;
+    if (placement.adds) kernel().operands[access.operand].read = true;
     const Node* scatter = placement.indices ? placement.target.node.get() : nullptr;
     store.access = expressions_.add_access(access, scatter);
     return store;
@@ -140,9 +137,8 @@ class KernelBuilder {
       stage.kind = StageKind::Running;
       stage.combiner = def(*member.node).combiner;
       stage.value = expressions_.point_value(member);
-      expressions_.set_stage(member, next_stage());
-      stage.stores.push_back(store_of(member));
-      kernel().stages.push_back(std::move(stage));
+      expressions_.set_stage(member, kernel().stages.add(std::move(stage)));
+      kernel().stages.back().stores.push_back(store_of(member));
     }
   }
 

@@ -64,23 +64,18 @@ AccessMap KernelExpressions::own_map(const Member& member) const {
   return map;
 }
 
-int KernelExpressions::own_guard(const Member& member) {
+ExpressionId KernelExpressions::own_guard(const Member& member) {
   return guard(reads_of(member).result_within);
 }
 
-int KernelExpressions::add(Expression expression) {
-  kernel().expressions.push_back(expression);
-  return static_cast<int>(kernel().expressions.size()) - 1;
-}
-
-int KernelExpressions::constant_int(std::int64_t value) {
+ExpressionId KernelExpressions::constant_int(std::int64_t value) {
   Expression e;
   e.dtype = DType::Int64;
   e.bits = static_cast<std::uint64_t>(value);
   return add(e);
 }
 
-int KernelExpressions::constant(const Node& node) {
+ExpressionId KernelExpressions::constant(const Node& node) {
   const auto& bytes = *node.as<ir::ConstantAttrs>().data.bytes;
   Expression e;
   e.dtype = node.types[0].dtype;
@@ -88,7 +83,8 @@ int KernelExpressions::constant(const Node& node) {
   return add(e);
 }
 
-int KernelExpressions::apply(Op op, DType dtype, int first, int second, int third) {
+ExpressionId KernelExpressions::apply(Op op, DType dtype, ExpressionId first, ExpressionId second,
+                                      ExpressionId third) {
   Expression e;
   e.kind = ExpressionKind::Apply;
   e.op = op;
@@ -96,13 +92,13 @@ int KernelExpressions::apply(Op op, DType dtype, int first, int second, int thir
   e.arguments = {first, second, third};
   // Integer index arithmetic is not shared: LinearIndices rewrites it per expression.
   if (!is_float(dtype)) return add(e);
-  const auto [known, is_new] = applied_.try_emplace({op, dtype, e.arguments}, -1);
+  const auto [known, is_new] = applied_.try_emplace({op, dtype, e.arguments});
   if (is_new) known->second = add(e);
   return known->second;
 }
 
-int KernelExpressions::convert(int from, DType dtype) {
-  if (kernel().expressions[static_cast<std::size_t>(from)].dtype == dtype) return from;
+ExpressionId KernelExpressions::convert(ExpressionId from, DType dtype) {
+  if (kernel().expressions[from].dtype == dtype) return from;
   Expression e;
   e.kind = ExpressionKind::Convert;
   e.dtype = dtype;
@@ -110,13 +106,13 @@ int KernelExpressions::convert(int from, DType dtype) {
   return add(e);
 }
 
-int KernelExpressions::bitcast(int from, DType dtype) {
-  const Expression argument = kernel().expressions[static_cast<std::size_t>(from)];
+ExpressionId KernelExpressions::bitcast(ExpressionId from, DType dtype) {
+  const Expression argument = kernel().expressions[from];
   if (argument.dtype == dtype) return from;
   if (argument.kind == ExpressionKind::Bitcast) return bitcast(argument.arguments[0], dtype);
   // A half in registers is a float32, which may have lost the bits of a NaN or a subnormal.
   const bool is_half_load = argument.kind == ExpressionKind::Load && ir::is_half(argument.dtype);
-  if (is_half_load) return bitcast(load_bits(argument.number), dtype);
+  if (is_half_load) return bitcast(load_bits(argument.access), dtype);
   Expression e;
   e.kind = ExpressionKind::Bitcast;
   e.dtype = dtype;
@@ -124,23 +120,24 @@ int KernelExpressions::bitcast(int from, DType dtype) {
   return add(e);
 }
 
-int KernelExpressions::load_bits(int number) {
-  Access access = kernel().accesses[static_cast<std::size_t>(number)];
-  const Value storage = out.operands[static_cast<std::size_t>(access.operand)];
-  access.operand = operand_number(storage, DType::Int16, /*written=*/false);
+ExpressionId KernelExpressions::load_bits(AccessId from) {
+  Access access = kernel().accesses[from];
+  const Value storage = out.operands[access.operand];
+  access.operand = operand_of(storage, DType::Int16, /*written=*/false);
   Expression e;
   e.kind = ExpressionKind::Load;
   e.dtype = DType::Int16;
-  e.number = add_access(access, out.access_nodes[static_cast<std::size_t>(number)]);
+  e.access = add_access(access, out.access_nodes[from]);
   return add(e);
 }
 
-int KernelExpressions::stored_bits(int value) const {
-  const Expression& e = out.kernel.expressions[static_cast<std::size_t>(value)];
+ExpressionId KernelExpressions::stored_bits(ExpressionId value) const {
+  const Expression& e = out.kernel.expressions[value];
   return e.kind == ExpressionKind::Bitcast && ir::is_half(e.dtype) ? e.arguments[0] : value;
 }
 
-int KernelExpressions::scalar_work(const Node& node, const std::array<int, 3>& arguments) {
+ExpressionId KernelExpressions::scalar_work(const Node& node,
+                                            const std::array<ExpressionId, 3>& arguments) {
   if (node.op == Op::Cast) return convert(arguments[0], node.types[0].dtype);
   if (node.op == Op::Bitcast) return bitcast(arguments[0], node.types[0].dtype);
   return apply(node.op, node.types[0].dtype, arguments[0], arguments[1], arguments[2]);
@@ -148,7 +145,7 @@ int KernelExpressions::scalar_work(const Node& node, const std::array<int, 3>& a
 
 // ---- indices and memory ----
 
-int KernelExpressions::size_value(const Dim& dim) {
+ExpressionId KernelExpressions::size_value(const Dim& dim) {
   if (dim.is_static()) return constant_int(dim.value());
   Expression e;
   e.kind = ExpressionKind::SizeValue;
@@ -157,47 +154,47 @@ int KernelExpressions::size_value(const Dim& dim) {
   return add(e);
 }
 
-int KernelExpressions::index_of(const AffineIndex& entry) {
+ExpressionId KernelExpressions::index_of(const AffineIndex& entry) {
   if (entry.axis < 0) return size_value(entry.offset);
-  int index = -1;
+  ExpressionId index;
   entry.for_each_term([&](int axis, std::int64_t step) {
     Expression e;
     e.kind = ExpressionKind::AxisIndex;
     e.dtype = DType::Int64;
     e.number = position_[static_cast<std::size_t>(axis)];
-    int term = add(e);
+    ExpressionId term = add(e);
     if (step != 1) term = apply(Op::Mul, DType::Int64, term, constant_int(step));
-    index = index < 0 ? term : apply(Op::Add, DType::Int64, index, term);
+    index = index ? apply(Op::Add, DType::Int64, index, term) : term;
   });
   if (entry.offset == Dim(0)) return index;
   return apply(Op::Add, DType::Int64, index, size_value(entry.offset));
 }
 
-int KernelExpressions::operand_number(const Value& storage, DType dtype, bool written) {
-  for (std::size_t i = 0; i < out.operands.size(); ++i) {
+OperandId KernelExpressions::operand_of(const Value& storage, DType dtype, bool written) {
+  for (const OperandId i : out.operands.ids()) {
     if (out.operands[i] != storage || kernel().operands[i].dtype != dtype) continue;
     (written ? kernel().operands[i].written : kernel().operands[i].read) = true;
-    return static_cast<int>(i);
+    return i;
   }
   out.operands.push_back(storage);
-  const auto count = out.operands.size() - 1;
-  kernel().operands.push_back({text("b", count), dtype, !written, written});
-  return static_cast<int>(count);
+  const std::size_t count = kernel().operands.size();
+  return kernel().operands.add({text("b", count), dtype, !written, written});
 }
 
 Access KernelExpressions::access(const Value& value, const AccessMap& map) {
   return access_as(value.dtype(), value, map, /*written=*/false);
 }
 
-Access KernelExpressions::store_access(int stored, const Value& value, const AccessMap& map) {
-  const DType dtype = kernel().expressions[static_cast<std::size_t>(stored)].dtype;
+Access KernelExpressions::store_access(ExpressionId stored, const Value& value,
+                                       const AccessMap& map) {
+  const DType dtype = kernel().expressions[stored].dtype;
   return access_as(dtype, value, map, /*written=*/true);
 }
 
 Access KernelExpressions::access_as(DType dtype, const Value& value, const AccessMap& map,
                                     bool written) {
   Access access;
-  access.operand = operand_number(storage_of(value, fusion_plan_), dtype, written);
+  access.operand = operand_of(storage_of(value, fusion_plan_), dtype, written);
   access.strides.assign(kernel().axes.size(), Dim(0));
   const Dims strides = dense_strides(names_(value.dims()));
   for (std::size_t i = 0; i < map.size(); ++i) {
@@ -211,41 +208,40 @@ Access KernelExpressions::access_as(DType dtype, const Value& value, const Acces
   return access;
 }
 
-void KernelExpressions::make_dynamic(Access& access, int index, const Dims& dims,
+void KernelExpressions::make_dynamic(Access& access, ExpressionId index, const Dims& dims,
                                      std::size_t axis) {
   access.dynamic = convert(index, DType::Int64);
   access.dynamic_stride = dense_strides(dims)[axis];
   access.dynamic_limit = dims[axis];
 }
 
-int KernelExpressions::add_access(const Access& access, const Node* node) {
+AccessId KernelExpressions::add_access(const Access& access, const Node* node) {
   add_size(kernel(), access.offset);
   for (const Dim& stride : access.strides) add_size(kernel(), stride);
-  if (access.dynamic >= 0) {
+  if (access.dynamic) {
     add_size(kernel(), access.dynamic_stride);
     add_size(kernel(), access.dynamic_limit);
   }
-  kernel().accesses.push_back(access);
   out.access_nodes.push_back(node);
-  return static_cast<int>(kernel().accesses.size()) - 1;
+  return kernel().accesses.add(access);
 }
 
-int KernelExpressions::load(Access access, const Node* node) {
+ExpressionId KernelExpressions::load(Access access, const Node* node) {
   access.when = guard_;
   Expression e;
   e.kind = ExpressionKind::Load;
-  e.dtype = kernel().operands[static_cast<std::size_t>(access.operand)].dtype;
-  e.number = add_access(access, node);
+  e.dtype = kernel().operands[access.operand].dtype;
+  e.access = add_access(access, node);
   return add(e);
 }
 
 /// Tests both bounds by one unsigned comparison: a negative index exceeds every limit.
-int KernelExpressions::guard(const std::vector<Bound>& bounds) {
-  if (bounds.empty()) return -1;
+ExpressionId KernelExpressions::guard(const std::vector<Bound>& bounds) {
+  if (bounds.empty()) return {};
   for (const KnownGuard& known : guards_) {
     if (known.bounds == bounds) return known.expression;
   }
-  int all = -1;
+  ExpressionId all;
   for (const Bound& bound : bounds) {
     Expression e;
     e.kind = ExpressionKind::Apply;
@@ -253,8 +249,8 @@ int KernelExpressions::guard(const std::vector<Bound>& bounds) {
     e.dtype = DType::Bool;
     e.arguments[0] = convert(index_of(bound.index), DType::UInt64);
     e.arguments[1] = convert(size_value(bound.limit), DType::UInt64);
-    const int holds = add(e);
-    all = all < 0 ? holds : apply(Op::And, DType::Bool, all, holds);
+    const ExpressionId holds = add(e);
+    all = all ? apply(Op::And, DType::Bool, all, holds) : holds;
   }
   guards_.push_back({bounds, all});
   return all;
@@ -262,17 +258,17 @@ int KernelExpressions::guard(const std::vector<Bound>& bounds) {
 
 // ---- values ----
 
-int KernelExpressions::expression(const Value& value, const AccessMap& map) {
+ExpressionId KernelExpressions::expression(const Value& value, const AccessMap& map) {
   const View view = trace(value, map, names_, fusion_plan_);
   for (const Known& entry : known_[view.source]) {
     if (entry.map == view.map && entry.guard == guard_) return entry.expression;
   }
-  const int lowered = lower(view);
+  const ExpressionId lowered = lower(view);
   known_[view.source].push_back({view.map, guard_, lowered});
   return lowered;
 }
 
-int KernelExpressions::lower(const View& view) {
+ExpressionId KernelExpressions::lower(const View& view) {
   const Node& node = *view.source.node;
   if (const Member* member = member_of(node)) return member_value(*member);
   if (node.op == Op::Constant && domain_of(node.types[0].dims).empty()) return constant(node);
@@ -282,33 +278,32 @@ int KernelExpressions::lower(const View& view) {
   return load(access(view.source, view.map));
 }
 
-int KernelExpressions::guarded(const OperandRead& read, int otherwise) {
-  const int holds = guard(read.within);
-  if (holds < 0) return expression(read.value, read.map);
-  const int outside = guard_;
-  guard_ = outside < 0 ? holds : apply(Op::And, DType::Bool, outside, holds);
-  const int value = expression(read.value, read.map);
-  const Expression& e = kernel().expressions[static_cast<std::size_t>(value)];
-  const bool is_load = e.kind == ExpressionKind::Load &&
-                       kernel().accesses[static_cast<std::size_t>(e.number)].when == guard_;
+ExpressionId KernelExpressions::guarded(const OperandRead& read, ExpressionId otherwise) {
+  const ExpressionId holds = guard(read.within);
+  if (!holds) return expression(read.value, read.map);
+  const ExpressionId outside = guard_;
+  guard_ = outside ? apply(Op::And, DType::Bool, outside, holds) : holds;
+  const ExpressionId value = expression(read.value, read.map);
+  const Expression& e = kernel().expressions[value];
+  const bool is_load = e.kind == ExpressionKind::Load && kernel().accesses[e.access].when == guard_;
   guard_ = outside;
   Expression zero;
   zero.dtype = e.dtype;
-  if (otherwise >= 0) {
-    const Expression& other = kernel().expressions[static_cast<std::size_t>(otherwise)];
-    if (other.kind == ExpressionKind::Constant && other.bits == 0) otherwise = -1;
+  if (otherwise) {
+    const Expression& other = kernel().expressions[otherwise];
+    if (other.kind == ExpressionKind::Constant && other.bits == 0) otherwise = {};
   }
-  if (is_load && otherwise < 0) return value;
-  return apply(Op::Select, zero.dtype, holds, value, otherwise < 0 ? add(zero) : otherwise);
+  if (is_load && !otherwise) return value;
+  return apply(Op::Select, zero.dtype, holds, value, otherwise ? otherwise : add(zero));
 }
 
-int KernelExpressions::rematerialised(const Node& node, const AccessMap& map) {
+ExpressionId KernelExpressions::rematerialised(const Node& node, const AccessMap& map) {
   if (node.op == Op::DimSize) return size_value(names_(node.as<ir::DimAttrs>().dim));
   if (node.op == Op::Iota) {
     const auto axis = static_cast<std::size_t>(node.as<ir::IotaAttrs>().axis);
     return convert(index_of(map[axis]), node.types[0].dtype);
   }
-  std::array<int, 3> arguments{-1, -1, -1};
+  std::array<ExpressionId, 3> arguments;
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
     const Value& operand = node.operands[i];
     arguments[i] = expression(operand, operand.rank() == 0 ? AccessMap{} : map);
@@ -316,12 +311,12 @@ int KernelExpressions::rematerialised(const Node& node, const AccessMap& map) {
   return scalar_work(node, arguments);
 }
 
-int KernelExpressions::member_value(const Member& member) {
+ExpressionId KernelExpressions::member_value(const Member& member) {
   const auto stage = stage_of_.find(member.node);
   if (stage == stage_of_.end()) return point_value(member);
   Expression e;
   e.kind = ExpressionKind::StageResult;
-  e.number = stage->second;
+  e.stage = stage->second;
   e.dtype = member.node->types[0].dtype;
   return add(e);
 }
@@ -334,7 +329,7 @@ IterationSpace KernelExpressions::reads_of(const Member& member) const {
   return space;
 }
 
-int KernelExpressions::point_value(const Member& member) {
+ExpressionId KernelExpressions::point_value(const Member& member) {
   const Node& node = *member.node;
   const IterationSpace space = reads_of(member);
   if (is_view(node, names_)) return expression(space.reads[0].value, space.reads[0].map);
@@ -343,13 +338,13 @@ int KernelExpressions::point_value(const Member& member) {
   }
   if (node.op == Op::Gather) return gathered(node, space);
   if (node.op == Op::RandomUniform) return random(node, space);
-  if (node.op == Op::Fold) return guarded(space.reads[0], -1);
+  if (node.op == Op::Fold) return guarded(space.reads[0], {});
   if (node.op == Op::Pad) {
     return guarded(space.reads[0], expression(space.reads[1].value, space.reads[1].map));
   }
   const ir::OpDef& d = def(node);
   if (d.combiner == Combiner::ArgMax && member.role != Role::Reduce) return constant_int(0);
-  std::array<int, 3> arguments{-1, -1, -1};
+  std::array<ExpressionId, 3> arguments;
   for (std::size_t i = 0; i < space.reads.size(); ++i) {
     arguments[i] = expression(space.reads[i].value, space.reads[i].map);
   }
@@ -359,16 +354,16 @@ int KernelExpressions::point_value(const Member& member) {
   return scalar_work(node, arguments);
 }
 
-int KernelExpressions::dot_term(const Member& member, int lhs, int rhs) {
+ExpressionId KernelExpressions::dot_term(const Member& member, ExpressionId lhs, ExpressionId rhs) {
   const DType dtype = member.node->types[0].dtype;
-  const int term = apply(Op::Mul, dtype, lhs, rhs);
+  const ExpressionId term = apply(Op::Mul, dtype, lhs, rhs);
   if (member.role == Role::Reduce || !is_float(dtype)) return term;
   Expression zero;
   zero.dtype = dtype;
   return apply(Op::Add, dtype, term, add(zero));
 }
 
-int KernelExpressions::gathered(const Node& node, const IterationSpace& space) {
+ExpressionId KernelExpressions::gathered(const Node& node, const IterationSpace& space) {
   const Value& reference = node.operands[0];
   const auto axis = static_cast<std::size_t>(node.as<ir::AxisAttrs>().axis);
   const auto count = static_cast<std::size_t>(node.operands[1].rank());
@@ -376,13 +371,13 @@ int KernelExpressions::gathered(const Node& node, const IterationSpace& space) {
   AccessMap map(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(axis));
   map.push_back({});
   map.insert(map.end(), here.begin() + static_cast<std::ptrdiff_t>(axis + count), here.end());
-  const int index = expression(space.reads[1].value, space.reads[1].map);
+  const ExpressionId index = expression(space.reads[1].value, space.reads[1].map);
   Access indexed = access(reference, map);
   make_dynamic(indexed, index, names_(reference.dims()), axis);
   return load(indexed, &node);
 }
 
-int KernelExpressions::random(const Node& node, const IterationSpace& space) {
+ExpressionId KernelExpressions::random(const Node& node, const IterationSpace& space) {
   const auto& attrs = node.as<ir::RandomAttrs>();
   Expression e;
   e.kind = ExpressionKind::Random;
@@ -392,11 +387,12 @@ int KernelExpressions::random(const Node& node, const IterationSpace& space) {
   e.arguments[0] = expression(space.reads[0].value, space.reads[0].map);
   const Dims dims = names_(node.types[0].dims);
   const Dims strides = dense_strides(dims);
-  int element = constant_int(0);
+  ExpressionId element = constant_int(0);
   const AccessMap here = identity_map(dims);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (here[i].axis < 0) continue;
-    const int term = apply(Op::Mul, DType::Int64, index_of(here[i]), size_value(strides[i]));
+    const ExpressionId term =
+        apply(Op::Mul, DType::Int64, index_of(here[i]), size_value(strides[i]));
     element = apply(Op::Add, DType::Int64, element, term);
   }
   e.arguments[1] = element;

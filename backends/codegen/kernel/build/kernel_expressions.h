@@ -24,68 +24,68 @@ class KernelExpressions {
   /// The member that computes the node; null: none.
   const Member* member_of(const ir::Node& node) const;
   /// Makes the member's value the result of that stage, for consumers that are built later.
-  void set_stage(const Member& member, int stage) { stage_of_[member.node] = stage; }
+  void set_stage(const Member& member, StageId stage) { stage_of_[member.node] = stage; }
   /// The element of the member's result at each point of the domain.
   AccessMap own_map(const Member& member) const;
-  /// A bool expression: whether the member has an element at a point; -1: at every point.
-  int own_guard(const Member& member);
+  /// A bool expression: whether the member has an element at a point; none: at every point.
+  ExpressionId own_guard(const Member& member);
 
   /// The element `map` of the value at a point: a load, or the expression that computes it.
-  int expression(const ir::Value& value, const AccessMap& map);
+  ExpressionId expression(const ir::Value& value, const AccessMap& map);
   /// The scalar that a member computes at a point; of a reduction, the operand to combine.
-  int point_value(const Member& member);
+  ExpressionId point_value(const Member& member);
   /// The value for consumers: point_value(), or the result of the member's stage.
-  int member_value(const Member& member);
-  int convert(int from, DType dtype);
+  ExpressionId member_value(const Member& member);
+  ExpressionId convert(ExpressionId from, DType dtype);
   /// The expression to store for `value`: itself, or the integer that a Bitcast makes a half of.
-  int stored_bits(int value) const;
+  ExpressionId stored_bits(ExpressionId value) const;
 
   /// A load from the tensor that stores `value`, at `map` over the domain.
   Access access(const ir::Value& value, const AccessMap& map);
   /// A store of the expression `stored` to it.
-  Access store_access(int stored, const ir::Value& value, const AccessMap& map);
+  Access store_access(ExpressionId stored, const ir::Value& value, const AccessMap& map);
   /// Adds the dynamic `index` along `axis` of a tensor with those dims.
-  void make_dynamic(Access& access, int index, const ir::Dims& dims, std::size_t axis);
+  void make_dynamic(Access& access, ExpressionId index, const ir::Dims& dims, std::size_t axis);
   /// `node`: the gather or scatter of a dynamic index.
-  int add_access(const Access& access, const ir::Node* node = nullptr);
+  AccessId add_access(const Access& access, const ir::Node* node = nullptr);
 
  private:
   /// An expression that is reused for the same element under the same guard.
   struct Known {
     AccessMap map;
-    int guard;
-    int expression;
+    ExpressionId guard, expression;
   };
   struct KnownGuard {
     std::vector<Bound> bounds;
-    int expression;
+    ExpressionId expression;
   };
 
-  int add(Expression expression);
-  int constant_int(std::int64_t value);
-  int constant(const ir::Node& node);
-  int bitcast(int from, DType dtype);
+  ExpressionId add(const Expression& e) { return kernel().expressions.add(e); }
+  ExpressionId constant_int(std::int64_t value);
+  ExpressionId constant(const ir::Node& node);
+  ExpressionId bitcast(ExpressionId from, DType dtype);
   /// The integer at an access to a half.
-  int load_bits(int number);
-  int apply(ir::Op op, DType dtype, int first, int second = -1, int third = -1);
-  int scalar_work(const ir::Node& node, const std::array<int, 3>& arguments);
-  int size_value(const ir::Dim& dim);
-  int index_of(const AffineIndex& entry);
+  ExpressionId load_bits(AccessId from);
+  ExpressionId apply(ir::Op op, DType dtype, ExpressionId first, ExpressionId second = {},
+                     ExpressionId third = {});
+  ExpressionId scalar_work(const ir::Node& node, const std::array<ExpressionId, 3>& arguments);
+  ExpressionId size_value(const ir::Dim& dim);
+  ExpressionId index_of(const AffineIndex& entry);
   /// A tensor whose elements are accessed as two dtypes is two operands.
-  int operand_number(const ir::Value& storage, DType dtype, bool written);
+  OperandId operand_of(const ir::Value& storage, DType dtype, bool written);
   Access access_as(DType dtype, const ir::Value& value, const AccessMap& map, bool written);
-  int load(Access access, const ir::Node* node = nullptr);
-  /// A bool expression: whether all bounds hold; -1 when there are none.
-  int guard(const std::vector<Bound>& bounds);
-  /// The value of the read where its bounds hold, else `otherwise` (-1: 0).
-  int guarded(const OperandRead& read, int otherwise);
-  int lower(const View& view);
+  ExpressionId load(Access access, const ir::Node* node = nullptr);
+  /// A bool expression: whether all bounds hold; none when there are none.
+  ExpressionId guard(const std::vector<Bound>& bounds);
+  /// The value of the read where its bounds hold, else `otherwise` (none: 0).
+  ExpressionId guarded(const OperandRead& read, ExpressionId otherwise);
+  ExpressionId lower(const View& view);
   /// Rematerialises the node at a point.
-  int rematerialised(const ir::Node& node, const AccessMap& map);
+  ExpressionId rematerialised(const ir::Node& node, const AccessMap& map);
   /// A term of a Dot. A Dot with a single term adds +0, as its sum starts at +0: -0 becomes +0.
-  int dot_term(const Member& member, int lhs, int rhs);
-  int gathered(const ir::Node& node, const IterationSpace& space);
-  int random(const ir::Node& node, const IterationSpace& space);
+  ExpressionId dot_term(const Member& member, ExpressionId lhs, ExpressionId rhs);
+  ExpressionId gathered(const ir::Node& node, const IterationSpace& space);
+  ExpressionId random(const ir::Node& node, const IterationSpace& space);
   IterationSpace reads_of(const Member& member) const;
   void over_domain(AffineIndex& entry) const;
   void over_domain(IterationSpace& space) const;
@@ -96,12 +96,12 @@ class KernelExpressions {
   std::vector<int> outer_;  // axes of the domain
   std::vector<int> position_;  // of each axis of the domain in the kernel
   std::unordered_map<const ir::Node*, const Member*> members_;
-  std::unordered_map<const ir::Node*, int> stage_of_;
+  std::unordered_map<const ir::Node*, StageId> stage_of_;
   std::unordered_map<ir::Value, std::vector<Known>, ir::ValueHash> known_;
   std::vector<KnownGuard> guards_;
-  int guard_ = -1;  // of loads that are added
+  ExpressionId guard_;  // of loads that are added
   /// CSE of floating-point Apply expressions by op, dtype and arguments.
-  std::map<std::tuple<ir::Op, DType, std::array<int, 3>>, int> applied_;
+  std::map<std::tuple<ir::Op, DType, std::array<ExpressionId, 3>>, ExpressionId> applied_;
 };
 
 }  // namespace kiln::codegen

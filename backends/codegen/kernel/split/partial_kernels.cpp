@@ -28,36 +28,44 @@ Dims outer_axes(const Kernel& kernel) {
   return {kernel.axes.begin(), kernel.axes.begin() + kernel.outer};
 }
 
-int add_access(BuiltKernel& built, const Value& tensor, std::vector<Dim> strides, bool written) {
+AccessId add_access(BuiltKernel& built, const Value& tensor, std::vector<Dim> strides,
+                    bool written) {
   Kernel& kernel = built.kernel;
   for (const Dim& stride : strides) add_size(kernel, stride);
   Access access;
-  access.operand = static_cast<int>(kernel.operands.size());
+  access.operand = kernel.operands.add(
+      {text("b", kernel.operands.size(), "_parts"), tensor.dtype(), !written, written});
   access.strides = std::move(strides);
-  kernel.operands.push_back(
-      {text("b", access.operand, "_parts"), tensor.dtype(), !written, written});
   built.operands.push_back(tensor);
-  kernel.accesses.push_back(std::move(access));
   built.access_nodes.push_back(nullptr);
-  return static_cast<int>(kernel.accesses.size()) - 1;
+  return kernel.accesses.add(std::move(access));
 }
 
-int add_expression(Kernel& kernel, ExpressionKind kind, DType dtype, int number) {
+ExpressionId add_load(Kernel& kernel, DType dtype, AccessId access) {
   Expression e;
-  e.kind = kind;
+  e.kind = ExpressionKind::Load;
   e.dtype = dtype;
-  e.number = number;
-  kernel.expressions.push_back(e);
-  return static_cast<int>(kernel.expressions.size()) - 1;
+  e.access = access;
+  return kernel.expressions.add(e);
+}
+
+ExpressionId add_result(Kernel& kernel, DType dtype, StageId stage) {
+  Expression e;
+  e.kind = ExpressionKind::StageResult;
+  e.dtype = dtype;
+  e.stage = stage;
+  return kernel.expressions.add(e);
 }
 
 DType dtype_of(const Kernel& kernel, const Stage& stage) {
-  return kernel.expressions[at(stage.value)].dtype;
+  return kernel.expressions[stage.value].dtype;
 }
 
 /// Removes the stages that run once per outer point.
 void keep_inner_stages(Kernel& kernel) {
-  std::erase_if(kernel.stages, [](const Stage& stage) { return !stage.inner; });
+  for (Stage& stage : std::exchange(kernel.stages, {})) {
+    if (stage.inner) kernel.stages.push_back(std::move(stage));
+  }
 }
 
 /// The number of parts of a reduction along `axis` in parts of `length`. There are none where
@@ -86,13 +94,11 @@ BuiltKernel parts_kernel(const BuiltKernel& whole, int axis, std::int64_t length
   Stage stores;
   stores.inner = false;
   std::size_t reduction = 0;
-  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
+  for (const StageId s : kernel.stages.ids()) {
     if (kernel.stages[s].kind != StageKind::Reduce) continue;
     const Value& tensor = tensors[reduction++];
-    const int access = add_access(built, tensor, strides, /*written=*/true);
-    const int value =
-        add_expression(kernel, ExpressionKind::StageResult, tensor.dtype(), static_cast<int>(s));
-    stores.stores.push_back({access, value, false});
+    const AccessId access = add_access(built, tensor, strides, /*written=*/true);
+    stores.stores.push_back({access, add_result(kernel, tensor.dtype(), s), false});
   }
   kernel.stages.push_back(std::move(stores));
   for (const Dim& extent : kernel.axes) add_size(kernel, extent);
@@ -116,25 +122,24 @@ BuiltKernel total_kernel(const BuiltKernel& whole, const Dim& parts,
   }
   std::vector<Dim> strides = dense_strides(outer);
   strides.push_back(ir::product(outer));
-  std::vector<int> new_number(kernel.stages.size(), -1);
-  std::vector<Stage> stages;
+  IdVector<StageId, StageId> moved(kernel.stages.size());
+  IdVector<StageId, Stage> stages;
   std::size_t reduction = 0;
-  for (std::size_t s = 0; s < new_number.size(); ++s) {
+  for (const StageId s : kernel.stages.ids()) {
     const Stage& stage = kernel.stages[s];
     if (stage.kind != StageKind::Reduce && stage.inner) continue;
-    new_number[s] = static_cast<int>(stages.size());
     Stage kept = stage;
     if (stage.kind == StageKind::Reduce) {
       const Value& tensor = tensors[reduction++];
-      const int access = add_access(built, tensor, strides, /*written=*/false);
-      kept.value = add_expression(kernel, ExpressionKind::Load, tensor.dtype(), access);
+      const AccessId access = add_access(built, tensor, strides, /*written=*/false);
+      kept.value = add_load(kernel, tensor.dtype(), access);
       kept.stores.clear();
     }
-    stages.push_back(std::move(kept));
+    moved[s] = stages.add(std::move(kept));
   }
   kernel.stages = std::move(stages);
   for (Expression& e : kernel.expressions) {
-    if (e.kind == ExpressionKind::StageResult) e.number = new_number[at(e.number)];
+    if (e.kind == ExpressionKind::StageResult) e.stage = moved[e.stage];
   }
   prune(built);
   return built;
@@ -150,16 +155,15 @@ BuiltKernel sum_of_blocks(const BuiltKernel& of, const Value& tensor, const Valu
   kernel.axes = {columns, blocks};
   kernel.outer = 1;
   add_size(kernel, columns);
-  const int from = add_access(built, tensor, {1, columns}, /*written=*/false);
-  const int to = add_access(built, target, {1, 0}, /*written=*/true);
+  const AccessId from = add_access(built, tensor, {1, columns}, /*written=*/false);
+  const AccessId to = add_access(built, target, {1, 0}, /*written=*/true);
   Stage sum, store;
   sum.kind = StageKind::Reduce;
   sum.combiner = Combiner::Sum;
-  sum.value = add_expression(kernel, ExpressionKind::Load, tensor.dtype(), from);
+  sum.value = add_load(kernel, tensor.dtype(), from);
   store.inner = false;
-  store.stores = {
-      {to, add_expression(kernel, ExpressionKind::StageResult, tensor.dtype(), 0), false}};
-  kernel.stages = {sum, store};
+  store.stores = {{to, add_result(kernel, tensor.dtype(), kernel.stages.add(sum)), false}};
+  kernel.stages.push_back(store);
   return built;
 }
 
@@ -180,15 +184,15 @@ PartialKernels partial_kernels(const BuiltKernel& whole, int axis, std::int64_t 
   return split;
 }
 
-PartialColumnSum partial_column_sum(BuiltKernel& built, int operand) {
+PartialColumnSum partial_column_sum(BuiltKernel& built, OperandId operand) {
   Kernel& kernel = built.kernel;
   const Dim columns = ir::product(Dims(kernel.axes.begin() + kernel.outer, kernel.axes.end()));
-  const Value target = built.operands[at(operand)];
+  const Value target = built.operands[operand];
   PartialColumnSum sum;
   sum.tensor = partial_tensor(target.dtype(), {kernel.axes[0], columns});
   sum.total = sum_of_blocks(built, sum.tensor, target, columns, kernel.axes[0]);
-  sum.total.kernel.name = text(kernel.name, "_total_", operand);
-  built.operands[at(operand)] = sum.tensor;
+  sum.total.kernel.name = text(kernel.name, "_total_", operand.number);
+  built.operands[operand] = sum.tensor;
   for (Access& access : kernel.accesses) {
     if (access.operand == operand) access.strides[0] = columns;
   }
@@ -202,9 +206,9 @@ void fill_parts(BuiltKernel& fill, const Value& tensor) {
   kernel.axes.insert(kernel.axes.begin(), dims[0]);
   ++kernel.outer;
   for (Access& access : kernel.accesses) {
-    const bool written = kernel.operands[at(access.operand)].written;
+    const bool written = kernel.operands[access.operand].written;
     access.strides.insert(access.strides.begin(), written ? dims[1] : Dim(0));
-    if (written) fill.operands[at(access.operand)] = tensor;
+    if (written) fill.operands[access.operand] = tensor;
   }
   for (Expression& e : kernel.expressions) {
     if (e.kind == ExpressionKind::AxisIndex) ++e.number;

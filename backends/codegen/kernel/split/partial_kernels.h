@@ -21,7 +21,7 @@ struct PartialColumnSum {
 };
 /// Redirects the column sum of an operand to the partial sums of the block of rows that the index
 /// along axis 0 selects. REQUIRES: split_axis(kernel, 0, rows) has made axis 0 the blocks.
-PartialColumnSum partial_column_sum(BuiltKernel& kernel, int operand);
+PartialColumnSum partial_column_sum(BuiltKernel& kernel, OperandId operand);
 /// Makes the kernel that initialises the result of a column sum
 /// initialise the partial sums instead.
 void fill_parts(BuiltKernel& fill, const ir::Value& tensor);

@@ -2,45 +2,44 @@
 #include "backends/codegen/kernel/split/prune_kernel.h"
 
 #include "backends/codegen/kernel/needed.h"
-#include "core/types/at.h"
 
 namespace kiln::codegen {
 namespace {
 
-/// Erases the unused elements of a list and maps old indices to new ones (-1: erased).
+/// Erases the unused elements of a list and maps old ids to new ones (none: erased).
+template <class Key>
 class Renumbering {
  public:
   template <class T>
-  Renumbering(const std::vector<bool>& used, std::vector<T>& list) {
-    std::vector<T> kept;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      numbers_.push_back(used[i] ? static_cast<int>(kept.size()) : -1);
-      if (used[i]) kept.push_back(std::move(list[i]));
+  Renumbering(const IdVector<Key, bool>& used, IdVector<Key, T>& list) : ids_(used.size()) {
+    IdVector<Key, T> kept;
+    for (const Key i : list.ids()) {
+      if (used[i]) ids_[i] = kept.add(std::move(list[i]));
     }
     list = std::move(kept);
   }
 
-  void operator()(int& number) const {
-    if (number >= 0) number = numbers_[at(number)];
+  void operator()(Key& id) const {
+    if (id) id = ids_[id];
   }
 
  private:
-  std::vector<int> numbers_;
+  IdVector<Key, Key> ids_;
 };
 
-template <class T>
-void erase_unused(const std::vector<bool>& used, std::vector<T>& list) {
+template <class Key, class T>
+void erase_unused(const IdVector<Key, bool>& used, IdVector<Key, T>& list) {
   static_cast<void>(Renumbering(used, list));
 }
 
 void prune_expressions(Kernel& kernel) {
-  std::vector<int> roots;
+  std::vector<ExpressionId> roots;
   for (const Stage& stage : kernel.stages) {
-    for (const int root : roots_of(kernel, stage)) roots.push_back(root);
+    for (const ExpressionId root : roots_of(kernel, stage)) roots.push_back(root);
   }
   const Renumbering renumber(needed(kernel, roots), kernel.expressions);
   for (Expression& e : kernel.expressions) {
-    for (int& argument : e.arguments) renumber(argument);
+    for (ExpressionId& argument : e.arguments) renumber(argument);
   }
   for (Access& access : kernel.accesses) {
     renumber(access.dynamic);
@@ -54,17 +53,17 @@ void prune_expressions(Kernel& kernel) {
 
 void prune_accesses(BuiltKernel& built) {
   Kernel& kernel = built.kernel;
-  std::vector<bool> used(kernel.accesses.size(), false);
+  IdVector<AccessId, bool> used(kernel.accesses.size(), false);
   for (const Expression& e : kernel.expressions) {
-    if (e.kind == ExpressionKind::Load) used[at(e.number)] = true;
+    if (e.kind == ExpressionKind::Load) used[e.access] = true;
   }
   for (const Stage& stage : kernel.stages) {
-    for (const Store& store : stage.stores) used[at(store.access)] = true;
+    for (const Store& store : stage.stores) used[store.access] = true;
   }
   erase_unused(used, built.access_nodes);
   const Renumbering renumber(used, kernel.accesses);
   for (Expression& e : kernel.expressions) {
-    if (e.kind == ExpressionKind::Load) renumber(e.number);
+    if (e.kind == ExpressionKind::Load) renumber(e.access);
   }
   for (Stage& stage : kernel.stages) {
     for (Store& store : stage.stores) renumber(store.access);
@@ -74,11 +73,11 @@ void prune_accesses(BuiltKernel& built) {
 void prune_operands(BuiltKernel& built) {
   Kernel& kernel = built.kernel;
   for (Operand& operand : kernel.operands) operand.read = operand.written = false;
-  const auto operand_of = [&](int access) -> Operand& {
-    return kernel.operands[at(kernel.accesses[at(access)].operand)];
+  const auto operand_of = [&](AccessId access) -> Operand& {
+    return kernel.operands[kernel.accesses[access].operand];
   };
   for (const Expression& e : kernel.expressions) {
-    if (e.kind == ExpressionKind::Load) operand_of(e.number).read = true;
+    if (e.kind == ExpressionKind::Load) operand_of(e.access).read = true;
   }
   for (const Stage& stage : kernel.stages) {
     for (const Store& store : stage.stores) {
@@ -86,7 +85,7 @@ void prune_operands(BuiltKernel& built) {
       if (store.accumulate) operand_of(store.access).read = true;
     }
   }
-  std::vector<bool> used;
+  IdVector<OperandId, bool> used;
   for (const Operand& operand : kernel.operands) used.push_back(operand.read || operand.written);
   erase_unused(used, built.operands);
   const Renumbering renumber(used, kernel.operands);

@@ -15,56 +15,53 @@ class IndexRewriter {
 
   void run() {
     for (Expression e : std::exchange(kernel_.expressions, {})) {
-      for (int& argument : e.arguments) {
-        if (argument >= 0) argument = moved(argument);
+      for (ExpressionId& argument : e.arguments) {
+        if (argument) argument = moved(argument);
       }
       const bool is_split = e.kind == ExpressionKind::AxisIndex && e.number == axis_;
       if (e.kind == ExpressionKind::AxisIndex) ++e.number;
       moved_.push_back(is_split ? index(e) : add(e));
     }
     for (Access& access : kernel_.accesses) {
-      if (access.dynamic >= 0) access.dynamic = moved(access.dynamic);
-      if (access.when >= 0) access.when = moved(access.when);
+      if (access.dynamic) access.dynamic = moved(access.dynamic);
+      if (access.when) access.when = moved(access.when);
     }
     for (Stage& stage : kernel_.stages) {
-      if (stage.value >= 0) stage.value = moved(stage.value);
+      if (stage.value) stage.value = moved(stage.value);
       for (Store& store : stage.stores) store.value = moved(store.value);
     }
   }
 
  private:
-  int moved(int expression) const { return moved_[static_cast<std::size_t>(expression)]; }
+  ExpressionId moved(ExpressionId expression) const { return moved_[expression]; }
 
-  int add(const Expression& e) {
-    kernel_.expressions.push_back(e);
-    return static_cast<int>(kernel_.expressions.size()) - 1;
-  }
+  ExpressionId add(const Expression& e) { return kernel_.expressions.add(e); }
 
-  int apply(ir::Op op, int left, int right) {
+  ExpressionId apply(ir::Op op, ExpressionId left, ExpressionId right) {
     Expression e;
     e.kind = ExpressionKind::Apply;
     e.dtype = DType::Int64;
     e.op = op;
-    e.arguments = {left, right, -1};
+    e.arguments = {left, right};
     return add(e);
   }
 
-  int index(const Expression& within) {
+  ExpressionId index(const Expression& within) {
     Expression part = within;
     part.number = 0;
-    const int number = add(part);
+    const ExpressionId number = add(part);
     if (length_ == 1) return number;
     Expression length;
     length.dtype = DType::Int64;
     length.bits = static_cast<std::uint64_t>(length_);
-    const int start = apply(ir::Op::Mul, number, add(length));
+    const ExpressionId start = apply(ir::Op::Mul, number, add(length));
     return apply(ir::Op::Add, start, add(within));
   }
 
   Kernel& kernel_;
   const int axis_;
   const std::int64_t length_;
-  std::vector<int> moved_;  // of each old expression, its new number
+  IdVector<ExpressionId, ExpressionId> moved_;  // of each old expression, its new number
 };
 
 /// Removes the axis; later axes move up by one. REQUIRES: no AxisIndex reads it.

@@ -23,8 +23,8 @@ bool can_split(const Kernel& kernel) {
     if (stage.kind == StageKind::Running || stage.combiner == Combiner::ArgMax) return false;
     reduces = reduces || stage.kind == StageKind::Reduce;
     if (!stage.inner) continue;
-    const std::vector<bool> read = needed(kernel, roots_of(kernel, stage));
-    for (std::size_t i = 0; i < read.size(); ++i) {
+    const ExpressionFlags read = needed(kernel, roots_of(kernel, stage));
+    for (const ExpressionId i : read.ids()) {
       if (read[i] && kernel.expressions[i].kind == ExpressionKind::StageResult) return false;
     }
     for (const Store& store : stage.stores) {
@@ -86,13 +86,13 @@ class Splitter {
   }
 
   bool split_column_sums(std::size_t i) {
-    const std::vector<int> operands = column_sums(kernel_of(i).kernel);
+    const std::vector<OperandId> operands = column_sums(kernel_of(i).kernel);
     if (operands.empty()) return false;
     const auto rows = rows_per_block(kernel_of(i).kernel.axes[0], target_);
     if (!rows) return false;
     split_axis(kernel_of(i).kernel, 0, *rows);
-    for (const int operand : operands) {
-      const Value target = kernel_of(i).operands[at(operand)];
+    for (const OperandId operand : operands) {
+      const Value target = kernel_of(i).operands[operand];
       PartialColumnSum sum = partial_column_sum(kernel_of(i), operand);
       fill_parts(fill_of(target), sum.tensor);
       fusion_plan_.created_values.push_back(sum.tensor);
@@ -105,7 +105,7 @@ class Splitter {
   BuiltKernel& fill_of(const Value& target) {
     for (const std::vector<int>& numbers : kernels_of_groups_) {
       for (const int number : numbers) {
-        const std::vector<Value>& operands = kernels_[at(number)].operands;
+        const IdVector<OperandId, Value>& operands = kernels_[at(number)].operands;
         if (std::find(operands.begin(), operands.end(), target) != operands.end()) {
           return kernels_[at(number)];
         }

@@ -2,7 +2,6 @@
 // the stack; its offsets are masked to 0, so that every load of the row reads those zeros.
 #include "backends/cpu/llvm/scalar/emit_context.h"
 #include "backends/cpu/llvm/kernel/memory_emitter.h"
-#include "core/types/at.h"
 
 namespace kiln::cpu {
 
@@ -10,31 +9,30 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-void MemoryEmitter::check_rows(const std::vector<int>& list, int level) {
-  for (const int i : list) {
-    const Expression& x = kernel_.expressions[at(i)];
-    if (x.kind != ExpressionKind::Load || schedule_.checked_rows[at(x.number)] != level) continue;
-    if (checked_rows_[at(x.number)].base) continue;
-    const Access& access = kernel_.accesses[at(x.number)];
+void MemoryEmitter::check_rows(const std::vector<ExpressionId>& list, int level) {
+  for (const ExpressionId i : list) {
+    const Expression& x = kernel_.expressions[i];
+    if (x.kind != ExpressionKind::Load || schedule_.checked_rows[x.access] != level) continue;
+    if (checked_rows_[x.access].base) continue;
+    const Access& access = kernel_.accesses[x.access];
     Type* element = e_.memory_type(x.dtype);
-    Value* index =
-        converted(e_, dtype_of(access.dynamic), DType::Int64, values_[at(access.dynamic)]);
-    Value* inside = checked_index(x.number, access, index, nullptr);
+    Value* index = converted(e_, dtype_of(access.dynamic), DType::Int64, values_[access.dynamic]);
+    Value* inside = checked_index(x.access, access, index, nullptr);
     Value* offset = b_.CreateMul(index, size(access.dynamic_stride));
-    Value* row = b_.CreateGEP(element, buffers_[at(access.operand)], offset);
+    Value* row = b_.CreateGEP(element, buffers_[access.operand], offset);
     Value* none = zeros(llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_)));
-    checked_rows_[at(x.number)] = {.base = b_.CreateSelect(inside, row, none),
-                                   .mask = b_.CreateSExt(inside, b_.getInt64Ty())};
+    checked_rows_[x.access] = {.base = b_.CreateSelect(inside, row, none),
+                               .mask = b_.CreateSExt(inside, b_.getInt64Ty())};
   }
 }
 
-MemoryEmitter::Address MemoryEmitter::address_in_row(int number) {
-  const Access& access = kernel_.accesses[at(number)];
-  const CheckedRow& row = checked_rows_[at(number)];
+MemoryEmitter::Address MemoryEmitter::address_in_row(AccessId id) {
+  const Access& access = kernel_.accesses[id];
+  const CheckedRow& row = checked_rows_[id];
   Address result;
   result.contiguous = in_vector() && levels_.varies_along(access);
   if (result.contiguous) result.allowed = mask_;
-  Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
+  Type* element = e_.memory_type(kernel_.operands[access.operand].dtype);
   Value* offset = b_.CreateAnd(scalar_offset(access), row.mask);
   result.pointer = b_.CreateGEP(element, row.base, offset);
   return result;

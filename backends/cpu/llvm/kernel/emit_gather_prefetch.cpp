@@ -14,8 +14,9 @@ void LoopEmitter::prefetch_gathered_rows(int axis) {
 
 void LoopEmitter::prefetch_row_ahead(const GatherPrefetch& prefetch) {
   const int axis = prefetch.axis;
-  const codegen::Access& access = kernel_.accesses[at(prefetch.access)];
-  const std::vector<Value*> values = values_, indices = index_;
+  const codegen::Access& access = kernel_.accesses[prefetch.access];
+  const IdVector<ExpressionId, Value*> values = values_;
+  const std::vector<Value*> indices = index_;
   Value* last = axis == 0 && kernel_.outer > 0 ? end_ : size(kernel_.axes[at(axis)]);
   Value* next = b_.CreateAdd(index_[at(axis)], b_.getInt64(at(cpu_.tuning.gathered_rows_ahead)));
   index_[at(axis)] =
@@ -23,13 +24,13 @@ void LoopEmitter::prefetch_row_ahead(const GatherPrefetch& prefetch) {
   for (std::size_t inner = at(axis) + 1; inner < index_.size(); ++inner) {
     index_[inner] = b_.getInt64(0);
   }
-  for (const int i : prefetch.recomputed) values_[at(i)] = value_of(i);
-  const DType dtype = kernel_.operands[at(access.operand)].dtype;
-  Value* chosen = values_[at(access.dynamic)];
+  for (const ExpressionId i : prefetch.recomputed) values_[i] = value_of(i);
+  const DType dtype = kernel_.operands[access.operand].dtype;
+  Value* chosen = values_[access.dynamic];
   chosen = converted(e_, dtype_of(access.dynamic), DType::Int64, chosen);
   Value* offset =
       b_.CreateAdd(scalar_offset(access), b_.CreateMul(chosen, size(access.dynamic_stride)));
-  Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[at(access.operand)], offset);
+  Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[access.operand], offset);
   prefetch_lines(row, prefetch.bytes, /*to_write=*/false);
   values_ = values;
   index_ = indices;

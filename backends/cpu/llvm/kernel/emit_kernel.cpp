@@ -44,7 +44,7 @@ void KernelEmitter::outer_loops(int axis) {
   if (axis == schedule_.tiles.axis) return tile_loops();
   if (schedule_.row_blocks.any() && axis == row_axis()) return row_block_loops();
   axis_loop(axis, [&] {
-    const std::vector<CheckedRow> outside = checked_rows_;
+    const IdVector<AccessId, CheckedRow> outside = checked_rows_;
     compute(levels_.needed_everywhere(), axis + 1);
     check_rows(levels_.needed_everywhere(), axis + 1);
     prefetch_gathered_rows(axis);

@@ -96,12 +96,12 @@ void LoopEmitter::axis_loop(int axis, Value* first, Value* last, std::optional<s
   loop(first, last, 1, inside);
 }
 
-void LoopEmitter::inner_loops(const std::vector<int>& needed, int axis,
+void LoopEmitter::inner_loops(const std::vector<ExpressionId>& needed, int axis,
                               const std::function<void()>& point) {
   if (axis == static_cast<int>(kernel_.axes.size())) return point();
   if (axis == parts_.axis) return loop_in_parts(needed, axis, point);
   axis_loop(axis, [&] {
-    const std::vector<CheckedRow> outside = checked_rows_;
+    const IdVector<AccessId, CheckedRow> outside = checked_rows_;
     compute(needed, axis + 1);
     check_rows(needed, axis + 1);
     inner_loops(needed, axis + 1, point);
@@ -109,7 +109,7 @@ void LoopEmitter::inner_loops(const std::vector<int>& needed, int axis,
   });
 }
 
-void LoopEmitter::loop_in_parts(const std::vector<int>& needed, int axis,
+void LoopEmitter::loop_in_parts(const std::vector<ExpressionId>& needed, int axis,
                                 const std::function<void()>& point) {
   Value* last = size(kernel_.axes[at(axis)]);
   const std::int64_t length = schedule_.sum_parts.length;

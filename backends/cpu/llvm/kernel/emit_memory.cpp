@@ -98,22 +98,22 @@ bool MemoryEmitter::has_neighbours_in_lanes(const Access& access) const {
   return access.strides[at(row_axis())] == stride;
 }
 
-MemoryEmitter::Address MemoryEmitter::address_of(int number) {
-  if (checked_rows_[at(number)].base) return address_in_row(number);
-  const Access& access = kernel_.accesses[at(number)];
-  return uses_scratch(access.operand) ? address_in_scratch(access) : address_in_memory(number);
+MemoryEmitter::Address MemoryEmitter::address_of(AccessId id) {
+  if (checked_rows_[id].base) return address_in_row(id);
+  const Access& access = kernel_.accesses[id];
+  return uses_scratch(access.operand) ? address_in_scratch(access) : address_in_memory(id);
 }
 
-MemoryEmitter::Address MemoryEmitter::address_in_memory(int number) {
-  const Access& access = kernel_.accesses[at(number)];
-  Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
-  Value* base = buffers_[at(access.operand)];
+MemoryEmitter::Address MemoryEmitter::address_in_memory(AccessId id) {
+  const Access& access = kernel_.accesses[id];
+  Type* element = e_.memory_type(kernel_.operands[access.operand].dtype);
+  Value* base = buffers_[access.operand];
   Value* offset = scalar_offset(access);
   Address result;
-  Value *dynamic = nullptr, *inside = access.when < 0 ? nullptr : values_[at(access.when)];
-  if (access.dynamic >= 0) {
-    dynamic = converted(e_, dtype_of(access.dynamic), DType::Int64, values_[at(access.dynamic)]);
-    inside = checked_index(number, access, dynamic, inside);
+  Value *dynamic = nullptr, *inside = !access.when ? nullptr : values_[access.when];
+  if (access.dynamic) {
+    dynamic = converted(e_, dtype_of(access.dynamic), DType::Int64, values_[access.dynamic]);
+    inside = checked_index(id, access, dynamic, inside);
     dynamic = b_.CreateMul(dynamic, same_shape(size(access.dynamic_stride), dynamic));
     if (!dynamic->getType()->isVectorTy()) offset = b_.CreateAdd(offset, dynamic);
   }
@@ -153,7 +153,7 @@ Value* MemoryEmitter::same_shape(Value* scalar, Value* like) {
   return like->getType()->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
 }
 
-Value* MemoryEmitter::checked_index(int number, const Access& access, Value* index, Value* when) {
+Value* MemoryEmitter::checked_index(AccessId id, const Access& access, Value* index, Value* when) {
   Value* limit = size(access.dynamic_limit);
   Value* inside = b_.CreateICmpULT(index, same_shape(limit, index));
   Value* bad = b_.CreateNot(inside);
@@ -168,11 +168,11 @@ Value* MemoryEmitter::checked_index(int number, const Access& access, Value* ind
   if (mask_ && in_vector()) {
     bad = bad->getType()->isVectorTy() ? b_.CreateAnd(bad, mask_) : bad;
   }
-  report(number, limit, index, bad);
+  report(id, limit, index, bad);
   return inside;
 }
 
-void MemoryEmitter::report(int number, Value* limit, Value* index, Value* bad) {
+void MemoryEmitter::report(AccessId id, Value* limit, Value* index, Value* bad) {
   llvm::LLVMContext& context = e_.module.getContext();
   const bool vector = bad->getType()->isVectorTy();
   Value* any = vector ? b_.CreateOrReduce(bad) : bad;
@@ -190,20 +190,20 @@ void MemoryEmitter::report(int number, Value* limit, Value* index, Value* bad) {
       "kiln_record_out_of_range",
       llvm::FunctionType::get(b_.getVoidTy(),
                               {pointer, integer, integer, pointer, pointer, integer}, false));
-  b_.CreateCall(callee, {call_.out_of_range, b_.getInt64(at(number)), limit, indices, flags,
+  b_.CreateCall(callee, {call_.out_of_range, b_.getInt64(at(id.number)), limit, indices, flags,
                          b_.getInt64(vector ? at(lanes_) : 1)});
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
 }
 
 Value* MemoryEmitter::load(const Expression& x) {
-  if (tiles_.row && schedule_.tiles.tiled[at(x.number)]) return row_of_tile(x);
+  if (tiles_.row && schedule_.tiles.tiled[x.access]) return row_of_tile(x);
   Value* shuffled = in_row_block() ? load_in_block(x) : nullptr;
   if (!shuffled) shuffled = load_windows(x);
   if (shuffled) return from_memory(e_, x.dtype, shuffled);
-  const Address from = address_of(x.number);
-  const bool is_in_memory = !uses_scratch(kernel_.accesses[at(x.number)].operand);
-  if (from.contiguous && is_in_memory) prefetch_next_row(x.number, from.pointer, false);
+  const Address from = address_of(x.access);
+  const bool is_in_memory = !uses_scratch(kernel_.accesses[x.access].operand);
+  if (from.contiguous && is_in_memory) prefetch_next_row(x.access, from.pointer, false);
   const bool vector = from.contiguous || from.pointer->getType()->isVectorTy();
   Value* allowed = from.allowed && vector ? splat(from.allowed) : nullptr;
   return load_at(from, vector, allowed, x.dtype);
@@ -308,15 +308,15 @@ Value* MemoryEmitter::load_contiguous(Value* pointer, Type* type, Value* allowed
 }
 
 void MemoryEmitter::store(const Store& one) {
-  const Access& access = kernel_.accesses[at(one.access)];
-  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  const Access& access = kernel_.accesses[one.access];
+  const DType dtype = kernel_.operands[access.operand].dtype;
   const bool is_final = stores_final_row(access.operand);
   const Address to = is_final ? address_in_memory(one.access) : address_of(one.access);
   const StreamSchedule& streams = schedule_.streams;
-  const bool is_streamed = is_streaming_ && streams.operands[at(access.operand)];
+  const bool is_streamed = is_streaming_ && streams.operands[access.operand];
   if (to.contiguous && !is_streamed) prefetch_next_row(one.access, to.pointer, true);
   const bool streaming = is_streamed && (is_final || access.operand != streams.scratch_operand);
-  Value* x = values_[at(one.value)];
+  Value* x = values_[one.value];
   const bool vector = to.contiguous || to.pointer->getType()->isVectorTy();
   if (vector) x = splat(x);
   Type* element = e_.memory_type(dtype);

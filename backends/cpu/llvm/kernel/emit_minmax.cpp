@@ -47,7 +47,7 @@ void StageEmitter::combine_minmax(const Stage& stage, const MinMax& so_far) {
   b_.CreateStore(b_.CreateOr(before, b_.CreateSExt(nan, so_far.half)), so_far.nan);
 }
 
-Value* StageEmitter::end_minmax(std::size_t s, const MinMax& so_far) {
+Value* StageEmitter::end_minmax(StageId s, const MinMax& so_far) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   Type* type = e_.register_type(dtype);

@@ -7,18 +7,18 @@ using llvm::Value;
 
 Value* MemoryEmitter::bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site) {
   if (site.bytes_ahead != 0) return size(site.bytes_ahead);
-  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  const DType dtype = kernel_.operands[access.operand].dtype;
   Value* stride = size(access.strides[at(kernel_.outer - 1)]);
   Value* bytes = b_.CreateMul(stride, b_.getInt64(dtype_bytes(dtype)));
   Value* most = b_.getInt64(at(cpu_.tuning.max_bytes_ahead));
   return b_.CreateSelect(b_.CreateICmpULT(bytes, most), bytes, most);
 }
 
-void MemoryEmitter::prefetch_next_row(int number, Value* pointer, bool to_write) {
-  const codegen::Access& access = kernel_.accesses[at(number)];
-  const PrefetchSite& site = schedule_.prefetches[at(access.operand)];
-  if (site.access != number || site.group != group_) return;
-  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+void MemoryEmitter::prefetch_next_row(AccessId id, Value* pointer, bool to_write) {
+  const codegen::Access& access = kernel_.accesses[id];
+  const PrefetchSite& site = schedule_.prefetches[access.operand];
+  if (site.access != id || site.group != group_) return;
+  const DType dtype = kernel_.operands[access.operand].dtype;
   Value* ahead = bytes_to_next_row(access, site);
   Value* next = b_.CreateGEP(b_.getInt8Ty(), pointer, ahead);
   prefetch_lines(next, lanes_ * static_cast<std::int64_t>(dtype_bytes(dtype)), to_write);

@@ -102,20 +102,20 @@ Value* MemoryEmitter::offset_in_row(const Access& access, int point) {
 void MemoryEmitter::load_repeated_rows() {
   for (const Expression& x : kernel_.expressions) {
     if (x.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel_.accesses[at(x.number)];
+    const Access& access = kernel_.accesses[x.access];
     const auto first = access.strides.begin() + row_axis();
     const bool varies = std::any_of(first + 1, access.strides.end(),
                                     [](const ir::Dim& stride) { return stride != ir::Dim(0); });
-    const bool repeats = access.dynamic < 0 && *first == ir::Dim(0) && varies;
-    if (!repeats || kernel_.operands[at(access.operand)].written) continue;
-    repeated_rows_[x.number] = load_row(access, x.dtype);
+    const bool repeats = !access.dynamic && *first == ir::Dim(0) && varies;
+    if (!repeats || kernel_.operands[access.operand].written) continue;
+    repeated_rows_[x.access] = load_row(access, x.dtype);
   }
 }
 
 Value* MemoryEmitter::load_row(const Access& access, DType dtype) {
   const int length = row_length();
   llvm::Type* element = e_.memory_type(dtype);
-  Value* first = b_.CreateGEP(element, buffers_[at(access.operand)], scalar_offset(access));
+  Value* first = b_.CreateGEP(element, buffers_[access.operand], scalar_offset(access));
   Value* row =
       llvm::PoisonValue::get(llvm::FixedVectorType::get(element, static_cast<unsigned>(length)));
   for (int point = 0; point < length; ++point) {
@@ -127,15 +127,15 @@ Value* MemoryEmitter::load_row(const Access& access, DType dtype) {
 }
 
 Value* MemoryEmitter::load_in_block(const Expression& x) {
-  const Access& access = kernel_.accesses[at(x.number)];
-  if (const auto found = repeated_rows_.find(x.number); found != repeated_rows_.end()) {
+  const Access& access = kernel_.accesses[x.access];
+  if (const auto found = repeated_rows_.find(x.access); found != repeated_rows_.end()) {
     std::vector<int> points;
     for (int lane = 0; lane < lanes_; ++lane)
       points.push_back((first_point() + lane) % row_length());
     return b_.CreateShuffleVector(found->second, points);
   }
   const auto first = access.strides.begin() + row_axis();
-  if (mask_ || access.dynamic >= 0 || !first->is_one()) return nullptr;
+  if (mask_ || access.dynamic || !first->is_one()) return nullptr;
   if (std::all_of(first + 1, access.strides.end(),
                   [](const ir::Dim& stride) { return stride == ir::Dim(0); })) {
     return b_.CreateShuffleVector(load_column(access, x.dtype, 0), indices_of_lanes(row_axis()));
@@ -148,7 +148,7 @@ Value* MemoryEmitter::load_column(const Access& access, DType dtype, int point) 
   auto* type =
       llvm::FixedVectorType::get(element, static_cast<unsigned>(schedule_.row_blocks.rows));
   Value* offset = b_.CreateAdd(scalar_offset(access), offset_in_row(access, point));
-  Value* from = b_.CreateGEP(element, buffers_[at(access.operand)], offset);
+  Value* from = b_.CreateGEP(element, buffers_[access.operand], offset);
   return b_.CreateAlignedLoad(type, from, alignment(dtype));
 }
 

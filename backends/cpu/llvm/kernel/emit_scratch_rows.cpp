@@ -9,7 +9,7 @@ using namespace codegen;
 using llvm::Value;
 
 MemoryEmitter::Address MemoryEmitter::address_in_scratch(const Access& access) {
-  llvm::Type* element = e_.memory_type(kernel_.operands[at(access.operand)].dtype);
+  llvm::Type* element = e_.memory_type(kernel_.operands[access.operand].dtype);
   if (!scratch_row_) {
     const auto length = at(kernel_.axes.back().value());
     scratch_row_ = variable(llvm::ArrayType::get(element, length));
@@ -24,14 +24,15 @@ MemoryEmitter::Address MemoryEmitter::address_in_scratch(const Access& access) {
 }
 
 void LoopEmitter::loop_from_line(const std::function<void()>& body) {
-  const int axis = kernel_.vector_axis, operand = schedule_.streams.scratch_operand;
+  const int axis = kernel_.vector_axis;
+  const OperandId operand = schedule_.streams.scratch_operand;
   const std::int64_t line = cpu_.tuning.line_bytes;
   const auto access = std::find_if(kernel_.accesses.begin(), kernel_.accesses.end(),
                                    [&](const Access& each) { return each.operand == operand; });
-  const DType dtype = kernel_.operands[at(operand)].dtype;
+  const DType dtype = kernel_.operands[operand].dtype;
   Value* last = size(kernel_.axes[at(axis)]);
   index_[at(axis)] = b_.getInt64(0);
-  Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[at(operand)], scalar_offset(*access));
+  Value* row = b_.CreateGEP(e_.memory_type(dtype), buffers_[operand], scalar_offset(*access));
   Value* address = b_.CreatePtrToInt(row, b_.getInt64Ty());
   Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(at(line - 1)));
   Value* elements = b_.CreateUDiv(bytes, b_.getInt64(dtype_bytes(dtype)));

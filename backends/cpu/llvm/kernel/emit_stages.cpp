@@ -24,29 +24,28 @@ using llvm::Value;
 void StageEmitter::run_stages(StageGroup group) {
   group_ = group.first;
   const Stage& first = kernel_.stages[group.first];
-  const std::vector<int> needed = levels_.needed_by(group);
+  const std::vector<ExpressionId> needed = levels_.needed_by(group);
   compute(needed, kernel_.outer);
   if (!first.inner) return store_all(first);
   if (first.combiner == Combiner::ArgMax) return emit_arg_max(group.first, first, needed);
-  std::vector<Value*> sums, wholes;
+  IdVector<StageId, Value*> sums(kernel_.stages.size()), wholes(kernel_.stages.size());
   parts_.axis = schedule_.sum_parts.axis;
-  for (std::size_t s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     const Stage& stage = kernel_.stages[s];
-    sums.push_back(accumulator(stage));
-    wholes.push_back(sums.back());
+    sums[s] = wholes[s] = accumulator(stage);
     if (schedule_.minmax_forms[s] == MinMaxForm::KeepsSigns)
-      minmax_[s] = begin_minmax(stage, sums.back());
+      minmax_[s] = begin_minmax(stage, sums[s]);
     if (parts_.axis < 0 || !is_long_sum(kernel_, stage)) continue;
-    wholes.back() = accumulator(stage);
+    wholes[s] = accumulator(stage);
     Type* type = accumulator_type(e_.register_type(dtype_of(stage.value)));
-    parts_.sums.push_back({sums.back(), wholes.back(), type});
+    parts_.sums.push_back({sums[s], wholes[s], type});
   }
   if (parts_.sums.empty()) parts_.axis = -1;
   const int lanes = lanes_;
   if (schedule_.is_compact && is_map(kernel_, group)) lanes_ = schedule_.register_lanes;
   const auto point = [&] {
-    for (std::size_t s = group.first; s < group.last; ++s) {
-      if (sums[s - group.first]) combine(s, sums[s - group.first]);
+    for (const StageId s : group) {
+      if (sums[s]) combine(s, sums[s]);
       store_all(kernel_.stages[s]);
       results_[s] = nullptr;
     }
@@ -60,9 +59,9 @@ void StageEmitter::run_stages(StageGroup group) {
     inner_loops(needed, kernel_.outer, point);
   }
   lanes_ = lanes;
-  for (std::size_t s = group.first; s < group.last; ++s) {
+  for (const StageId s : group) {
     if (kernel_.stages[s].kind != StageKind::Reduce) continue;
-    results_[s] = total(s, wholes[s - group.first]);
+    results_[s] = total(s, wholes[s]);
   }
   parts_ = {};
 }
@@ -84,7 +83,7 @@ Value* StageEmitter::accumulator(const Stage& stage) {
   return sum;
 }
 
-void StageEmitter::combine(std::size_t s, Value* sum) {
+void StageEmitter::combine(StageId s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
   if (minmax_[s].best) return combine_minmax(stage, minmax_[s]);
   const bool runs = stage.kind == StageKind::Running;
@@ -97,10 +96,10 @@ void StageEmitter::combine(std::size_t s, Value* sum) {
   b_.CreateStore(next, sum);
   if (!runs) return;
   results_[s] = next;
-  compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
+  compute(levels_.needed_by({s, s.next()}), static_cast<int>(kernel_.axes.size()));
 }
 
-void StageEmitter::scan_lanes(std::size_t s, Value* sum) {
+void StageEmitter::scan_lanes(StageId s, Value* sum) {
   const Stage& stage = kernel_.stages[s];
   const DType dtype = dtype_of(stage.value);
   Type* type = accumulator_type(e_.register_type(dtype));
@@ -123,10 +122,10 @@ void StageEmitter::scan_lanes(std::size_t s, Value* sum) {
   Value* all = b_.CreateShuffleVector(runs, std::vector<int>(at(lanes_), lanes_ - 1));
   b_.CreateStore(apply(stage.combiner, dtype, before, all), sum);
   results_[s] = apply(stage.combiner, dtype, before, runs);
-  compute(levels_.needed_by({s, s + 1}), static_cast<int>(kernel_.axes.size()));
+  compute(levels_.needed_by({s, s.next()}), static_cast<int>(kernel_.axes.size()));
 }
 
-Value* StageEmitter::total(std::size_t s, Value* sum) {
+Value* StageEmitter::total(StageId s, Value* sum) {
   if (minmax_[s].best) return end_minmax(s, minmax_[s]);
   const DType dtype = dtype_of(kernel_.stages[s].value);
   Value* lanes = b_.CreateLoad(accumulator_type(e_.register_type(dtype)), sum);
@@ -134,9 +133,9 @@ Value* StageEmitter::total(std::size_t s, Value* sum) {
   return across ? folded(s, dtype, lanes) : lanes;
 }
 
-Value* StageEmitter::combined(std::size_t s, DType dtype, Value* old) {
+Value* StageEmitter::combined(StageId s, DType dtype, Value* old) {
   const Stage& stage = kernel_.stages[s];
-  const Expression& x = kernel_.expressions[at(stage.value)];
+  const Expression& x = kernel_.expressions[stage.value];
   const bool product = x.kind == ExpressionKind::Apply && x.op == ir::Op::Mul && is_float(dtype) &&
                        stage.combiner == Combiner::Sum;
   if (product && e_.target.has_fma) {
@@ -145,7 +144,7 @@ Value* StageEmitter::combined(std::size_t s, DType dtype, Value* old) {
   return joined(s, dtype, old, in_lanes(stage.value));
 }
 
-Value* StageEmitter::joined(std::size_t s, DType dtype, Value* x, Value* y) {
+Value* StageEmitter::joined(StageId s, DType dtype, Value* x, Value* y) {
   if (schedule_.minmax_forms[s] != MinMaxForm::DropsNan)
     return apply(kernel_.stages[s].combiner, dtype, x, y);
   return b_.CreateSelect(b_.CreateFCmpOGT(y, x), y, x);  // x where y is NaN: one vmaxps
@@ -160,7 +159,7 @@ Value* StageEmitter::apply(Combiner combiner, DType dtype, Value* x, Value* y) {
   return emit_scalar(e_, op, dtype, {x, y});
 }
 
-Value* StageEmitter::folded(std::size_t s, DType dtype, Value* x) {
+Value* StageEmitter::folded(StageId s, DType dtype, Value* x) {
   const int min_lanes = kMinBytes / static_cast<int>(dtype_bytes(dtype));
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
     const int width = std::min(lanes_, std::max(half, min_lanes));
@@ -174,7 +173,8 @@ Value* StageEmitter::folded(std::size_t s, DType dtype, Value* x) {
   return b_.CreateExtractElement(x, std::uint64_t{0});
 }
 
-void StageEmitter::emit_arg_max(std::size_t s, const Stage& stage, const std::vector<int>& needed) {
+void StageEmitter::emit_arg_max(StageId s, const Stage& stage,
+                                const std::vector<ExpressionId>& needed) {
   const DType dtype = dtype_of(stage.value);
   const int axis = static_cast<int>(kernel_.axes.size()) - 1;
   // Indices that fit into 32 bits take as many lanes as float32 does.

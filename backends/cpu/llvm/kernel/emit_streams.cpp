@@ -31,12 +31,12 @@ Value* KernelEmitter::may_stream() {
   Value* first = kernel_.vector_axis == 0 ? begin_ : b_.getInt64(0);
   Value* bits = b_.getInt64(0);
   Value* apart = b_.getTrue();
-  for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
+  for (const OperandId i : kernel_.operands.ids()) {
     if (!schedule_.streams.operands[i]) continue;
     Type* element = e_.memory_type(kernel_.operands[i].dtype);
     Value* start = b_.CreateGEP(element, buffers_[i], first);
     bits = b_.CreateOr(bits, b_.CreatePtrToInt(start, b_.getInt64Ty()));
-    for (std::size_t j = 0; j < kernel_.operands.size(); ++j) {
+    for (const OperandId j : kernel_.operands.ids()) {
       if (!kernel_.operands[j].read || j == i) continue;
       apart = b_.CreateAnd(apart, b_.CreateICmpNE(buffers_[i], buffers_[j]));
     }

@@ -10,7 +10,7 @@ using llvm::Value;
 
 void KernelEmitter::tile_loops() {
   const auto& [axis, rows, tiled] = schedule_.tiles;
-  for (std::size_t i = 0; i < tiled.size(); ++i) {
+  for (const AccessId i : tiled.ids()) {
     if (tiled[i]) tiles_.ahead[i] = elements_ahead(kernel_.accesses[i]);
   }
   Value* last = axis == 0 ? end_ : size(kernel_.axes[at(axis)]);
@@ -30,12 +30,12 @@ void KernelEmitter::loops_in_block(int axis, Value* first, Value* last) {
 
 void KernelEmitter::tile(Value* first, Value* last) {
   const int lanes_axis = kernel_.vector_axis, axis = schedule_.tiles.axis;
-  const std::vector<bool>& tiled = schedule_.tiles.tiled;
+  const IdVector<AccessId, bool>& tiled = schedule_.tiles.tiled;
   Value* left = b_.CreateSub(last, first);
   Value* rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(at(lanes_)));
   index_[at(axis)] = first;
-  for (std::size_t number = 0; number < tiled.size(); ++number) {
-    if (tiled[number]) read_tile(static_cast<int>(number), rows);
+  for (const AccessId i : tiled.ids()) {
+    if (tiled[i]) read_tile(i, rows);
   }
   loop(b_.getInt64(0), rows, 1, [&](Value* row) {
     index_[at(axis)] = b_.CreateAdd(first, row);
@@ -46,12 +46,11 @@ void KernelEmitter::tile(Value* first, Value* last) {
   });
 }
 
-void KernelEmitter::read_tile(int number, Value* rows) {
-  const Access& access = kernel_.accesses[at(number)];
-  const auto bits =
-      static_cast<unsigned>(8 * dtype_bytes(kernel_.operands[at(access.operand)].dtype));
+void KernelEmitter::read_tile(AccessId id, Value* rows) {
+  const Access& access = kernel_.accesses[id];
+  const auto bits = static_cast<unsigned>(8 * dtype_bytes(kernel_.operands[access.operand].dtype));
   auto* vector = llvm::FixedVectorType::get(b_.getIntNTy(bits), static_cast<unsigned>(lanes_));
-  Value*& memory = tiles_.memory[at(number)];
+  Value*& memory = tiles_.memory[id];
   if (!memory) memory = variable(llvm::ArrayType::get(vector, at(lanes_)));
   Value* columns = b_.getInt64(at(lanes_));
   if (mask_) {
@@ -59,7 +58,7 @@ void KernelEmitter::read_tile(int number, Value* rows) {
     columns = b_.CreateSub(end, index_[at(kernel_.vector_axis)]);
   }
   Value* from =
-      b_.CreateGEP(vector->getElementType(), buffers_[at(access.operand)], scalar_offset(access));
+      b_.CreateGEP(vector->getElementType(), buffers_[access.operand], scalar_offset(access));
   Value* stride = size(access.strides[at(kernel_.vector_axis)]);
   transpose_tile(e_, vector,
                  {.from = from,
@@ -67,11 +66,11 @@ void KernelEmitter::read_tile(int number, Value* rows) {
                   .to = memory,
                   .rows = rows,
                   .columns = columns,
-                  .ahead = tiles_.ahead[at(number)]});
+                  .ahead = tiles_.ahead[id]});
 }
 
 Value* KernelEmitter::elements_ahead(const Access& access) {
-  const DType dtype = kernel_.operands[at(access.operand)].dtype;
+  const DType dtype = kernel_.operands[access.operand].dtype;
   Value* spanned = b_.getInt64(0);
   for (std::size_t axis = 0; axis < access.strides.size(); ++axis) {
     if (access.strides[axis] == ir::Dim(0)) continue;
@@ -89,7 +88,7 @@ Value* KernelEmitter::elements_ahead(const Access& access) {
 Value* MemoryEmitter::row_of_tile(const Expression& x) {
   Type* element = e_.memory_type(x.dtype);
   auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-  Value* row = b_.CreateGEP(type, tiles_.memory[at(x.number)], tiles_.row);
+  Value* row = b_.CreateGEP(type, tiles_.memory[x.access], tiles_.row);
   return from_memory(e_, x.dtype, b_.CreateLoad(type, row));
 }
 

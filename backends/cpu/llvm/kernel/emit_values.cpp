@@ -14,30 +14,30 @@ using namespace codegen;
 using llvm::Type;
 using llvm::Value;
 
-void LoopEmitter::compute(const std::vector<int>& list, int level) {
-  for (const int i : list) {
-    if (values_[at(i)] || levels_.level(i) > level || !is_ready(i)) continue;
-    values_[at(i)] = value_of(i);
+void LoopEmitter::compute(const std::vector<ExpressionId>& list, int level) {
+  for (const ExpressionId i : list) {
+    if (values_[i] || levels_.level(i) > level || !is_ready(i)) continue;
+    values_[i] = value_of(i);
     computed_.push_back(i);
   }
 }
 
-bool LoopEmitter::is_ready(int i) const {
-  const Expression& x = kernel_.expressions[at(i)];
-  if (x.kind == ExpressionKind::StageResult) return results_[at(x.number)] != nullptr;
+bool LoopEmitter::is_ready(ExpressionId i) const {
+  const Expression& x = kernel_.expressions[i];
+  if (x.kind == ExpressionKind::StageResult) return results_[x.stage] != nullptr;
   if (x.kind == ExpressionKind::Load) {
-    const Access& access = kernel_.accesses[at(x.number)];
-    for (const int other : {access.dynamic, access.when}) {
-      if (other >= 0 && !values_[at(other)]) return false;
+    const Access& access = kernel_.accesses[x.access];
+    for (const ExpressionId other : {access.dynamic, access.when}) {
+      if (other && !values_[other]) return false;
     }
   }
   return std::all_of(x.arguments.begin(), x.arguments.end(),
-                     [&](int argument) { return argument < 0 || values_[at(argument)]; });
+                     [&](ExpressionId argument) { return !argument || values_[argument]; });
 }
 
 void LoopEmitter::forget(std::size_t mark) {
   while (computed_.size() > mark) {
-    values_[at(computed_.back())] = nullptr;
+    values_[computed_.back()] = nullptr;
     computed_.pop_back();
   }
 }
@@ -51,8 +51,8 @@ Value* LoopEmitter::splat_constant(DType dtype, std::uint64_t bits, Type* type) 
   return type->isVectorTy() ? b_.CreateVectorSplat(at(lanes_), scalar) : scalar;
 }
 
-Value* LoopEmitter::in_lanes(int expression) {
-  Value* x = values_[at(expression)];
+Value* LoopEmitter::in_lanes(ExpressionId expression) {
+  Value* x = values_[expression];
   return in_vector() ? splat(x) : x;
 }
 
@@ -66,38 +66,38 @@ Value* LoopEmitter::axis_index(int axis) {
   return b_.CreateAdd(b_.CreateVectorSplat(at(lanes_), index), lane_numbers(b_.getInt64Ty()));
 }
 
-Value* LoopEmitter::value_of(int expression) {
-  const Expression& x = kernel_.expressions[at(expression)];
+Value* LoopEmitter::value_of(ExpressionId expression) {
+  const Expression& x = kernel_.expressions[expression];
   switch (x.kind) {
     case ExpressionKind::Constant: return constant(x);
     case ExpressionKind::AxisIndex: return axis_index(x.number);
     case ExpressionKind::SizeValue: return sizes_[at(x.number)];
     case ExpressionKind::Load: return load(x);
-    case ExpressionKind::StageResult: return results_[at(x.number)];
+    case ExpressionKind::StageResult: return results_[x.stage];
     case ExpressionKind::Random: return random(x);
     case ExpressionKind::Convert:
-      return converted(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
+      return converted(e_, dtype_of(x.arguments[0]), x.dtype, values_[x.arguments[0]]);
     case ExpressionKind::Bitcast:
-      return bitcast(e_, dtype_of(x.arguments[0]), x.dtype, values_[at(x.arguments[0])]);
+      return bitcast(e_, dtype_of(x.arguments[0]), x.dtype, values_[x.arguments[0]]);
     case ExpressionKind::Apply: break;
   }
   return applied(expression);
 }
 
-Value* LoopEmitter::applied(int expression) {
-  const Expression& x = kernel_.expressions[at(expression)];
+Value* LoopEmitter::applied(ExpressionId expression) {
+  const Expression& x = kernel_.expressions[expression];
   const int arity = ir::def(x.op).arity;
   std::vector<Value*> arguments;
   bool vector = false;
   for (int i = 0; i < arity; ++i) {
-    arguments.push_back(values_[at(x.arguments[at(i)])]);
+    arguments.push_back(values_[x.arguments[at(i)]]);
     vector = vector || arguments.back()->getType()->isVectorTy();
   }
   if (vector) {
     for (Value*& argument : arguments) argument = splat(argument);
   }
   const DType operand = dtype_of(x.arguments[at(arity - 1)]);
-  switch (schedule_.short_forms[at(expression)]) {
+  switch (schedule_.short_forms[expression]) {
     case ShortForm::DivideByInvariant: {
       const bool is_share = schedule_.divides_share(group_, expression);
       const auto emit = is_share ? emit_quotient_of_share : emit_divide;
@@ -111,8 +111,8 @@ Value* LoopEmitter::applied(int expression) {
 }
 
 Value* LoopEmitter::random(const Expression& x) {
-  Value* position = values_[at(x.arguments[0])];
-  Value* element = values_[at(x.arguments[1])];
+  Value* position = values_[x.arguments[0]];
+  Value* element = values_[x.arguments[1]];
   const bool vector = position->getType()->isVectorTy() || element->getType()->isVectorTy();
   const auto shaped = [&](Value* v) { return vector ? splat(v) : v; };
   Value* seed = b_.CreateXor(call_.seed, b_.getInt64(static_cast<std::uint64_t>(x.seed)));

@@ -31,8 +31,8 @@ std::optional<std::vector<std::int64_t>> MemoryEmitter::known_offsets(const Acce
 }
 
 Value* MemoryEmitter::load_windows(const Expression& x) {
-  const Access& access = kernel_.accesses[at(x.number)];
-  const bool is_plain = access.dynamic < 0 && access.when < 0 && !uses_scratch(access.operand);
+  const Access& access = kernel_.accesses[x.access];
+  const bool is_plain = !access.dynamic && !access.when && !uses_scratch(access.operand);
   if (mask_ || !in_vector() || !is_plain || !varies_in_lanes(access)) return nullptr;
   if (has_neighbours_in_lanes(access)) return nullptr;
   const auto offsets = known_offsets(access);
@@ -42,7 +42,7 @@ Value* MemoryEmitter::load_windows(const Expression& x) {
   if (span < lanes_ || count > kMaxWindows) return nullptr;
   llvm::Type* element = e_.memory_type(x.dtype);
   auto* type = llvm::FixedVectorType::get(element, at(lanes_));
-  Value* first = b_.CreateGEP(element, buffers_[at(access.operand)], scalar_offset(access));
+  Value* first = b_.CreateGEP(element, buffers_[access.operand], scalar_offset(access));
   Value* all = nullptr;
   for (std::int64_t window = 0; window < count; ++window) {
     // The last window ends at the last lane: memory beyond it may not be the operand's.

@@ -44,8 +44,9 @@ void FunctionFrame::begin_function() {
   call_.out_of_range = field(offsetof(KernelArguments, out_of_range), pointer);
   call_.seed = field(offsetof(KernelArguments, seed), b_.getInt64Ty());
   call_.counter = field(offsetof(KernelArguments, call_counter), b_.getInt64Ty());
-  for (std::size_t i = 0; i < kernel_.operands.size(); ++i) {
-    buffers_.push_back(b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, buffers, i)));
+  for (const OperandId i : kernel_.operands.ids()) {
+    buffers_.push_back(
+        b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, buffers, at(i.number))));
   }
   for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
     sizes_.push_back(
@@ -67,7 +68,7 @@ void FunctionFrame::add_denormal_modes() {
 
 void FunctionFrame::find_points() {
   const bool checks_indices = std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(),
-                                          [](const Access& access) { return access.dynamic >= 0; });
+                                          [](const Access& access) { return access.dynamic; });
   if (!checks_indices) return;
   for (const ir::Dim& extent : kernel_.axes) {
     if (extent.is_static() && extent.value() != 0) continue;

@@ -33,8 +33,8 @@ class FunctionFrame {
   llvm::Value* read_parameter(std::int64_t value);
   /// Allocates a variable in the entry block; SROA promotes it to a register.
   llvm::Value* variable(llvm::Type* type);
-  DType dtype_of(int expression) const {
-    return kernel_.expressions[static_cast<std::size_t>(expression)].dtype;
+  DType dtype_of(codegen::ExpressionId expression) const {
+    return kernel_.expressions[expression].dtype;
   }
   llvm::Align alignment(DType dtype) const { return llvm::Align(dtype_bytes(dtype)); }
 
@@ -52,7 +52,8 @@ class FunctionFrame {
     llvm::Value* has_points = nullptr;
   };
   Call call_;
-  std::vector<llvm::Value*> buffers_, sizes_;
+  codegen::IdVector<codegen::OperandId, llvm::Value*> buffers_;
+  std::vector<llvm::Value*> sizes_;
 
  private:
   llvm::Instruction* size_array_ = nullptr;

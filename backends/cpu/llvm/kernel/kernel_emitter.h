@@ -26,7 +26,7 @@ class KernelEmitter : private StageEmitter {
   void loops_in_block(int axis, llvm::Value* first, llvm::Value* last);
   /// Reads one tile and loops over its rows, from `first`, at most up to `last`.
   void tile(llvm::Value* first, llvm::Value* last);
-  void read_tile(int access, llvm::Value* rows);
+  void read_tile(AccessId id, llvm::Value* rows);
   /// TileOperands::ahead of a tiled access: 0 where the operand fits the L2 cache.
   llvm::Value* elements_ahead(const codegen::Access& access);
   /// Emits all loops twice: with streaming stores, and with plain ones where may_stream() is false.

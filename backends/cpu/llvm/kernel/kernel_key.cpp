@@ -37,6 +37,10 @@ class KeyWriter {
   void add(Value value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
+  template <class Thing>
+  void add(Id<Thing> id) {
+    add(id.number);
+  }
   void add(const ir::Dim& dim) {
     const int number = size_argument(kernel_, dim);
     add(number);
@@ -63,12 +67,14 @@ class KeyWriter {
     add(when);
   }
   void add(const Expression& x) {
-    const auto& [kind, dtype, op, number, arguments, bits, seed, stream] = x;
+    const auto& [kind, dtype, op, number, access, stage, arguments, bits, seed, stream] = x;
     add(kind);
     add(dtype);
     add(op);
     add(number);
-    for (const int argument : arguments) add(argument);
+    add(access);
+    add(stage);
+    for (const ExpressionId argument : arguments) add(argument);
     if (with_values_ || !is_code_parameter(x)) add(bits);
     add(seed);
     add(stream);

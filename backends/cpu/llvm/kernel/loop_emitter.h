@@ -24,18 +24,18 @@ class LoopEmitter : protected MemoryEmitter {
 
   /// Emits the expressions of the list whose loop level is at most `level` and that are not
   /// computed yet. Skips what needs the result of a stage that has not run.
-  void compute(const std::vector<int>& list, int level);
-  bool is_ready(int i) const;
+  void compute(const std::vector<ExpressionId>& list, int level);
+  bool is_ready(ExpressionId i) const;
   /// Forgets values computed since `mark`, when the emitter leaves their block.
   void forget(std::size_t mark);
   llvm::Value* splat_constant(DType dtype, std::uint64_t bits, llvm::Type* type);
   llvm::Value* constant(const codegen::Expression& x);
   /// The value, as a vector in vector loops.
-  llvm::Value* in_lanes(int expression);
+  llvm::Value* in_lanes(ExpressionId expression);
   llvm::Value* axis_index(int axis);
-  llvm::Value* value_of(int expression);
+  llvm::Value* value_of(ExpressionId expression);
   /// The value of an Apply.
-  llvm::Value* applied(int expression);
+  llvm::Value* applied(ExpressionId expression);
   llvm::Value* random(const codegen::Expression& x);
   void prefetch_gathered_rows(int axis);
   void prefetch_row_ahead(const GatherPrefetch& prefetch);
@@ -54,15 +54,17 @@ class LoopEmitter : protected MemoryEmitter {
   void axis_loop(int axis, llvm::Value* first, llvm::Value* last, std::optional<std::int64_t> count,
                  const std::function<void()>& body);
   /// Loops over an inner axis by parts of sums; see Parts.
-  void loop_in_parts(const std::vector<int>& needed, int axis, const std::function<void()>& point);
+  void loop_in_parts(const std::vector<ExpressionId>& needed, int axis,
+                     const std::function<void()>& point);
   /// `needed`: the expressions that the stages of the loops need.
-  void inner_loops(const std::vector<int>& needed, int axis, const std::function<void()>& point);
+  void inner_loops(const std::vector<ExpressionId>& needed, int axis,
+                   const std::function<void()>& point);
   /// Loops over the inner axis from the first whole cache line of the row on; before, under a mask.
   void loop_from_line(const std::function<void()>& body);
 
-  std::vector<llvm::Value*> results_ =
-      std::vector<llvm::Value*>(kernel_.stages.size());  // of each stage; null: not at this point
-  std::vector<int> computed_;  // expressions with values, in the order of their computation
+  IdVector<StageId, llvm::Value*> results_ = IdVector<StageId, llvm::Value*>(
+      kernel_.stages.size());  // of each stage; null: not at this point
+  std::vector<ExpressionId> computed_;  // that have values, in the order of their computation
   Parts parts_;  // of the current loops
 };
 

@@ -25,10 +25,10 @@ class MemoryEmitter : protected FunctionFrame {
     llvm::Value* base = nullptr;  // the row's first element; a vector of zeros if out of range
     llvm::Value* mask = nullptr;  // of offsets in the row: all ones; 0 if the row is out of range
   };
-  /// The tiles of the current loops; each list has an element for each access.
+  /// The tiles of the current loops.
   struct Tiles {
-    std::vector<llvm::Value*> memory;  // the transposed tile
-    std::vector<llvm::Value*> ahead;  // TileOperands::ahead
+    IdVector<AccessId, llvm::Value*> memory;  // the transposed tile
+    IdVector<AccessId, llvm::Value*> ahead;  // TileOperands::ahead
     llvm::Value* row = nullptr;  // index of the row, within the loop over a tile's rows
   };
 
@@ -47,19 +47,19 @@ class MemoryEmitter : protected FunctionFrame {
   /// The element offset of the first lane, without a dynamic index.
   llvm::Value* scalar_offset(const codegen::Access& access);
   /// Returns the address in the scratch row if the current loops use it, else in memory.
-  Address address_of(int number);
-  Address address_in_memory(int number);
+  Address address_of(AccessId id);
+  Address address_in_memory(AccessId id);
   /// Emits the bounds check of a dynamic index: reports lanes that are out of range where `when`
   /// (null: always) holds, and returns the mask of lanes that are in range where it holds.
-  llvm::Value* checked_index(int number, const codegen::Access& access, llvm::Value* index,
+  llvm::Value* checked_index(AccessId id, const codegen::Access& access, llvm::Value* index,
                              llvm::Value* when);
-  void report(int number, llvm::Value* limit, llvm::Value* index, llvm::Value* bad);
+  void report(AccessId id, llvm::Value* limit, llvm::Value* index, llvm::Value* bad);
   /// Checks the dynamic indices of the list's loads that the loop of axis `level` - 1 chooses
   /// (before all loops: level 0) and computes their rows, for the loops inside. REQUIRES: the
   /// loads run for every point of the loops inside.
-  void check_rows(const std::vector<int>& list, int level);
-  /// The address in a checked row. REQUIRES: checked_rows_[number].base.
-  Address address_in_row(int number);
+  void check_rows(const std::vector<ExpressionId>& list, int level);
+  /// The address in a checked row. REQUIRES: checked_rows_[id].base.
+  Address address_in_row(AccessId id);
   llvm::Value* load(const codegen::Expression& x);
   /// Loads one element; where the access is not allowed, a zero from the stack.
   llvm::Value* load_scalar(const Address& from, llvm::Type* element, DType dtype);
@@ -83,17 +83,17 @@ class MemoryEmitter : protected FunctionFrame {
   llvm::Value* load_at(const Address& from, bool vector, llvm::Value* allowed, DType dtype);
   void store_scalar(llvm::Value* raw, const Address& to, llvm::Type* element, DType dtype);
   /// Whether the current loops use the scratch row in place of the operand.
-  bool uses_scratch(int operand) const {
-    return is_streaming_ && operand >= 0 && operand == schedule_.streams.scratch_operand;
+  bool uses_scratch(OperandId operand) const {
+    return is_streaming_ && operand && operand == schedule_.streams.scratch_operand;
   }
   /// Whether the current loops store the operand's final values.
-  bool stores_final_row(int operand) const {
+  bool stores_final_row(OperandId operand) const {
     return uses_scratch(operand) && group_ == schedule_.groups.back().first;
   }
   Address address_in_scratch(const codegen::Access& access);
   llvm::Value* bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site);
   /// Prefetches the elements of the next row at the position of `pointer` in this one.
-  void prefetch_next_row(int access, llvm::Value* pointer, bool to_write);
+  void prefetch_next_row(AccessId id, llvm::Value* pointer, bool to_write);
   void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
   llvm::Value* row_of_tile(const codegen::Expression& x);
 
@@ -136,14 +136,14 @@ class MemoryEmitter : protected FunctionFrame {
   int lanes_;  // of the current loops
   int width_ = 1;  // lanes of values at the insertion point: lanes_, or 1 outside of vector loops
   llvm::Value* mask_ = nullptr;  // of lanes to compute; null: all
-  std::vector<llvm::Value*> values_;  // of each expression; null: not computed
+  IdVector<ExpressionId, llvm::Value*> values_;  // null: not computed
   std::vector<llvm::Value*> index_;  // along each axis
-  std::vector<CheckedRow> checked_rows_;  // of each access; no base: checked at every point
+  IdVector<AccessId, CheckedRow> checked_rows_;  // no base: checked at every point
   Tiles tiles_;
   int block_vector_ = -1;  // the vector of the row block; -1: no such block
-  std::map<int, llvm::Value*> repeated_rows_;  // of accesses: one row, as it is in memory
+  std::map<AccessId, llvm::Value*> repeated_rows_;  // one row, as it is in memory
   bool is_streaming_ = false;  // in the current loops
-  std::size_t group_ = 0;  // the first stage of the current loops
+  StageId group_{0};  // the first stage of the current loops
 
  private:
   std::map<llvm::Type*, llvm::Value*> zeros_;

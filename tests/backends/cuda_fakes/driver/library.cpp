@@ -66,7 +66,7 @@ Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameter
 /// launch over other points than the kernel's own is checked at its bases alone.
 Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parameters) {
   const codegen::Kernel& one = kernel.grid.kernel();
-  for (std::size_t i = 0; i < one.operands.size(); ++i) {
+  for (const codegen::OperandId i : one.operands.ids()) {
     const DeviceAddress base = parameters.operands[i];
     if (base == 0) continue;
     if (base % dtype_bytes(one.operands[i].dtype) != 0) return Status::MisalignedAddress;
@@ -75,7 +75,7 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
   if (parameters.points != points_of(kernel, parameters)) return Status::Success;
   const auto ranges = operand_ranges(one, kernel.checked_accesses, parameters.sizes);
   for (const OperandRange& range : ranges) {
-    const DeviceAddress base = parameters.operands[static_cast<std::size_t>(range.operand)];
+    const DeviceAddress base = parameters.operands[range.operand];
     const DeviceAddress begin = base + static_cast<DeviceAddress>(range.begin);
     const auto bytes = static_cast<std::uint64_t>(range.end - range.begin);
     const bool is_live = base != 0 && state().device_bytes(begin, bytes) != nullptr;

@@ -20,7 +20,8 @@ struct LoadedKernel {
   int threads() const { return grid.schedule().threads; }
 
   test::GridKernel grid;
-  std::vector<int> checked_accesses;  // whose bounds follow from the sizes of a launch
+  std::vector<codegen::AccessId>
+      checked_accesses;  // whose bounds follow from the sizes of a launch
   const test::EmulatedKernels* emulated = nullptr;  // runs launches instead of the interpreter
   std::string emulated_name;
   bool is_loaded = true;
@@ -39,7 +40,7 @@ Status load_library(const void* image, Library& library);
 
 /// The parameters of a launch, read at the call.
 struct LaunchParameters {
-  std::vector<DeviceAddress> operands;
+  codegen::IdVector<codegen::OperandId, DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
   std::int64_t points = 0, blocks = 0;
   std::int64_t part_points = 0;  // this and the next line: of schedules with `split_k`

@@ -29,12 +29,12 @@ class Ranges {
     for (std::size_t i = 0; i < access.strides.size(); ++i) {
       extend(evaluate(access.strides[i]), evaluate(kernel_.axes[i]));
     }
-    if (access.dynamic >= 0) {
+    if (access.dynamic) {
       const std::int64_t limit = evaluate(access.dynamic_limit);
       if (limit == 0) return;
       extend(evaluate(access.dynamic_stride), limit);
     }
-    const DType dtype = kernel_.operands[at(access.operand)].dtype;
+    const DType dtype = kernel_.operands[access.operand].dtype;
     const auto width = static_cast<std::int64_t>(dtype_bytes(dtype));
     ranges.push_back({access.operand, low * width, (high + 1) * width});
   }
@@ -48,33 +48,34 @@ class Ranges {
   const std::vector<std::int64_t>& sizes_;
 };
 
-void add_used(const Kernel& kernel, const Stage& stage, std::vector<bool>& is_used) {
-  for (const Store& store : stage.stores) is_used[at(store.access)] = true;
-  const std::vector<bool> is_needed = needed(kernel, roots_of(kernel, stage));
-  for (std::size_t i = 0; i < is_needed.size(); ++i) {
+void add_used(const Kernel& kernel, const Stage& stage, IdVector<AccessId, bool>& is_used) {
+  for (const Store& store : stage.stores) is_used[store.access] = true;
+  const ExpressionFlags is_needed = needed(kernel, roots_of(kernel, stage));
+  for (const ExpressionId i : is_needed.ids()) {
     const Expression& e = kernel.expressions[i];
-    if (is_needed[i] && e.kind == ExpressionKind::Load) is_used[at(e.number)] = true;
+    if (is_needed[i] && e.kind == ExpressionKind::Load) is_used[e.access] = true;
   }
 }
 
 }  // namespace
 
-std::vector<int> unguarded_accesses(const Kernel& kernel) {
-  std::vector<bool> is_used(kernel.accesses.size());
+std::vector<AccessId> unguarded_accesses(const Kernel& kernel) {
+  IdVector<AccessId, bool> is_used(kernel.accesses.size());
   for (const Stage& stage : kernel.stages) add_used(kernel, stage, is_used);
-  std::vector<int> list;
-  for (std::size_t i = 0; i < is_used.size(); ++i) {
-    if (is_used[i] && kernel.accesses[i].when < 0) list.push_back(static_cast<int>(i));
+  std::vector<AccessId> list;
+  for (const AccessId i : is_used.ids()) {
+    if (is_used[i] && !kernel.accesses[i].when) list.push_back(i);
   }
   return list;
 }
 
-std::vector<OperandRange> operand_ranges(const Kernel& kernel, const std::vector<int>& accesses,
+std::vector<OperandRange> operand_ranges(const Kernel& kernel,
+                                         const std::vector<AccessId>& accesses,
                                          const std::vector<std::int64_t>& sizes) {
   const Ranges bounds(kernel, sizes);
   std::vector<OperandRange> ranges;
   if (bounds.is_empty()) return ranges;
-  for (const int access : accesses) bounds.add(kernel.accesses[at(access)], ranges);
+  for (const AccessId access : accesses) bounds.add(kernel.accesses[access], ranges);
   return ranges;
 }
 
