@@ -14,6 +14,7 @@
 #include "backends/codegen/graph/sink_repetitions.h"
 #include "backends/codegen/graph/update_rows.h"
 #include "backends/codegen/graph/widen_accumulators.h"
+#include "backends/codegen/graph/widen_composites.h"
 #include "backends/codegen/kernel/split/split_reductions.h"
 #include "backends/codegen/plan/agree_before_updates.h"
 #include "backends/codegen/plan/build_plan.h"
@@ -278,6 +279,8 @@ constexpr bool kKeepsBits = true, kReorders = false;  // CodegenPass::keeps_bits
 constexpr CodegenPass kPipeline[] = {
     {"check_sizes", check_sizes, verify_nothing, nullptr, kRequired, kKeepsBits,
      "rejects static sizes that overflow; gives sizes that guards equate one name"},
+    {"widen_composites", rewrite_graph<widen_composites>, verify_graph, print_results, kOptional,
+     kReorders, "computes float16 and bfloat16 in float32 where a library takes only that"},
     {"expand_composites", expand_composites, verify_graph, print_results, kRequired, kReorders,
      "expands composite ops (softmax and the like) into primitives"},
     {"sink_permutes", rewrite_graph<sink_permutes>, verify_graph, print_results, kOptional,

@@ -10,5 +10,7 @@ constexpr bool is_half(DType dtype) { return dtype == DType::Float16 || dtype ==
 
 /// Casts float16 and bfloat16 to float32; returns other x as it is.
 Value widened(const Value& x);
+/// The same op on widened operands.
+NodeRef widened(const Node& node);
 
 }  // namespace kiln::ir

@@ -145,16 +145,16 @@ TEST_CASE("dumps: the graph after each step, also of a function compiled before 
                    .dump_stages = K::Stage::Passes});
   f.dump(scratch.path("later"), K::Stage::Passes);
   std::size_t count = 0;
+  std::string expanded;
   for (const auto& entry : std::filesystem::directory_iterator(scratch.path("dump"))) {
     const std::string name = entry.path().filename();
     if (!name.starts_with("45-")) continue;
     ++count;
     INFO(name);
     CHECK(contents_of(entry.path()) == contents_of(scratch.path("later/" + name)));
+    if (name.ends_with("_expand_composites.txt")) expanded = contents_of(entry.path());
   }
   CHECK(count >= 2);
-  const std::string expanded =
-      contents_of(scratch.path("dump/45-lowering-01_expand_composites.txt"));
   CHECK(expanded.find(" = exp ") != expanded.npos);
   CHECK(expanded.find(" = softmax ") == expanded.npos);
 }

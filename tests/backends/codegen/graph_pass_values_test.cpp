@@ -4,6 +4,7 @@
 #include "tests/support/catch.h"
 
 #include "backends/codegen/claims/claim.h"
+#include "backends/codegen/graph/widen_composites.h"
 #include "backends/codegen/host/prepared/matmul.h"
 #include "core/ops/build.h"
 #include "tests/backends/codegen/lowered.h"
@@ -24,7 +25,7 @@ using ir::Value;
 namespace {
 
 /// Takes all matmuls and convolutions, so that the passes leave them as they are.
-class WholeLibrary final : public HostLibrary {
+class WholeLibrary : public HostLibrary {
  public:
   std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
     return std::nullopt;
@@ -34,6 +35,18 @@ class WholeLibrary final : public HostLibrary {
   }
   std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
     return std::nullopt;
+  }
+};
+
+/// Takes convolutions and attention of float32 alone.
+class WideLibrary final : public WholeLibrary {
+ public:
+  std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override {
+    return rejection_of_attention(node);
+  }
+  std::optional<std::string> rejection_of_attention(const ir::Node& node) const override {
+    if (node.types[0].dtype == DType::Float32) return std::nullopt;
+    return "not float32";
   }
 };
 
@@ -69,12 +82,12 @@ double reordering(DType dtype) {
 
 /// Checks that the pass changes the graph and keeps its values. On special values two orders of a
 /// sum may overflow differently: these run only where the pass keeps bits, or for `specials`.
-void check_pass(const std::string& name, const Sample& sample, bool specials) {
+void check_pass(const std::string& name, const Sample& sample, bool specials,
+                const HostLibrary& library = WholeLibrary()) {
   const auto passes = graph_passes();
   const auto pass = std::find_if(passes.begin(), passes.end(),
                                  [&](const CodegenPass& one) { return one.name == name; });
   REQUIRE(pass != passes.end());
-  const WholeLibrary library;
   const std::vector<Value> after = codegen::after(*pass, sample.results, &library);
   REQUIRE(after != sample.results);
   for (std::size_t i = 0; i < after.size(); ++i) {
@@ -300,6 +313,44 @@ TEST_CASE("widen_accumulators keeps the values of every op that accumulates") {
     sample.results.push_back(ir::scatter_add(indices, x, 0, 3));
     check_pass("widen_accumulators", sample, /*specials=*/false);
   }
+}
+
+TEST_CASE("widen_composites keeps the values of convolutions and attention") {
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    INFO(dtype_name(dtype));
+    Sample sample;
+    const Value x = sample.input(dtype, {2, 6, 6, 3}), filter = sample.input(dtype, {3, 3, 3, 4});
+    const Value y = convolution(x, filter);
+    sample.results.push_back(y);
+    auto attrs = y.node->as<ir::ConvAttrs>();
+    attrs.role = ConvRole::Filter;
+    attrs.sizes = {3, 3};
+    sample.results.push_back(ir::make(Op::Conv, attrs, {x, y}));
+    attrs.role = ConvRole::Input;
+    attrs.sizes = {6, 6};
+    sample.results.push_back(ir::make(Op::Conv, attrs, {filter, y}));
+    const Value q = sample.input(dtype, {2, 4, 5});
+    const Value scale = ir::scalar_constant(dtype, 0.5);
+    const Value o = ir::attention(q, q, q, scale, {}, {});
+    const Value lse = o.node->result(1);
+    sample.results.insert(sample.results.end(), {o, lse});
+    const Value gradient =
+        ir::make(Op::AttentionGradient, ir::AttentionAttrs{}, {q, q, q, scale, o, lse, o});
+    for (std::uint32_t i = 0; i < 3; ++i) sample.results.push_back(gradient.node->result(i));
+    check_pass("widen_composites", sample, /*specials=*/false, WideLibrary());
+  }
+}
+
+TEST_CASE("widen_composites leaves what a library takes as it is, or takes in no dtype") {
+  Sample sample;
+  const Value x = sample.input(DType::BFloat16, {2, 6, 6, 3});
+  const Value y = convolution(x, sample.input(DType::BFloat16, {3, 3, 3, 4}));
+  const WholeLibrary whole;
+  CHECK(widen_composites({y}, &whole) == std::vector{y});
+  CHECK(widen_composites({y}, nullptr) == std::vector{y});
+  const WideLibrary wide;
+  const Value soft = ir::softmax(x, 3);
+  CHECK(widen_composites({soft}, &wide) == std::vector{soft});
 }
 
 TEST_CASE("expand_composites keeps the values of every composite") {

@@ -28,8 +28,9 @@ class EveryLibraryCall final : public LibraryClaims {
   std::optional<std::string> rejection_of_matmul(const MatmulRequest&) const override {
     return std::nullopt;
   }
-  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
-    return std::nullopt;
+  std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override {
+    if (node.types[0].dtype == DType::Float32) return std::nullopt;
+    return "not float32";
   }
   std::optional<std::string> rejection_of_row_update(const ir::Node&) const override {
     return std::nullopt;
@@ -90,6 +91,12 @@ const Row kRows[] = {
        return Sample{{x, y}, {x + y}};
      },
      "guards: 0", "guards: 1"},
+    {"widen_composites",
+     [] {
+       const Tensor x = input({2, 8, 8, 3}, "bfloat16"), w = input({3, 3, 3, 4}, "bfloat16");
+       return Sample{{x, w}, {conv2d(x, w)}};
+     },
+     "= conv %0 %1 ", "dtype=float32"},
     {"expand_composites",
      [] {
        const Tensor x = input({4, 8});

@@ -162,8 +162,11 @@ Program loop_with_an_invariant_state() {
 Program half_precision_sums() {
   Builder builder;
   const Tensor x = cast(builder.batched({9, 4}), "float16");
+  const Tensor image = cast(builder.batched({2, 6, 6, 3}), "float16");
+  const Tensor filter = cast(builder.input({3, 3, 3, 4}), "float16");
   return builder.with({cast(sum(x, {.axis = 0}), "float32"),
-                       cast(dot(x, cast(builder.input({4, 3}), "float16")), "float32")});
+                       cast(dot(x, cast(builder.input({4, 3}), "float16")), "float32"),
+                       cast(conv2d(image, filter), "float32")});
 }
 
 /// Weights of halves by rows of float32, which matmuls widen.

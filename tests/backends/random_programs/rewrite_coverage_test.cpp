@@ -5,6 +5,7 @@
 
 #include "backends/codegen/host/prepared/matmul.h"
 #include "core/k/base/tensor_impl.h"
+#include "core/ops/halves.h"
 #include "core/ops/lambda_builder.h"
 #include "core/passes/pipeline.h"
 #include "core/rewrite/rules.h"
@@ -81,7 +82,8 @@ double reordering(const Array& array) {
   return result * (array.dtype() == DType::Float64 ? 1e-11 : 2e-5);
 }
 
-/// Takes all matmuls and convolutions, so that graph passes leave them as they are.
+/// Takes all matmuls, and convolutions but those of halves, so that graph passes leave them as they
+/// are.
 class WholeLibrary final : public codegen::HostLibrary {
  public:
   std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {
@@ -91,8 +93,9 @@ class WholeLibrary final : public codegen::HostLibrary {
                                                          codegen::RhsUse) override {
     return nullptr;
   }
-  std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
-    return std::nullopt;
+  std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override {
+    if (!ir::is_half(node.types[0].dtype)) return std::nullopt;
+    return "a half";
   }
   bool requires_symmetric_padding() const override { return true; }
 };

@@ -199,7 +199,7 @@ TEST_CASE("KILN_DISABLE: the name of no pass is an error of function") {
   disable.set("simplify,scan_merge");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
   if (backend() == "reference") return;
-  CHECK(error.find(listed + ", sink_permutes, ") != error.npos);
+  CHECK(error.find(", sink_permutes, ") != error.npos);
   disable.set("merge_loop_results,fuse_epilogues");
   CHECK(function({x}, {x * 2})({Array{1.f, 2.f}})[0] == Array{2.f, 4.f});
 }
