@@ -20,8 +20,11 @@
   X(NotSupported, CUBLAS_STATUS_NOT_SUPPORTED, 15)
 #define KILN_CUBLASLT_DATA_TYPE(X) \
   X(Float32, CUDA_R_32F, 0)        \
-  X(Float64, CUDA_R_64F, 1)
-/// Float32Tf32 rounds the operands of float32 matmuls to TF32 (10-bit mantissa).
+  X(Float64, CUDA_R_64F, 1)        \
+  X(Float16, CUDA_R_16F, 2)        \
+  X(BFloat16, CUDA_R_16BF, 14)
+/// Matmuls of Float16 and BFloat16 add in Float32. Float32Tf32 rounds the operands of float32
+/// matmuls to TF32 (10-bit mantissa).
 #define KILN_CUBLASLT_COMPUTE_TYPE(X) \
   X(Float32, CUBLAS_COMPUTE_32F, 68)  \
   X(Float64, CUBLAS_COMPUTE_64F, 70)  \

@@ -2,6 +2,7 @@
 #include "backends/cuda/libraries/convolution_claims.h"
 
 #include "backends/codegen/graph/make_padding_symmetric.h"
+#include "core/ops/halves.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -23,18 +24,41 @@ std::optional<std::int64_t> large_growth(const ir::Node& conv) {
   return std::nullopt;
 }
 
+const ir::Dims& filter_dims(const ir::Node& conv) {
+  switch (conv.as<ir::ConvAttrs>().role) {
+    case ir::ConvRole::Filter: return conv.types[0].dims;
+    case ir::ConvRole::Input: return conv.operands[0].dims();
+    case ir::ConvRole::Output: break;
+  }
+  return conv.operands[1].dims();
+}
+
+bool is_multiple(const ir::Dim& dim, std::int64_t of) {
+  return dim.is_static() && dim.value() % of == 0;
+}
+
+/// cuDNN has engines of 16-bit floats for whole vectors of 16 bytes along the channels.
+/// codegen::widen_composites() computes the other convolutions in float32.
+std::optional<std::string> rejection_of_half(const ir::Node& node) {
+  constexpr std::int64_t kChannels = 8;
+  const DType dtype = node.types[0].dtype;
+  if (!node.as<ir::ConvAttrs>().groups.is_one()) {
+    return text("cuDNN takes one group of channels in ", dtype);
+  }
+  const ir::Dims& filter = filter_dims(node);
+  const ir::Dim &channels = filter.end()[-2], &filters = filter.back();
+  if (is_multiple(channels, kChannels) && is_multiple(filters, kChannels)) return std::nullopt;
+  return text("cuDNN takes multiples of ", kChannels, " channels and filters in ", dtype, ", not ",
+              channels, " and ", filters);
+}
+
 }  // namespace
 
 std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir::Node& node) const {
   constexpr std::size_t kMaxAxes = 3;
   const auto& attrs = node.as<ir::ConvAttrs>();
   const DType dtype = node.types[0].dtype;
-  if (dtype == DType::Float16 || dtype == DType::BFloat16) {
-    return text("convolutions of ", dtype, " are compiled as kernels, not run by cuDNN");
-  }
-  if (dtype != DType::Float32 && dtype != DType::Float64) {
-    return text("cuDNN is used for float32 and float64 alone, not for ", dtype);
-  }
+  if (!is_float(dtype)) return text("cuDNN is used for floats alone, not for ", dtype);
   if (attrs.sizes.empty() || attrs.sizes.size() > kMaxAxes) {
     return text("cuDNN takes 1 to ", kMaxAxes, " spatial axes, not ", attrs.sizes.size());
   }
@@ -43,7 +67,7 @@ std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir:
                 " elements of an axis");
   }
   if (!attrs.groups.is_static()) return text("the number of groups is not known: ", attrs.groups);
-  return std::nullopt;
+  return ir::is_half(dtype) ? rejection_of_half(node) : std::nullopt;
 }
 
 std::optional<std::string> ConvolutionClaims::rejection_of_epilogue(const ir::Node& node,

@@ -5,8 +5,10 @@
 
 namespace kiln::cuda {
 
-/// Claims convolutions of float32 and float64 with one to three spatial axes: forward, backward
-/// data and backward weights. Kernels compute their bias and ReLU. The library may skip padding: a
+/// Claims convolutions of floats with one to three spatial axes: forward, backward data and
+/// backward weights; of float16 and bfloat16, those of one group whose channels and filters are
+/// multiples of
+/// 8. Kernels compute their bias and ReLU. The library may skip padding: a
 /// filter element that is infinite or NaN then adds no NaN where it meets a padded zero.
 class ConvolutionClaims final : public codegen::LibraryClaims {
  public:

@@ -50,6 +50,16 @@ constexpr RoleAttributes kRoles[] = {
 };
 
 api::CudnnDataType data_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float64: return api::CudnnDataType::Float64;
+    case DType::Float16: return api::CudnnDataType::Float16;
+    case DType::BFloat16: return api::CudnnDataType::BFloat16;
+    default: return api::CudnnDataType::Float32;
+  }
+}
+
+/// Of sums.
+api::CudnnDataType compute_type_of(DType dtype) {
   return dtype == DType::Float64 ? api::CudnnDataType::Float64 : api::CudnnDataType::Float32;
 }
 
@@ -69,7 +79,7 @@ BackendDescriptor tensor(const api::Cudnn& library, const Device* device,
 BackendDescriptor window(const api::Cudnn& library, const Device* device,
                          const ConvolutionDescription& convolution) {
   BackendDescriptor descriptor(library, device, DescriptorType::Convolution, kDescribe);
-  descriptor.set(A::ConvolutionComputeType, data_type_of(convolution.dtype));
+  descriptor.set(A::ConvolutionComputeType, compute_type_of(convolution.dtype));
   descriptor.set(A::ConvolutionModeOf, api::ConvolutionMode::CrossCorrelation);
   descriptor.set(A::ConvolutionAxes, static_cast<std::int64_t>(convolution.strides.size()));
   descriptor.set_list(A::ConvolutionStrides, convolution.strides);
@@ -127,7 +137,7 @@ const char* rejection_of_engine(std::span<const api::NumericalNote> notes,
   if (convolution.deterministic && has(Note::Nondeterministic)) return "is not deterministic";
   if (has(Note::DownConvertInputs)) return "rounds operands to a narrower type";
   if (has(Note::ReducedPrecision)) return "adds in a narrower type";
-  // Tensor cores keep operands of float64.
+  // Tensor cores keep operands of other types.
   const bool rounds = convolution.dtype == DType::Float32 && has(Note::TensorCore);
   if (rounds && !convolution.tf32) return "rounds operands to TF32";
   if (has(Note::Fft)) return "transforms by FFT, which spreads NaN and infinity";

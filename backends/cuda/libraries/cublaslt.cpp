@@ -23,6 +23,16 @@ void check(const api::CublasLt& library, CublasStatus status, const std::string&
 }
 
 api::CublasDataType data_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float64: return api::CublasDataType::Float64;
+    case DType::Float16: return api::CublasDataType::Float16;
+    case DType::BFloat16: return api::CublasDataType::BFloat16;
+    default: return api::CublasDataType::Float32;
+  }
+}
+
+/// Of alpha and beta.
+api::CublasDataType scale_type_of(DType dtype) {
   return dtype == DType::Float64 ? api::CublasDataType::Float64 : api::CublasDataType::Float32;
 }
 
@@ -115,7 +125,7 @@ MatmulDescriptors::MatmulDescriptors(const api::CublasLt& library,
   try {
     check(library_,
           library_.matmul_create(&matmul, compute_type_of(description),
-                                 data_type_of(description.dtype)),
+                                 scale_type_of(description.dtype)),
           "describe a matmul");
     set(library_, matmul, Attribute::TransposeA, transpose(description.transposes_a));
     set(library_, matmul, Attribute::TransposeB, transpose(description.transposes_b));

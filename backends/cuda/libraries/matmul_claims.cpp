@@ -28,11 +28,8 @@ bool loops_over_one_operand(const BatchedMatmul& form) {
 
 std::optional<std::string> MatmulClaims::rejection_of_matmul(const MatmulRequest& matmul) const {
   const BatchedMatmul& form = matmul.form;
-  if (matmul.dtype == DType::Float16 || matmul.dtype == DType::BFloat16) {
-    return text("matmuls of ", matmul.dtype, " are compiled as kernels, not run by cuBLASLt");
-  }
-  if (matmul.dtype != DType::Float32 && matmul.dtype != DType::Float64) {
-    return text("cuBLASLt is used for float32 and float64 alone, not for ", matmul.dtype);
+  if (!is_float(matmul.dtype)) {
+    return text("cuBLASLt is used for floats alone, not for ", matmul.dtype);
   }
   if (form.k.size.is_one()) return "K is 1: an elementwise product, which can be fused";
   if (form.m.size.is_one() && form.n.size.is_one()) {

@@ -5,9 +5,9 @@
 
 namespace kiln::cuda {
 
-/// Claims matmuls of float32 and float64 whose batch axes merge into one, and a bias after them.
-/// Rejects outer products (K = 1) and dot products (M = N = 1): as kernels they can be fused with
-/// their producers and consumers.
+/// Claims matmuls of floats whose batch axes merge into one, and a bias after them; those of
+/// float16 and bfloat16 add in float32 and round once. Rejects outer products (K = 1) and dot
+/// products (M = N = 1): as kernels they can be fused with their producers and consumers.
 class MatmulClaims final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(

@@ -68,7 +68,7 @@ template <class Visit>
 void for_each_description(std::span<const Geometry> geometries, const Visit& visit) {
   for (const Geometry& g : geometries) {
     for (const ConvRole role : {ConvRole::Input, ConvRole::Filter, ConvRole::Output}) {
-      for (const DType dtype : {DType::Float32, DType::Float64}) {
+      for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16}) {
         const ir::Value value = convolution_of(g, role, dtype);
         if (ConvolutionClaims().rejection_of_convolution(*value.node)) continue;
         if (const auto description = description_of(claimed(value))) visit(*description);
@@ -110,9 +110,14 @@ TEST_CASE("convolution plans: rejections of dtypes, axes and groups") {
   const ConvRole role = ConvRole::Output;
   CHECK_FALSE(rejection(convolution_of(plain, role, DType::Float32)));
   CHECK(rejection(convolution_of(plain, role, DType::Int32)) ==
-        "cuDNN is used for float32 and float64 alone, not for int32");
+        "cuDNN is used for floats alone, not for int32");
   CHECK(rejection(convolution_of(plain, role, DType::BFloat16)) ==
-        "convolutions of bfloat16 are compiled as kernels, not run by cuDNN");
+        "cuDNN takes multiples of 8 channels and filters in bfloat16, not 2 and 2");
+  const Geometry whole{1, 1, 8, 16, {4}, {2}, {1}, {1}, {0}, {0}};
+  CHECK_FALSE(rejection(convolution_of(whole, role, DType::Float16)));
+  const Geometry groups{1, 2, 8, 16, {4}, {2}, {1}, {1}, {0}, {0}};
+  CHECK(rejection(convolution_of(groups, role, DType::Float16)) ==
+        "cuDNN takes one group of channels in float16");
   const Geometry dilated{1, 1, 1, 1, {5}, {2}, {1}, {1 << 20}, {1 << 20}, {0}};
   CHECK(rejection(convolution_of(dilated, role, DType::Float32)) ==
         "cuDNN takes symmetric padding alone: the image would grow by 1048576 elements of an axis");

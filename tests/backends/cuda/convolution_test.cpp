@@ -59,7 +59,7 @@ int check_call(const std::vector<Tensor>& inputs, const Tensor& output,
   const Array found = f(feeds)[0];
   const int calls = convolutions().convolutions() - before;
   const Array wanted = function(inputs, {output}, {.backend = "reference"})(feeds)[0];
-  CHECK(test::difference(found, wanted, 1e-5, 1e-6) == "");
+  CHECK(test::difference(found, wanted, reordering(found.dtype()), 1e-6) == "");
   return calls;
 }
 
@@ -189,18 +189,41 @@ TEST_CASE("convolution: claims have a text for each rejection") {
   CHECK(has(taken, "followed by a kernel for bias: cuDNN has few engines that add a bias"));
   const Tensor n = input({1, 6, 6, 3}, "int32"), m = input({3, 3, 3, 2}, "int32");
   CHECK(has(claims_of({n, m}, conv2d(n, m)),
-            "convolution: rejected: cuDNN is used for float32 and float64 alone, not for int32"));
+            "convolution: rejected: cuDNN is used for floats alone, not for int32"));
   const Tensor rows = input({4, 1, 5, 3}, "int32"), f = input({3, 3, 3}, "int32");
   const auto step = [&](const Tensor& sum, const Tensor& row) {
     return sum + conv1d(row * sum, f, {.padding = "same"});
   };
   CHECK(has(
       claims_of({rows, f}, foldl(step, rows, {.initializer = ones({1, 5, 3}, {.dtype = "int32"})})),
-      "convolution: rejected: cuDNN is used for float32 and float64 alone, not for int32"));
+      "convolution: rejected: cuDNN is used for floats alone, not for int32"));
+}
+
+TEST_CASE("convolution: 16-bit floats of whole vectors of channels, else in float32") {
+  convolutions();
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    INFO(dtype_name(dtype));
+    for (const Geometry& g :
+         {Geometry{2, 1, 8, 16, {6, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+          Geometry{2, 1, 16, 8, {7, 7}, {3, 2}, {2, 2}, {1, 1}, {0, 0}, {1, 1}},
+          Geometry{2, 1, 3, 8, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+          Geometry{2, 4, 2, 2, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}}) {
+      const test::ConvTensors tensors = test::draw(g, dtype);
+      for (const ConvRole role : kRoles) {
+        CHECK(check_role(g, test::attrs_of(g, role), test::by_loops(g, tensors, role), tensors,
+                         reordering(dtype)) == 1);
+      }
+    }
+  }
+  const Tensor x = input({1, 6, 6, 8}, "bfloat16"), w = input({3, 3, 8, 8}, "bfloat16");
+  const Array image = drawn({1, 6, 6, 8}, 1, DType::BFloat16);
+  const Array filter = drawn({3, 3, 8, 8}, 2, DType::BFloat16);
+  CHECK(check_call({x, w}, conv2d(x, w), {image, filter}) == 1);
+  CHECK(convolutions().engine() == fake_cudnn::kTensorCore);
   const Tensor h = input({1, 6, 6, 3}, "float16"), g = input({3, 3, 3, 2}, "float16");
-  const std::string halves = claims_of({h, g}, conv2d(h, g));
-  INFO(halves);
-  CHECK(has(halves, "convolution: rejected: convolutions of float16 are compiled as kernels"));
+  const std::string claims = claims_of({h, g}, conv2d(h, g));
+  INFO(claims);
+  CHECK(has(claims, "convolution: taken"));
 }
 
 TEST_CASE("convolution: engines are deterministic and keep the bits of operands") {

@@ -26,6 +26,16 @@ inline kiln::Array drawn(const std::vector<std::int64_t>& dims, unsigned seed,
                                   1);
 }
 
+/// The allowed relative difference of two orders of addition.
+inline double reordering(kiln::DType dtype) {
+  switch (dtype) {
+    case kiln::DType::Float64: return 1e-13;
+    case kiln::DType::Float16: return 0x1p-10;
+    case kiln::DType::BFloat16: return 0x1p-7;
+    default: return 1e-5;
+  }
+}
+
 /// The dump that says for each matmul and convolution whether the library takes it, or why not.
 inline std::string claims_of(const std::vector<kiln::Tensor>& inputs, const kiln::Tensor& output) {
   const kiln::testing::Scratch scratch;

@@ -1,7 +1,8 @@
 // Parts of the fake libraries that queue work on streams of the fake driver: the driver's
-// functions, ranges of device memory, and rounding.
+// functions, ranges of device memory, elements of 16 bits, and rounding.
 #pragma once
 
+#include "core/types/half.h"
 #include "tests/backends/cuda_fakes/library_calls.h"
 
 #include <dlfcn.h>
@@ -58,6 +59,20 @@ struct Range {
   }
   /// Null where it is not live. REQUIRES: called while the stream runs.
   std::byte* host() const { return driver_calls().device_bytes(begin, bytes); }
+};
+
+/// Elements of 16 bits, with the conversions that elements of other types have.
+struct Float16 {
+  std::uint16_t bits = 0;
+
+  explicit Float16(double value) : bits(float16_of_double(value)) {}
+  explicit operator double() const { return static_cast<double>(float16_to_float(bits)); }
+};
+struct BFloat16 {
+  std::uint16_t bits = 0;
+
+  explicit BFloat16(double value) : bits(bfloat16_of_double(value)) {}
+  explicit operator double() const { return static_cast<double>(bfloat16_to_float(bits)); }
 };
 
 /// The nearest number with 10 bits after the point; ties go away from 0. Not of NaN and infinity.

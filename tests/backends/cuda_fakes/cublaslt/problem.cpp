@@ -12,9 +12,15 @@ std::string reason_of_types(const Problem& problem) {
   for (const Layout* one : {&problem.a, &problem.b, &problem.c}) {
     if (one->type != type) return "matrices of different types";
   }
-  if (problem.matmul.scale_type != type) return "another scale type";
-  const bool is_wide = problem.matmul.compute_type == CublasComputeType::Float64;
-  if (is_wide != (type == CublasDataType::Float64)) return "another compute type";
+  const bool is_wide = type == CublasDataType::Float64;
+  if (problem.matmul.scale_type != (is_wide ? type : CublasDataType::Float32)) {
+    return "another scale type";
+  }
+  const CublasComputeType compute = problem.matmul.compute_type;
+  if (is_wide != (compute == CublasComputeType::Float64)) return "another compute type";
+  if (compute == CublasComputeType::Float32Tf32 && type != CublasDataType::Float32) {
+    return "TF32 of other elements than float32";
+  }
   return "";
 }
 

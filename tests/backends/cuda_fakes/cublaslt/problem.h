@@ -15,7 +15,16 @@ struct Problem {
     return matmul.epilogue == static_cast<std::uint32_t>(CublasEpilogue::Bias);
   }
   std::uint64_t k() const { return matmul.transpose_a != 0 ? a.rows : a.columns; }
-  std::uint64_t width() const { return d.type == CublasDataType::Float64 ? 8 : 4; }
+  /// Bytes of an element of all matrices, and of the bias.
+  std::uint64_t width() const {
+    switch (d.type) {
+      case CublasDataType::Float64: return 8;
+      case CublasDataType::Float16:
+      case CublasDataType::BFloat16: return 2;
+      case CublasDataType::Float32: break;
+    }
+    return 4;
+  }
 };
 
 /// The reason why the library rejects the matmul; empty: it does not.

@@ -73,7 +73,7 @@ class Run {
     if (problem_.matmul.compute_type != CublasComputeType::Float32Tf32) {
       return static_cast<double>(value);
     }
-    return static_cast<double>(to_tf32(static_cast<float>(value)));
+    return static_cast<double>(to_tf32(static_cast<float>(static_cast<double>(value))));
   }
 
   double sum_of(std::uint64_t row, std::uint64_t column, std::int32_t batch) const {
@@ -121,10 +121,11 @@ int QueuedMatmul::run() const {
     std::memset(scratch.host(), kPoison, workspace_bytes);
   }
   const std::byte* bias_bytes = bias.bytes == 0 ? nullptr : bias.host();
-  if (width == sizeof(double)) {
-    Run<double>(*this, bias_bytes).run();
-  } else {
-    Run<float>(*this, bias_bytes).run();
+  switch (problem.d.type) {
+    case CublasDataType::Float64: Run<double>(*this, bias_bytes).run(); break;
+    case CublasDataType::Float32: Run<float>(*this, bias_bytes).run(); break;
+    case CublasDataType::Float16: Run<fake_cuda::Float16>(*this, bias_bytes).run(); break;
+    case CublasDataType::BFloat16: Run<fake_cuda::BFloat16>(*this, bias_bytes).run(); break;
   }
   return 0;
 }

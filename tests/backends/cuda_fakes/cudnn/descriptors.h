@@ -22,6 +22,7 @@ struct Tensor {
 /// One convolution: a copy of all descriptors of its graph.
 struct Problem {
   DescriptorType role{};  // Forward, BackwardData, BackwardFilter
+  CudnnDataType compute_type{};
   Tensor input, filter, output;
   std::vector<std::int64_t> strides, dilations, low, high;
 };

@@ -59,6 +59,19 @@ std::string reason_of_tensor(const Tensor& tensor, const Problem& problem) {
   return "";
 }
 
+bool is_half(CudnnDataType type) {
+  return type == CudnnDataType::Float16 || type == CudnnDataType::BFloat16;
+}
+
+std::string reason_of_types(const Problem& problem) {
+  const CudnnDataType type = problem.input.type;
+  const CudnnDataType wanted = is_half(type) ? CudnnDataType::Float32 : type;
+  if (problem.compute_type != wanted) return "another compute type";
+  const bool is_whole = problem.filter.dims[0] % 8 == 0 && problem.filter.dims[1] % 8 == 0;
+  if (is_half(type) && !is_whole) return "channels of halves that are no multiple of 8";
+  return "";
+}
+
 std::string reason_of_channels(const Problem& problem) {
   const auto &x = problem.input.dims, &w = problem.filter.dims, &y = problem.output.dims;
   if (x[0] != y[0]) return "two batch sizes";
@@ -88,6 +101,7 @@ Problem problem_of(const Descriptor& operation) {
   const Descriptor& convolution = operation.at(names.convolution);
   const Tensor input = tensor_of(operation.at(names.input));
   return {.role = operation.type,
+          .compute_type = convolution.one<CudnnDataType>(A::ConvolutionComputeType),
           .input = input,
           .filter = filter_of(operation.at(names.filter), input),
           .output = tensor_of(operation.at(names.output)),
@@ -106,7 +120,8 @@ std::string reason_to_reject(const Problem& problem) {
     const std::string reason = reason_of_tensor(*tensor, problem);
     if (!reason.empty()) return reason;
   }
-  const std::string reason = reason_of_channels(problem);
+  std::string reason = reason_of_channels(problem);
+  if (reason.empty()) reason = reason_of_types(problem);
   if (!reason.empty()) return reason;
   for (std::size_t i = 0; i < axes; ++i) {
     const std::string reason_here = reason_of_axis(problem, i);

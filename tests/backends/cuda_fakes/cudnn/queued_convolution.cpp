@@ -21,9 +21,18 @@ std::int64_t elements_of(const Tensor& tensor) {
   return last + 1;
 }
 
+std::uint64_t width_of(CudnnDataType type) {
+  switch (type) {
+    case CudnnDataType::Float64: return 8;
+    case CudnnDataType::Float16:
+    case CudnnDataType::BFloat16: return 2;
+    case CudnnDataType::Float32: break;
+  }
+  return 4;
+}
+
 Range range_of(const Tensor& tensor, std::uint64_t address) {
-  const std::uint64_t width = tensor.type == CudnnDataType::Float64 ? 8 : 4;
-  return {address, static_cast<std::uint64_t>(elements_of(tensor)) * width};
+  return {address, static_cast<std::uint64_t>(elements_of(tensor)) * width_of(tensor.type)};
 }
 
 /// Counts through all indices below `sizes`.
@@ -73,10 +82,10 @@ class Run {
   }
 
   double operand(Element value) const {
-    if (queued_.engine != kTensorCore || sizeof(Element) == sizeof(double)) {
-      return static_cast<double>(value);
+    if constexpr (std::is_same_v<Element, float>) {
+      if (queued_.engine == kTensorCore) value = fake_cuda::to_tf32(value);
     }
-    return static_cast<double>(fake_cuda::to_tf32(static_cast<float>(value)));
+    return static_cast<double>(value);
   }
 
   /// `index`: batch, filter, positions.., window...
@@ -143,10 +152,11 @@ int QueuedConvolution::run() const {
     if (scratch.host() == nullptr) return reject("the workspace is not live");
     std::memset(scratch.host(), kPoison, scratch.bytes);
   }
-  if (problem.input.type == CudnnDataType::Float64) {
-    Run<double>(*this).run();
-  } else {
-    Run<float>(*this).run();
+  switch (problem.input.type) {
+    case CudnnDataType::Float64: Run<double>(*this).run(); break;
+    case CudnnDataType::Float32: Run<float>(*this).run(); break;
+    case CudnnDataType::Float16: Run<fake_cuda::Float16>(*this).run(); break;
+    case CudnnDataType::BFloat16: Run<fake_cuda::BFloat16>(*this).run(); break;
   }
   return 0;
 }
