@@ -24,6 +24,7 @@ using kiln::testing::Scratch;
 struct Row {
   const char* command;
   std::size_t losses;
+  double tolerance = 1e-5;
 };
 
 }  // namespace
@@ -40,7 +41,8 @@ TEST_CASE("example programs learn on cuda as the oracle does", "[slow][cuda]") {
                                     row.command + " --backend " + backend);
   };
   for (const Row& row : {Row{"char_rnn --steps 2 --hidden 16 --batch 8 --time 12", 2},
-                         Row{"digits_cnn --data small.csv --batch 10 --epochs 1", 1}}) {
+                         Row{"digits_cnn --data small.csv --batch 10 --epochs 1", 1},
+                         Row{"mixed_precision --data small.csv --batch 10 --epochs 1", 1, 0.02}}) {
     const Outcome found = run(row, "cuda");
     const EnvironmentVariable as_written("KILN_DISABLE", "all");
     const Outcome wanted = run(row, "reference");
@@ -48,7 +50,7 @@ TEST_CASE("example programs learn on cuda as the oracle does", "[slow][cuda]") {
     REQUIRE(losses(found.text).size() == row.losses);
     REQUIRE(losses(wanted.text).size() == row.losses);
     for (std::size_t i = 0; i < row.losses; ++i) {
-      CHECK(losses(found.text)[i] == Approx(losses(wanted.text)[i]).epsilon(1e-5));
+      CHECK(losses(found.text)[i] == Approx(losses(wanted.text)[i]).epsilon(row.tolerance));
     }
   }
 }
