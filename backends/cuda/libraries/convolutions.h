@@ -58,6 +58,7 @@ class ConvolutionLibrary {
   ConvolutionLibrary& operator=(const ConvolutionLibrary&) = delete;
 
   const EngineOptions& options() const { return options_; }
+  std::string version_text() const { return context_.library->version_text(); }
   /// Plans the convolution, or returns the prepared one that is alive. Blocks other threads that
   /// queue convolutions. REQUIRES: a ScopedContext of the thread, which captures no stream. Throws
   /// sdk::Failure, UNIMPLEMENTED if the library has no engine.

@@ -84,6 +84,7 @@ class MatmulLibrary {
   MatmulLibrary& operator=(const MatmulLibrary&) = delete;
 
   bool tf32() const { return tf32_; }
+  std::string version_text() const { return library_->version_text(); }
   /// Selects algorithms for the matmul, or returns the prepared one that is alive. Throws
   /// sdk::Failure. REQUIRES: M, N, K and the batch count are positive; a ScopedContext of the
   /// thread, which captures no stream.

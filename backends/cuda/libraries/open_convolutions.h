@@ -27,6 +27,7 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
   }
   bool requires_symmetric_padding() const override { return claims_.requires_symmetric_padding(); }
 
+  const EngineOptions& options() const { return options_; }
   /// Null before the first claim, and if cuDNN is missing. Valid as long as the object.
   const ConvolutionLibrary* library() const;
 

@@ -215,14 +215,22 @@ TEST_CASE("nccl: several ranks on one device need the library's consent") {
   }
 }
 
-TEST_CASE("nccl: ranks with different versions are rejected") {
+TEST_CASE("nccl: ranks with different versions or options are rejected") {
   use_one_device();
-  for (const std::string& text : texts_of({.ranks = 2, .seed = 1}, [](const D::Group& world) {
-         if (world.rank() == 1) ::setenv("KILN_TEST_CUDA_LIE", "ncclGetVersion=22703", 1);
-         return texts_around(world, [] {});
-       })) {
-    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("cuda sm_90 nccl 2.32.3"));
-    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("cuda sm_90 nccl 2.27.3"));
+  const struct {
+    const char *variable, *value, *of_rank_0, *of_rank_1;
+  } rows[] = {{"KILN_TEST_CUDA_LIE", "ncclGetVersion=22703", " nccl 2.32.3", " nccl 2.27.3"},
+              {"KILN_CUDA_TF32", "true", " nccl 2.32.3", " nccl 2.32.3 tf32"},
+              {"KILN_CUDA_DETERMINISTIC", "false", " nccl 2.32.3", " nondeterministic"}};
+  for (const auto& row : rows) {
+    for (const std::string& text : texts_of({.ranks = 2, .seed = 1}, [&](const D::Group& world) {
+           if (world.rank() == 1) ::setenv(row.variable, row.value, 1);
+           return texts_around(world, [] {});
+         })) {
+      CHECK_THAT(text, Catch::Matchers::ContainsSubstring("cuda sm_90 nvrtc "));
+      CHECK_THAT(text, Catch::Matchers::ContainsSubstring(row.of_rank_0));
+      CHECK_THAT(text, Catch::Matchers::ContainsSubstring(row.of_rank_1));
+    }
   }
 }
 
