@@ -1,7 +1,11 @@
-// Compiles all kernels of a program as one text, by one call of NVRTC.
+// Compiles the kernels of a program as one text, by one call of NVRTC, whose time grows with the
+// text: the updates of many variables are often one kernel.
 #include "backends/cuda/execute/compile_kernels.h"
 
+#include "backends/codegen/kernel/kernel_key.h"
 #include "core/types/text.h"
+
+#include <unordered_map>
 
 namespace kiln::cuda {
 namespace {
@@ -10,10 +14,12 @@ using codegen::BuiltKernel;
 using codegen::ScheduledKernel;
 
 std::string print_schedules(const std::vector<BuiltKernel>& kernels,
-                            const std::vector<codegen::GridSchedule>& schedules) {
+                            const CompiledKernels& compiled) {
   std::string out;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    out += text(kernels[i].kernel.name, ": ", print(schedules[i]), "\n");
+    const std::string &name = kernels[i].kernel.name, &function = compiled.functions[i];
+    out += text(name, ": ", print(compiled.schedules[i]),
+                function == name ? "" : text("; the function ", function), "\n");
   }
   return out;
 }
@@ -41,11 +47,15 @@ CompiledKernels compile_kernels(const std::vector<BuiltKernel>& kernels, const C
     compiled.schedules.push_back(schedule_grid(built.kernel, target.grid));
     verify(built.kernel, compiled.schedules.back(), target.grid);
   }
-  std::vector<ScheduledKernel> scheduled;
+  std::vector<ScheduledKernel> scheduled;  // one of equal kernels, which have equal schedules
+  std::unordered_map<std::string, std::string> function_of_key;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    scheduled.push_back({kernels[i].kernel, compiled.schedules[i]});
+    const codegen::Kernel& kernel = kernels[i].kernel;
+    const auto [known, is_new] = function_of_key.try_emplace(key_of(kernel), kernel.name);
+    compiled.functions.push_back(known->second);
+    if (is_new) scheduled.push_back({kernel, compiled.schedules[i]});
   }
-  dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled.schedules); });
+  dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled); });
   const std::string source = grid_text(scheduled);
   dumps.hand_over("cuda_c", "", [&] { return source; });
   const std::string name = label.empty() ? "kernels.cu" : label + ".cu";

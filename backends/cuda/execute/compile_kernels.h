@@ -17,12 +17,14 @@ struct CodeTarget {
 };
 
 struct CompiledKernels {
-  std::vector<codegen::GridSchedule> schedules;  // in the order of the program's kernels
-  std::string cubin;                             // an ELF file of the device; empty: no kernels
+  // In the order of the program's kernels:
+  std::vector<codegen::GridSchedule> schedules;
+  std::vector<std::string> functions;  // names; kernels that differ in names alone share one
+  std::string cubin;                   // an ELF file of the device; empty: no kernels
 };
 
-/// Schedules and compiles all kernels as one text. Hands the stages `schedule`, `cuda_c` and `ptx`
-/// over to `dumps`; `label` names the text in errors. Throws sdk::Failure.
+/// Schedules all kernels, and compiles those that differ as one text. Hands the stages `schedule`,
+/// `cuda_c` and `ptx` over to `dumps`; `label` names the text in errors. Throws sdk::Failure.
 CompiledKernels compile_kernels(const std::vector<codegen::BuiltKernel>& kernels,
                                 const CodeTarget& target, const api::Compiler& compiler,
                                 const codegen::Dumps& dumps, const std::string& label);

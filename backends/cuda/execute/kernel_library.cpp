@@ -58,7 +58,7 @@ KernelLibrary::KernelLibrary(const std::vector<codegen::BuiltKernel>& kernels,
   const ScopedContext context(*device);
   code_ = std::make_unique<const LoadedCode>(device, compiled.cubin);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const api::FunctionHandle function = code_->function(kernels[i].kernel.name);
+    const api::FunctionHandle function = code_->function(compiled.functions[i]);
     const int threads = compiled.schedules[i].threads;
     kernels_.push_back(
         {std::move(compiled.schedules[i]), function, resident_blocks(*device, function, threads)});

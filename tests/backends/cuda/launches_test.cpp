@@ -1,6 +1,8 @@
-// Tests the limit on the launches of a call, and that the picture of a plan needs no device.
+// Tests the limit on the launches of a call, that equal kernels are compiled once, and that the
+// picture of a plan needs no device.
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fake_device.h"
+#include "tests/core/ops/evaluate.h"
 #include "tests/support/error_text.h"
 #include "tests/support/has.h"
 #include "tests/support/process.h"
@@ -28,6 +30,31 @@ TEST_CASE("launches: more than a call can number are an error before the first o
              Catch::Matchers::StartsWith("f: a call with these sizes launches more than "
                                          "2147483647 kernels, the maximum of the cuda backend"));
   CHECK(f({Array::zeros({3})})[0] == Array(0.f));
+}
+
+TEST_CASE("launches: kernels that differ in names alone are one function") {
+  control().reset();
+  const Scratch scratch;
+  const Tensor x = placeholder({.shape = {2, 3}}), w = placeholder({.shape = {3, 3}});
+  const auto layer = [&](const Tensor& y) { return dot(tanh(y), w); };
+  const std::vector<Tensor> outputs{layer(layer(layer(x)))};
+  const Function f = function({x, w}, outputs, {.backend = "cuda"});
+  f.dump(scratch.path("f"));
+  const std::string text = contents_of(scratch.path("f/55-cuda_c.cu"));
+  const std::string schedules = contents_of(scratch.path("f/54-schedule.txt"));
+  INFO(schedules << text);
+  const auto count = [](const std::string& in, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = in.find(part); at != in.npos; at = in.find(part, at + 1)) ++found;
+    return found;
+  };
+  CHECK(count(text, "extern \"C\" __global__") == 1);
+  CHECK(count(schedules, "; the function k0_tanh_line") == 2);
+  const Array fed = Array::full({2, 3}, 0.25).astype(DType::Float32);
+  const Array weights = Array::full({3, 3}, 0.5).astype(DType::Float32);
+  CHECK(test::difference(f({fed, weights})[0],
+                         function({x, w}, outputs, {.backend = "reference"})({fed, weights})[0],
+                         1e-5, 1e-6) == "");
 }
 
 TEST_CASE("kiln graph: draws kernels and plan of the cuda backend without a device") {

@@ -2,9 +2,9 @@
 // visible in the IR, so that the key cannot miss one.
 #include "backends/cpu/llvm/code/code_plan.h"
 
+#include "backends/codegen/kernel/kernel_key.h"
 #include "backends/cpu/llvm/jit/compile_thread.h"
 #include "backends/cpu/llvm/kernel/emit_kernel.h"
-#include "backends/cpu/llvm/kernel/kernel_key.h"
 #include "backends/cpu/schedule/kernel_work.h"
 
 #include <algorithm>
@@ -17,6 +17,8 @@ namespace {
 
 using codegen::BuiltKernel;
 using codegen::Kernel;
+using codegen::key_of;
+using codegen::parametric_key_of;
 
 /// The distinct kernels, and the index of the distinct kernel that each kernel equals.
 struct DistinctKernels {

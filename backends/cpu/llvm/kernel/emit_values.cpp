@@ -1,5 +1,5 @@
 // Emits the values of expressions, each in the innermost loop that it depends on.
-#include "backends/cpu/llvm/kernel/kernel_key.h"
+#include "backends/codegen/kernel/kernel_key.h"
 #include "backends/cpu/llvm/kernel/loop_emitter.h"
 #include "backends/cpu/llvm/scalar/emit_random.h"
 #include "backends/cpu/llvm/scalar/emit_scalar.h"

@@ -1,16 +1,14 @@
 // Writes the length before each list, so that no two kernels give the same bytes. Structured
 // bindings name each member: a new member does not compile until it is handled.
-#include "backends/cpu/llvm/kernel/kernel_key.h"
+#include "backends/codegen/kernel/kernel_key.h"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-namespace kiln::cpu {
+namespace kiln::codegen {
 namespace {
-
-using namespace codegen;
 
 class KeyWriter {
  public:
@@ -118,4 +116,4 @@ bool is_code_parameter(const Expression& constant) {
   return value >= 3 && value <= 0x1p24F;
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::codegen
