@@ -68,18 +68,25 @@ std::string commented(const std::string& lines) {
   return out;
 }
 
+bool may_record(const Kernel& kernel) {
+  return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
+                     [](const Access& access) { return bool(access.dynamic); });
+}
+
 class FunctionText {
  public:
-  FunctionText(const Kernel& kernel, const GridSchedule& schedule)
+  /// `may_stop`: a kernel of the program may record an index out of range.
+  FunctionText(const Kernel& kernel, const GridSchedule& schedule, bool may_stop)
       : kernel_(kernel),
         schedule_(schedule),
+        may_stop_(may_stop),
         stages_(kernel, lines_),
         split_(kernel, schedule, lines_) {}
 
   std::string run() {
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
     lines_.open(text(kernel_.name, "(", parameters(kernel_, split_), ")"));
-    lines_.line("if (is_stopped(call, step)) return;");
+    if (may_stop_) lines_.line("if (is_stopped(call, step)) return;");
     lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
     const std::string shared = write_body();
     lines_.close_to(0);
@@ -168,6 +175,7 @@ class FunctionText {
 
   const Kernel& kernel_;
   const GridSchedule& schedule_;
+  const bool may_stop_;
   TextLines lines_;
   StageText stages_;
   SplitText split_;
@@ -177,9 +185,11 @@ class FunctionText {
 
 std::string grid_functions(std::span<const ScheduledKernel> kernels) {
   std::string out = std::string(kCallBlock) + team_functions() + vector_functions();
+  const bool may_stop = std::any_of(kernels.begin(), kernels.end(),
+                                    [](const auto& one) { return may_record(one.kernel); });
   for (const ScheduledKernel& one : kernels) {
     verify(one.kernel);
-    out += "\n" + FunctionText(one.kernel, one.schedule).run();
+    out += "\n" + FunctionText(one.kernel, one.schedule, may_stop).run();
   }
   return out;
 }

@@ -27,7 +27,8 @@ std::string grid_text(std::span<const ScheduledKernel> kernels);
 /// counter, and the first index out of range, by step, then by point. Without one, `access` is -1
 /// and `step` is INT32_MAX. Kernels of later steps than the recorded one write nothing, so that
 /// variables that are updated in place keep their values; the kernel of the recorded step runs to
-/// its end, so that its lowest point is found. `lock`: a spin lock for writing the record.
+/// its end, so that its lowest point is found. Programs without dynamic indices do not read `step`.
+/// `lock`: a spin lock for writing the record.
 struct CallBlock {
   std::uint64_t seed = 0, call_counter = 0;
   std::int64_t point = INT64_MAX;
