@@ -12,6 +12,7 @@
 #include "backends/cpu/onednn/convolutions.h"
 #include "backends/cpu/onednn/flipped_filter.h"
 #include "backends/cpu/pointwise_gradient.h"
+#include "core/ops/halves.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
 
@@ -92,6 +93,7 @@ std::shared_ptr<const codegen::PreparedMatmul> CpuLibrary::prepare(
 
 std::optional<std::string> CpuLibrary::rejection_of_epilogue(const ir::Node& node,
                                                              codegen::EpilogueOp op) const {
+  if (ir::is_half(node.types[0].dtype)) return "the GEMM of halves has no epilogue";
   switch (op) {
     case codegen::EpilogueOp::Bias:
     case codegen::EpilogueOp::Relu: break;

@@ -18,9 +18,6 @@ using ir::Op;
 constexpr std::pair<Op, EpilogueOp> kActivations[] = {{Op::Tanh, EpilogueOp::Tanh},
                                                       {Op::Sigmoid, EpilogueOp::Sigmoid}};
 
-/// Whether kernels compute in this dtype itself: 16-bit floats are computed in float32.
-bool is_wide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
-
 /// The matched kernel; its operands, or none.
 struct Epilogue {
   OperandId source, bias, target;
@@ -64,7 +61,7 @@ class EpilogueMatcher {
 
   bool applies(ExpressionId i, Op op) const {
     return expression(i).kind == ExpressionKind::Apply && expression(i).op == op &&
-           is_wide(expression(i).dtype);
+           is_float(expression(i).dtype);
   }
   bool is_zero(ExpressionId i) const {
     return expression(i).kind == ExpressionKind::Constant && expression(i).bits == 0;
@@ -144,7 +141,7 @@ class EpilogueMatcher {
   bool is_dense(const Access& access) const {
     return !access.dynamic && !access.when && access.offset == Dim(0) &&
            access.strides == dense_strides(kernel_.axes) &&
-           is_wide(kernel_.operands[access.operand].dtype);
+           is_float(kernel_.operands[access.operand].dtype);
   }
 
   const Kernel& kernel_;

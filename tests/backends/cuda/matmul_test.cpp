@@ -139,6 +139,18 @@ TEST_CASE("matmul: 16-bit floats are multiplied as they are, and rounded once") 
     const std::vector<Array> feeds{drawn({5, 24}, 1, dtype), drawn({24, 7}, 2, dtype)};
     CHECK(check_call({x, w}, dot(x, w), feeds) == Counts{1, 0});
     CHECK(check_call({x, w}, tanh(dot(x, w)), feeds) == Counts{1, 1});
+    const Tensor bias = input({7}, name);
+    CHECK(has(claims_of({x, w, bias}, bias_add(dot(x, w), bias)), "matmul: taken, with bias"));
+    const Function add = function({x, w, bias}, {bias_add(dot(x, w), bias)}, {.backend = "cuda"});
+    std::vector<Array> with_bias{feeds[0], feeds[1], drawn({7}, 3, dtype)};
+    const Array added = add(with_bias)[0];
+    for (Array& one : with_bias) one = one.astype(DType::Float64);
+    const Tensor a64 = input({5, 24}, "float64"), b64 = input({24, 7}, "float64");
+    const Tensor c64 = input({7}, "float64");
+    const Array exact = function({a64, b64, c64}, {bias_add(dot(a64, b64), c64)},
+                                 {.backend = "reference"})(with_bias)[0];
+    // Rounded once: half a unit in the last place.
+    CHECK(test::difference(added.astype(DType::Float64), exact, reordering(dtype) / 2, 0) == "");
     // 2^k + 1 - 2^k of a sum that a half would round on the way.
     const double large = dtype == DType::Float16 ? 4096 : 1024;
     Array row = Array::zeros({2, 3}, DType::Float64),
