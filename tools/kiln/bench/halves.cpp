@@ -1,4 +1,6 @@
-// Rows of inference with weights of 16-bit floats and activations of float32.
+// Rows of inference with weights of 16-bit floats and activations of float32, and of products of
+// 16-bit floats with weights of float32: mixed precision.
+#include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/rows.h"
 
 #include "core/types/text.h"
@@ -33,13 +35,61 @@ Row mlp_halves(const std::string& name, std::int64_t batch, const Ints& sizes, D
           }};
 }
 
+/// A training step whose matmuls are of bfloat16 and whose weights and updates are float32.
+Row mlp_train_mixed(std::int64_t batch, const Ints& sizes) {
+  double operations = 0;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    operations += 2 * static_cast<double>(batch * sizes[i] * sizes[i + 1]) * (i == 0 ? 2 : 3);
+  }
+  const Limit limit{.formula = "the matmuls at the peak of float32", .operations = operations};
+  return {
+      "mlp_train_mixed",
+      text("MLP ", join_text(sizes, "-"), " with relu, float32 weights, bfloat16 matmuls, batch ",
+           batch, ", mean square, SGD step"),
+      limit, [=] {
+        WorkBuilder builder(Memory::Host);
+        Tensor x = cast(builder.input(drawn({batch, sizes[0]})), "bfloat16");
+        std::vector<Tensor> weights;
+        for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+          weights.push_back(variable(drawn({sizes[i], sizes[i + 1]}, -0.05, 0.05)));
+          const Tensor y = dot(x, cast(weights.back(), "bfloat16"));
+          x = i + 2 < sizes.size() ? relu(y) : y;
+        }
+        const Tensor loss = mean(square(cast(x, "float32")));
+        return builder.work({loss}, sgd_updates(weights, gradients(loss, weights)));
+      }};
+}
+
+/// A convolution with its gradients.
+Row conv_train_bf16(const Ints& dims) {
+  const std::int64_t channels = dims.back();
+  const Limit limit{
+      .formula = "the convolution and two gradients at the peak of float32",
+      .operations = 3 * 18 * static_cast<double>(elements(dims)) * static_cast<double>(channels)};
+  return {"conv_train_bf16",
+          text("convolution 3x3 of bfloat16, ", join_text(dims, " x "), ", ", channels,
+               " filters, padding same, and the gradients of its mean square"),
+          limit, [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn(dims).astype(DType::BFloat16));
+            const Tensor filter =
+                builder.input(drawn({3, 3, channels, channels}).astype(DType::BFloat16));
+            const Tensor y = conv2d(x, filter, {.padding = "same", .data_format = "channels_last"});
+            std::vector<Tensor> results = gradients(mean(square(y)), {x, filter});
+            results.push_back(y);
+            return builder.work(results);
+          }};
+}
+
 }  // namespace
 
 std::vector<Row> halves_rows(bool tiny) {
   const Ints sizes = tiny ? Ints{9, 20, 17, 4} : Ints{1024, 4096, 4096, 1024};
   return {mlp_halves("mlp_bf16_weights_1", 1, sizes, DType::BFloat16),
           mlp_halves("mlp_bf16_weights_64", tiny ? 3 : 64, sizes, DType::BFloat16),
-          mlp_halves("mlp_f16_weights_1", 1, sizes, DType::Float16)};
+          mlp_halves("mlp_f16_weights_1", 1, sizes, DType::Float16),
+          mlp_train_mixed(tiny ? 3 : 128, tiny ? Ints{9, 20, 17, 4} : Ints{1024, 1024, 1024, 256}),
+          conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{8, 28, 28, 128})};
 }
 
 }  // namespace kiln::bench
