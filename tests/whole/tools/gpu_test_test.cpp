@@ -34,7 +34,7 @@ class Folder {
     for (const char* name : {"ops", "k", "passes", "rewrite", "random_programs", "nccl"}) {
       program(std::string("test_") + name, "echo All tests passed");
     }
-    for (const char* name : {"char_rnn", "digits_cnn", "digits_ctc"}) {
+    for (const char* name : {"char_rnn", "digits_cnn", "digits_ctc", "mixed_precision"}) {
       program(name, "echo step 1 loss 4.5");
     }
   }
