@@ -208,7 +208,8 @@ class Sinker {
     return ir::reshape(split->value, node.types[0].dims);
   }
 
-  /// A Broadcast of a split value: each axis that it takes over becomes those that it merges.
+  /// A Broadcast of a split value: each axis that it takes over becomes those that it merges. An
+  /// axis of size 1, which a Broadcast may stretch, merges no other.
   std::optional<Value> repeated(const Node& node) {
     const std::optional<Split> split = split_of(node.operands[0]);
     if (!split) return std::nullopt;
@@ -221,9 +222,13 @@ class Sinker {
         dims.push_back(node.types[0].dims[at(axis)]);
         continue;
       }
-      for (const std::int64_t own : split->axes_of(found - mapped.begin())) {
+      const Ints merged = split->axes_of(found - mapped.begin());
+      const ir::Dim& size = node.types[0].dims[at(axis)];
+      const bool keeps_size = node.operands[0].dims()[at(found - mapped.begin())] == size;
+      if (!keeps_size && merged.size() != 1) return std::nullopt;
+      for (const std::int64_t own : merged) {
         axes.push_back(std::ssize(dims));
-        dims.push_back(split->value.dims()[at(own)]);
+        dims.push_back(keeps_size ? split->value.dims()[at(own)] : size);
       }
     }
     int count = 0;

@@ -270,6 +270,8 @@ TEST_CASE("sink_repetitions keeps the values of elementwise ops, moves, sums and
         sample.results.push_back(ir::reduce(op, again, axes));
       }
     }
+    const Value flat = ir::reshape(ir::broadcast(row, {1, 3, 4}, {2}), {1, 12});
+    sample.results.push_back(ir::broadcast(flat, {5, 12}, {0, 1}));  // stretches axis 0
     check_pass("sink_repetitions", sample, /*specials=*/true);
   }
 }
