@@ -2,6 +2,7 @@
 // rules, so that only this shows a wrong rule of an op, of a K function or of a closed body.
 #include "tests/support/catch.h"
 #include "tests/backends/random_programs/program.h"
+#include "tests/backends/random_programs/wanted_seeds.h"
 
 #include <cmath>
 
@@ -105,10 +106,12 @@ bool check_seed(std::uint64_t seed, int order) {
   return here[1] != 0;
 }
 
+int order_of(std::uint64_t seed) { return seed % 4 == 0 ? 2 : 1; }
+
 void check_seeds(std::uint64_t first, std::uint64_t count) {
   std::uint64_t sloping = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    sloping += check_seed(seed, seed % 4 == 0 ? 2 : 1) ? 1 : 0;
+    sloping += check_seed(seed, order_of(seed)) ? 1 : 0;
   }
   CHECK(10 * sloping >= 8 * count);
 }
@@ -119,4 +122,11 @@ TEST_CASE("gradients of random programs agree with finite differences") { check_
 
 TEST_CASE("gradients of random programs agree with finite differences, many seeds", "[matrix]") {
   check_seeds(150, 2000);
+}
+
+TEST_CASE("gradients of KILN_RANDOM_PROGRAMS agree with finite differences", "[.][gradients]") {
+  const Seeds seeds = wanted_seeds();
+  for (std::uint64_t i = 0; i < seeds.count; ++i) {
+    check_seed(seeds.first + i, order_of(seeds.first + i));
+  }
 }

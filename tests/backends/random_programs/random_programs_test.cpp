@@ -5,6 +5,7 @@
 #include "tests/backends/cuda_fakes/use_fake_gpu.h"
 #include "tests/support/environment.h"
 #include "tests/backends/random_programs/program.h"
+#include "tests/backends/random_programs/wanted_seeds.h"
 
 #include "backends/codegen/pipeline.h"
 
@@ -133,22 +134,6 @@ void check_seed(std::uint64_t seed) {
 
 void check_seeds(std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) check_seed(seed);
-}
-
-/// The seeds [first, first + count).
-struct Seeds {
-  std::uint64_t first = 0, count = 1;
-};
-
-/// KILN_RANDOM_PROGRAMS: FIRST or FIRST:COUNT. REQUIRES: it is set.
-Seeds wanted_seeds() {
-  const char* wanted = std::getenv("KILN_RANDOM_PROGRAMS");
-  REQUIRE(wanted != nullptr);
-  char* rest = nullptr;
-  Seeds seeds;
-  seeds.first = std::strtoull(wanted, &rest, 10);
-  if (*rest == ':') seeds.count = std::strtoull(rest + 1, nullptr, 10);
-  return seeds;
 }
 
 }  // namespace
