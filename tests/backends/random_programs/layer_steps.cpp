@@ -62,6 +62,7 @@ bool attention(Growing& growing) {
   AttentionOptions options;
   if (growing.draw.chance(40)) options.bias = growing.input({keys}).tensor;
   options.causal = growing.draw.chance(40);
+  if (depth == 0) options.scale = 1.0;  // 1 / sqrt(0) times an empty sum is NaN
   const Tensor result = dot_product_attention(sin(q.tensor), k.tensor, v.tensor, options);
   growing.add(result, dims, v.bound);
   return true;
