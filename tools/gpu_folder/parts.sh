@@ -177,6 +177,7 @@ raise SystemExit(not ($condition))" 2>/dev/null; then
 # Rows whose peer takes longest to compile come last.
 part_torch() {
   bench_beside peers.py torch 'torch.cuda.is_available()' matmul matmul_batch \
+    matmul_f16 matmul_bf16 mlp_train_mixed conv_train_bf16 \
     lstm_masked_train lstm_train ctc_train cnn_adam resnet_block gather_gradient chain10 \
     chain10_tanh cast broadcast softmax cross_entropy layernorm_train bn_relu_train mlp_adam \
     lnlstm_train

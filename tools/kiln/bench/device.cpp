@@ -6,15 +6,15 @@
 namespace kiln::bench {
 namespace {
 
-Row matmul_row(std::int64_t size) {
+Row matmul_row(const std::string& name, std::int64_t size, DType dtype) {
   const auto n = static_cast<double>(size);
-  return {"matmul",
-          text("float32 matmul of ", size, " x ", size, " matrices"),
-          {"the matmul at the peak", 2 * n * n * n},
+  return {name,
+          text(dtype, " matmul of ", size, " x ", size, " matrices"),
+          {"the matmul at the peak of float32", 2 * n * n * n},
           [=] {
             WorkBuilder builder(Memory::Device);
-            const Tensor a = builder.input(drawn({size, size}));
-            return builder.work({dot(a, builder.input(drawn({size, size})))});
+            const Tensor a = builder.input(drawn({size, size}).astype(dtype));
+            return builder.work({dot(a, builder.input(drawn({size, size}).astype(dtype)))});
           }};
 }
 
@@ -85,7 +85,14 @@ std::vector<Row> model_rows(bool tiny) {
 }
 
 std::vector<Row> matmul_rows(bool tiny) {
-  return {matmul_row(tiny ? 16 : 8192), matmul_batch(tiny ? 2 : 64, tiny ? 8 : 512)};
+  const std::int64_t size = tiny ? 16 : 8192;
+  return {matmul_row("matmul", size, DType::Float32),
+          matmul_row("matmul_f16", size, DType::Float16),
+          matmul_row("matmul_bf16", size, DType::BFloat16),
+          matmul_batch(tiny ? 2 : 64, tiny ? 8 : 512),
+          mlp_train_mixed(tiny ? 3 : 1024, tiny ? Ints{9, 20, 17, 4} : Ints{1024, 4096, 4096, 1024},
+                          Memory::Device),
+          conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{64, 56, 56, 64}, Memory::Device)};
 }
 
 std::vector<Row> call_rows(bool tiny) {

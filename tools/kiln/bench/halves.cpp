@@ -35,8 +35,9 @@ Row mlp_halves(const std::string& name, std::int64_t batch, const Ints& sizes, D
           }};
 }
 
-/// A training step whose matmuls are of bfloat16 and whose weights and updates are float32.
-Row mlp_train_mixed(std::int64_t batch, const Ints& sizes) {
+}  // namespace
+
+Row mlp_train_mixed(std::int64_t batch, const Ints& sizes, Memory memory) {
   double operations = 0;
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     operations += 2 * static_cast<double>(batch * sizes[i] * sizes[i + 1]) * (i == 0 ? 2 : 3);
@@ -47,7 +48,7 @@ Row mlp_train_mixed(std::int64_t batch, const Ints& sizes) {
       text("MLP ", join_text(sizes, "-"), " with relu, float32 weights, bfloat16 matmuls, batch ",
            batch, ", mean square, SGD step"),
       limit, [=] {
-        WorkBuilder builder(Memory::Host);
+        WorkBuilder builder(memory);
         Tensor x = cast(builder.input(drawn({batch, sizes[0]})), "bfloat16");
         std::vector<Tensor> weights;
         for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
@@ -60,8 +61,7 @@ Row mlp_train_mixed(std::int64_t batch, const Ints& sizes) {
       }};
 }
 
-/// A convolution with its gradients.
-Row conv_train_bf16(const Ints& dims) {
+Row conv_train_bf16(const Ints& dims, Memory memory) {
   const std::int64_t channels = dims.back();
   const Limit limit{
       .formula = "the convolution and two gradients at the peak of float32",
@@ -70,7 +70,7 @@ Row conv_train_bf16(const Ints& dims) {
           text("convolution 3x3 of bfloat16, ", join_text(dims, " x "), ", ", channels,
                " filters, padding same, and the gradients of its mean square"),
           limit, [=] {
-            WorkBuilder builder(Memory::Host);
+            WorkBuilder builder(memory);
             const Tensor x = builder.input(drawn(dims).astype(DType::BFloat16));
             const Tensor filter =
                 builder.input(drawn({3, 3, channels, channels}).astype(DType::BFloat16));
@@ -81,15 +81,14 @@ Row conv_train_bf16(const Ints& dims) {
           }};
 }
 
-}  // namespace
-
 std::vector<Row> halves_rows(bool tiny) {
   const Ints sizes = tiny ? Ints{9, 20, 17, 4} : Ints{1024, 4096, 4096, 1024};
   return {mlp_halves("mlp_bf16_weights_1", 1, sizes, DType::BFloat16),
           mlp_halves("mlp_bf16_weights_64", tiny ? 3 : 64, sizes, DType::BFloat16),
           mlp_halves("mlp_f16_weights_1", 1, sizes, DType::Float16),
-          mlp_train_mixed(tiny ? 3 : 128, tiny ? Ints{9, 20, 17, 4} : Ints{1024, 1024, 1024, 256}),
-          conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{8, 28, 28, 128})};
+          mlp_train_mixed(tiny ? 3 : 128, tiny ? Ints{9, 20, 17, 4} : Ints{1024, 1024, 1024, 256},
+                          Memory::Host),
+          conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{8, 28, 28, 128}, Memory::Host)};
 }
 
 }  // namespace kiln::bench

@@ -6,6 +6,7 @@ from torch.nn import functional
 
 import peer_loop
 import peers
+import peers_halves
 from peers import uniform
 
 
@@ -131,6 +132,24 @@ def matmul(tiny):
     return {"mm": lambda: torch.mm(a, b, out=out)}
 
 
+def matmul_of(dtype):
+    def row(tiny):
+        size = 16 if tiny else 8192
+        a, b, out = (uniform(size, size).to(dtype) for _ in range(3))
+        return {"mm": lambda: torch.mm(a, b, out=out)}
+    return row
+
+
+def mlp_train_mixed(tiny):
+    batch, sizes = (3, [9, 20, 17, 4]) if tiny else (1024, [1024, 4096, 4096, 1024])
+    return {"autocast": peers_halves.train_mixed(batch, sizes, "cuda")}
+
+
+def conv_train_bf16(tiny):
+    n, size, channels = (2, 5, 8) if tiny else (64, 56, 64)
+    return {"channels last": peers_halves.conv_with_gradients(n, size, channels)}
+
+
 def matmul_batch(tiny):
     count, size = (2, 8) if tiny else (64, 512)
     a, b, out = (uniform(count, size, size) for _ in range(3))
@@ -179,8 +198,9 @@ def lnlstm_train(tiny):
 
 ROWS = {row.__name__: row for row in (
     chain10, chain10_tanh, cast, broadcast, softmax, cross_entropy, layernorm_train, bn_relu_train,
-    transpose, gather, gather_gradient, matmul, matmul_batch, mlp_adam, lstm_train,
-    lnlstm_train)}
+    transpose, gather, gather_gradient, matmul, matmul_batch, mlp_train_mixed, conv_train_bf16,
+    mlp_adam, lstm_train, lnlstm_train)}
+ROWS |= {"matmul_f16": matmul_of(torch.float16), "matmul_bf16": matmul_of(torch.bfloat16)}
 
 
 def placed(row, device):

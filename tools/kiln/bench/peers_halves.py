@@ -19,37 +19,42 @@ def mlp(batch, dtype):
     return row
 
 
-def mlp_train_mixed(tiny):
-    batch, sizes = (3, (9, 20, 17, 4)) if tiny else (128, (1024, 1024, 1024, 256))
+def train_mixed(batch, sizes, device):
     layers = []
     for inputs, outputs in zip(sizes, sizes[1:]):
         layers += [torch.nn.Linear(inputs, outputs, bias=False), torch.nn.ReLU()]
+    network = torch.nn.Sequential(*layers[:-1])
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
     x = torch.empty(batch, sizes[0]).uniform_(-1, 1)
 
-    def form(network):
-        optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
-
-        def step():
-            optimizer.zero_grad()
-            with torch.autocast("cpu", torch.bfloat16):
-                y = network(x)
-            y.float().square().mean().backward()
-            optimizer.step()
-        return step
-    return {"eager": form(torch.nn.Sequential(*layers[:-1]))}
+    def step():
+        optimizer.zero_grad()
+        with torch.autocast(device, torch.bfloat16):
+            y = network(x)
+        y.float().square().mean().backward()
+        optimizer.step()
+    return step
 
 
-def conv_train_bf16(tiny):
-    n, size, channels = (2, 5, 8) if tiny else (8, 28, 128)
+def mlp_train_mixed(tiny):
+    batch, sizes = (3, (9, 20, 17, 4)) if tiny else (128, (1024, 1024, 1024, 256))
+    return {"eager": train_mixed(batch, sizes, "cpu")}
+
+
+def conv_with_gradients(n, size, channels):
     x = torch.empty(n, channels, size, size).uniform_(-1, 1).bfloat16()
     x = x.to(memory_format=torch.channels_last).requires_grad_()
     filters = torch.empty(channels, channels, 3, 3).uniform_(-1, 1).bfloat16()
     filters = filters.to(memory_format=torch.channels_last).requires_grad_()
 
-    def eager():
+    def step():
         y = torch.nn.functional.conv2d(x, filters, padding=1)
         return torch.autograd.grad(y.float().square().mean(), [x, filters]), y
-    return {"eager": eager}
+    return step
+
+
+def conv_train_bf16(tiny):
+    return {"eager": conv_with_gradients(*((2, 5, 8) if tiny else (8, 28, 128)))}
 
 
 ROWS = {"mlp_bf16_weights_1": mlp(1, torch.bfloat16),

@@ -55,6 +55,10 @@ Row mlp_train_f64(std::int64_t batch, const Ints& sizes);
 Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory);
 /// `table`: rows and columns of the embedding.
 Row embedding_train(const Ints& table, std::int64_t indices, Memory memory);
+/// A training step with bfloat16 matmuls and float32 weights.
+Row mlp_train_mixed(std::int64_t batch, const Ints& sizes, Memory memory);
+/// A 3x3 convolution with as many filters as channels, and its gradients.
+Row conv_train_bf16(const Ints& dims, Memory memory);
 Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory);
 
 /// Two 3x3 convolutions with relu, max pooling, two dense layers; squares of `size` by `size`.
