@@ -42,19 +42,12 @@ AccessId add_access(BuiltKernel& built, const Value& tensor, std::vector<Dim> st
 }
 
 ExpressionId add_load(Kernel& kernel, DType dtype, AccessId access) {
-  Expression e;
-  e.kind = ExpressionKind::Load;
-  e.dtype = dtype;
-  e.access = access;
-  return kernel.expressions.add(e);
+  return kernel.expressions.add({.kind = ExpressionKind::Load, .dtype = dtype, .access = access});
 }
 
 ExpressionId add_result(Kernel& kernel, DType dtype, StageId stage) {
-  Expression e;
-  e.kind = ExpressionKind::StageResult;
-  e.dtype = dtype;
-  e.stage = stage;
-  return kernel.expressions.add(e);
+  return kernel.expressions.add(
+      {.kind = ExpressionKind::StageResult, .dtype = dtype, .stage = stage});
 }
 
 DType dtype_of(const Kernel& kernel, const Stage& stage) {
