@@ -10,6 +10,8 @@
 #include "backends/codegen/inspect/source.h"
 #include "backends/cuda/execute/call_memory.h"
 #include "backends/cuda/execute/dump_sass.h"
+#include "backends/cuda/execute/kernel_library.h"
+#include "backends/cuda/execute/machine_text.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -100,7 +102,7 @@ class DeviceExecutable final : public sdk::Executable {
     outputs = graph.outputs.size();
     updates = graph.updates.size();
     updates_in_place = lowered_.updates_in_place;
-    this->target = machine();
+    this->target = machine_text(*resources_.device, libraries_, lowered_.program);
     runs_collectives = libraries.communicators != nullptr;
     dumps_.hand_over("memory_plan", "", [&] { return print_memory(lowered_.program); });
     library_ = std::make_unique<const KernelLibrary>(lowered_.program.kernels, resources_.device,
@@ -142,28 +144,6 @@ class DeviceExecutable final : public sdk::Executable {
 
  private:
   friend class DeviceFrame;
-
-  /// All that decides the bits of results beside the program.
-  std::string machine() const {
-    std::string out = text("sm_", resources_.device->identity().compute_capability, " nvrtc ",
-                           libraries_.compiler.version_text());
-    if (takes(ir::Op::Dot)) out += " cublaslt " + libraries_.matmuls->version_text();
-    if (takes(ir::Op::Conv)) out += " cudnn " + libraries_.convolutions.library()->version_text();
-    if (libraries_.communicators != nullptr) {
-      out += " nccl " + libraries_.communicators->library()->version_text();
-    }
-    const EngineOptions& options = libraries_.convolutions.options();
-    if (options.tf32) out += " tf32";
-    if (!options.deterministic) out += " nondeterministic";
-    return out;
-  }
-
-  /// Whether a library computes nodes of the op.
-  bool takes(ir::Op op) const {
-    return std::ranges::any_of(lowered_.program.claims, [&](const ClaimOutcome& outcome) {
-      return outcome.decision.taken_by != nullptr && outcome.decision.taken_by->op == op;
-    });
-  }
 
   CompiledKernels compile() const {
     const Device& device = *resources_.device;
