@@ -38,11 +38,8 @@ Row mlp_halves(const std::string& name, std::int64_t batch, const Ints& sizes, D
 }  // namespace
 
 Row mlp_train_mixed(std::int64_t batch, const Ints& sizes, Memory memory) {
-  double operations = 0;
-  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    operations += 2 * static_cast<double>(batch * sizes[i] * sizes[i + 1]) * (i == 0 ? 2 : 3);
-  }
-  const Limit limit{.formula = "the matmuls at the peak of float32", .operations = operations};
+  const Limit limit{.formula = "the matmuls at the peak of float32",
+                    .operations = step_operations(sizes, batch)};
   return {
       "mlp_train_mixed",
       text("MLP ", join_text(sizes, "-"), " with relu, float32 weights, bfloat16 matmuls, batch ",

@@ -50,6 +50,8 @@ struct CtcSizes {
   std::int64_t samples, time, classes, labels;
 };
 Row ctc_train(const CtcSizes& sizes, Memory memory);
+/// Of an MLP's step: forward, gradients of the matrices, and those of all inputs but the first.
+double step_operations(const Ints& sizes, std::int64_t batch);
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory);
 Row mlp_train_f64(std::int64_t batch, const Ints& sizes);
 Row mlp_tiny(std::int64_t batch, const Ints& sizes, Memory memory);

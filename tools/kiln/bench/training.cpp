@@ -16,7 +16,8 @@ double weight_count(const Ints& sizes) {
   return count;
 }
 
-/// Operations of forward, gradients of the matrices, and gradients of all inputs but the first.
+}  // namespace
+
 double step_operations(const Ints& sizes, std::int64_t batch) {
   double operations = 0;
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
@@ -25,8 +26,6 @@ double step_operations(const Ints& sizes, std::int64_t batch) {
   }
   return operations;
 }
-
-}  // namespace
 
 Row mlp_adam(std::int64_t batch, const Ints& sizes, Memory memory) {
   Limit limit{.formula =
