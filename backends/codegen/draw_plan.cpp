@@ -31,11 +31,11 @@ struct TensorSource {
 /// A plan that is drawn: the sources of its slots, and the group of a body.
 struct DrawnPlan {
   const Plan& plan;
-  std::vector<TensorSource> sources;
+  IdVector<SlotId, TensorSource> sources;
   std::optional<BodyGroup> body = {};
 
   explicit DrawnPlan(const Plan& drawn) : plan(drawn), sources(drawn.slots.size()) {
-    for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const SlotId i : sources.ids()) {
       const Slot& slot = plan.slots[i];
       if (!slot.is<ConstantSlot>()) continue;
       const bool is_node = slot.node != nullptr && slot.node->op == ir::Op::Constant;
@@ -71,7 +71,7 @@ Box box_of(const Program& program, const KernelStep& step) {
   return box;
 }
 Box box_of(const char* name, const LibraryStep& step, const std::string& sizes) {
-  const std::string what = text(name, step.bias < 0 ? "" : " + bias", print_relu(step));
+  const std::string what = text(name, step.bias ? " + bias" : "", print_relu(step));
   Box box{.title = {what},
           .sources = lines_of(*step.node),
           .structure = what + sizes,
@@ -122,7 +122,7 @@ class PlanDrawer {
   picture::Picture draw() {
     DrawnPlan top(program_.plan);
     for (std::size_t i = 0; i < top.plan.arguments.size(); ++i) {
-      if (top.plan.arguments[i] >= 0) top.sources[at(top.plan.arguments[i])] = argument(i, top);
+      if (top.plan.arguments[i]) top.sources[top.plan.arguments[i]] = argument(i, top);
     }
     draw(top);
     for (std::size_t i = 0; i < top.plan.results.size(); ++i) add_result(i, top);
@@ -133,7 +133,7 @@ class PlanDrawer {
 
  private:
   TensorSource argument(std::size_t number, const DrawnPlan& top) {
-    const Slot& slot = top.plan.slots[at(top.plan.arguments[number])];
+    const Slot& slot = top.plan.slots[top.plan.arguments[number]];
     if (slot.node->op == ir::Op::Variable) return {{}, picture::leaf_text(*slot.node)};
     const std::string_view given = given_name(*slot.node);
     const std::string name(given.empty() ? "input" : given);
@@ -150,7 +150,7 @@ class PlanDrawer {
       const bool in_place = update < in_place_.size() && in_place_[update] != 0;
       line = text("updates ", variable.as<ir::VariableAttrs>().name, in_place ? " in place" : "");
     }
-    for (const int writer : top.sources[at(top.plan.results[number])].boxes) {
+    for (const int writer : top.sources[top.plan.results[number]].boxes) {
       picture_.boxes[at(writer)].work.push_back(line);
       picture_.boxes[at(writer)].structure += "; result";
     }
@@ -195,31 +195,31 @@ class PlanDrawer {
         step);
     const StepEffects effects = effects_of(step, program_.kernels);
     int level = 0;
-    for (const int slot : effects.read) {
-      const TensorSource& source = drawn.sources[at(slot)];
+    for (const SlotId slot : effects.read) {
+      const TensorSource& source = drawn.sources[slot];
       if (!source.leaf.empty()) box.work.push_back("reads " + source.leaf);
       for (const int from : source.boxes) level = std::max(level, levels_[at(from)]);
     }
     ++level;
-    for (const int slot : effects.written) {
-      const Slot& tensor = drawn.plan.slots[at(slot)];
+    for (const SlotId slot : effects.written) {
+      const Slot& tensor = drawn.plan.slots[slot];
       box.type += text(box.type.empty() ? "" : ", ", drawn.type_of(tensor));
     }
     box.title.insert(box.title.begin(), text("step ", number, ", level ", level));
     box.group = region >= 0 ? region : group_of(effects.written, drawn);
     const int drawn_box = add(std::move(box), level);
-    for (const int slot : effects.read) connect(drawn.sources[at(slot)], drawn_box);
-    for (const int slot : effects.written) {
+    for (const SlotId slot : effects.read) connect(drawn.sources[slot], drawn_box);
+    for (const SlotId slot : effects.written) {
       // Several kernels may write parts of a tensor.
-      std::vector<int>& writers = drawn.sources[at(slot)].boxes;
-      connect(drawn.sources[at(slot)], drawn_box);
+      std::vector<int>& writers = drawn.sources[slot].boxes;
+      connect(drawn.sources[slot], drawn_box);
       writers.push_back(drawn_box);
     }
   }
 
-  int group_of(const std::vector<int>& written, const DrawnPlan& drawn) {
+  int group_of(const std::vector<SlotId>& written, const DrawnPlan& drawn) {
     const int outside = drawn.body ? drawn.body->group : 0;
-    const ir::Node* node = written.empty() ? nullptr : drawn.plan.slots[at(written[0])].node;
+    const ir::Node* node = written.empty() ? nullptr : drawn.plan.slots[written[0]].node;
     if (node == nullptr) return outside;
     return group_of(*node, drawn);
   }
@@ -254,21 +254,21 @@ class PlanDrawer {
     const std::size_t consts = at(attrs.consts), carry = at(attrs.carry);
     std::vector<int> carries(carry, -1);
     for (std::size_t i = 0; i < body.plan.arguments.size(); ++i) {
-      const int slot = body.plan.arguments[i];
-      if (slot < 0) continue;
-      TensorSource& source = body.sources[at(slot)];
+      const SlotId slot = body.plan.arguments[i];
+      if (!slot) continue;
+      TensorSource& source = body.sources[slot];
       if (i == 0) {
         source.leaf = "step";
         continue;
       }
-      const TensorSource& operand = drawn.sources[at(loop.operands[i - 1])];
+      const TensorSource& operand = drawn.sources[loop.operands[i - 1]];
       const bool is_carry = i > consts && i <= consts + carry;
       if (i <= consts) {
         source = operand;
         continue;
       }
       Box box{.title = {is_carry ? text("carry ", i - 1 - consts) : "slice of this iteration"},
-              .type = text(body.type_of(body.plan.slots[at(slot)])),
+              .type = text(body.type_of(body.plan.slots[slot])),
               .style = BoxStyle::Input,
               .group = group};
       if (!operand.leaf.empty()) box.title.push_back("from " + operand.leaf);
@@ -279,15 +279,15 @@ class PlanDrawer {
     }
     draw(body);
     for (std::size_t i = 0; i < body.plan.results.size(); ++i) {
-      const TensorSource& result = body.sources[at(body.plan.results[i])];
+      const TensorSource& result = body.sources[body.plan.results[i]];
       if (i < carry && carries[i] >= 0) connect(result, carries[i], Arrow::Kind::Next);
-      drawn.sources[at(loop.results[i])] = result;
+      drawn.sources[loop.results[i]] = result;
     }
   }
 
   void draw(const BranchStep& branch, std::size_t number, DrawnPlan& drawn) {
     const int group = add_group("branch", number, *branch.node, Group::Kind::Branch, drawn);
-    const TensorSource& predicate = drawn.sources[at(branch.operands[0])];
+    const TensorSource& predicate = drawn.sources[branch.operands[0]];
     const int choice =
         add(Box{.title = {"if " + predicate.leaf}, .style = BoxStyle::Choice, .group = group});
     connect(predicate, choice);
@@ -295,13 +295,13 @@ class PlanDrawer {
       const int inner = picture_.add(Group{b == 0 ? "then" : "else", group, Group::Kind::Branch});
       DrawnPlan body = body_of(*branch.branches[b], *branch.node, inner);
       for (std::size_t i = 0; i < body.plan.arguments.size(); ++i) {
-        const int slot = body.plan.arguments[i];
-        if (slot >= 0) body.sources[at(slot)] = drawn.sources[at(branch.operands[i + 1])];
+        const SlotId slot = body.plan.arguments[i];
+        if (slot) body.sources[slot] = drawn.sources[branch.operands[i + 1]];
       }
       draw(body);
       for (std::size_t i = 0; i < body.plan.results.size(); ++i) {
-        const std::vector<int>& boxes = body.sources[at(body.plan.results[i])].boxes;
-        std::vector<int>& all = drawn.sources[at(branch.results[i])].boxes;
+        const std::vector<int>& boxes = body.sources[body.plan.results[i]].boxes;
+        std::vector<int>& all = drawn.sources[branch.results[i]].boxes;
         all.insert(all.end(), boxes.begin(), boxes.end());
       }
     }

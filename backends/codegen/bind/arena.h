@@ -16,11 +16,11 @@ namespace kiln::codegen {
 /// Temporaries that share memory: each overwrites the one before. Arena::next_slots has those in
 /// between.
 struct TensorsBlock {
-  int first = 0, last = 0;  // slots
+  SlotId first, last;
 };
 /// The two stacks of a carry: the second begins a slice later.
 struct CarryStacksBlock {
-  std::array<int, 2> slots;
+  std::array<SlotId, 2> slots;
 };
 /// Memory that a step uses while it runs: scratch, the second buffer of a carry, the arena of a
 /// body.
@@ -40,10 +40,10 @@ struct Arena {
       : offsets(memory), next_slots(memory), blocks(memory) {}
 
   /// The slots in a block; none for a StepBlock.
-  std::vector<int> slots_of(const ArenaBlock& block) const;
+  std::vector<SlotId> slots_of(const ArenaBlock& block) const;
 
-  List<std::int64_t> offsets;  // of each slot; -1: the slot is not in the arena
-  List<int> next_slots;        // of each slot: the one that overwrites it in its block
+  SlotList<std::int64_t> offsets;  // of each slot; -1: the slot is not in the arena
+  SlotList<SlotId> next_slots;     // of each slot: the one that overwrites it in its block
   List<ArenaBlock> blocks;
   std::int64_t bytes = 0;
   std::int64_t live_bytes = 0;  // maximum over all steps of the bytes that are live

@@ -6,8 +6,8 @@
 namespace kiln::codegen {
 namespace {
 
-std::int64_t slice_bytes(int slot, std::int64_t length, const SlotSizes& sizes) {
-  return length == 0 ? 0 : sizes.bytes[static_cast<std::size_t>(slot)] / length;
+std::int64_t slice_bytes(SlotId slot, std::int64_t length, const SlotSizes& sizes) {
+  return length == 0 ? 0 : sizes.bytes[slot] / length;
 }
 
 /// Lists the slices that advance and the carries.
@@ -16,8 +16,8 @@ void add_moves(const LoopStep& step, const ir::ScanAttrs& attrs, LoopBinding& bo
   const auto carries = static_cast<std::size_t>(attrs.carry);
   const std::size_t first_x = first_carry + carries, xs = step.operands.size() - first_x;
   for (std::size_t x = 0; x < xs; ++x) {
-    const int slot = step.body->arguments[1 + first_x + x];
-    if (slot >= 0) bound.moves.push_back({slot, bound.direction * bound.slice_bytes[x]});
+    const SlotId slot = step.body->arguments[1 + first_x + x];
+    if (slot) bound.moves.push_back({slot, bound.direction * bound.slice_bytes[x]});
   }
   for (std::size_t y = carries; y < step.results.size(); ++y) {
     bound.moves.push_back(
@@ -33,12 +33,12 @@ void bind_stacks(const LoopStep& step, const CarryStacks& stacks, const SlotSize
                  LoopBinding& bound) {
   const auto& attrs = step.node->as<ir::ScanAttrs>();
   const auto number = static_cast<std::size_t>(stacks.carry);
-  const int initial = step.operands[static_cast<std::size_t>(attrs.consts) + number];
-  const int last = step.results[number];
+  const SlotId initial = step.operands[static_cast<std::size_t>(attrs.consts) + number];
+  const SlotId last = step.results[number];
   const auto stack = [&](int result) { return step.results[static_cast<std::size_t>(result)]; };
-  const int some = stack(std::max(stacks.before, stacks.after));
+  const SlotId some = stack(std::max(stacks.before, stacks.after));
   const std::int64_t slice = slice_bytes(some, bound.length, sizes);
-  const std::int64_t top = sizes.bytes[static_cast<std::size_t>(some)] - slice;
+  const std::int64_t top = sizes.bytes[some] - slice;
   const std::int64_t first_offset = attrs.reverse ? top : 0;
   LoopCarry& carry = bound.carries[number];
   carry.ends_in_stack = stacks.after >= 0;

@@ -9,22 +9,22 @@ namespace kiln::codegen {
 
 /// A slot of the body whose address advances by `bytes` in each iteration.
 struct LoopMove {
-  int slot = 0;
+  SlotId slot;
   std::int64_t bytes = 0;
 };
 struct LoopCarry {
   std::size_t number = 0;
-  int argument = -1, result = 0;  // slots of the body; -1: nothing reads it
+  SlotId argument, result;  // of the body; no argument: nothing reads it
   /// An iteration writes the carry to the address of the body's slot `stack` in that iteration plus
-  /// `ahead` bytes. -1: the carry is double-buffered in the loop's result and a spare buffer.
-  int stack = -1;
+  /// `ahead` bytes. None: the carry is double-buffered in the loop's result and a spare buffer.
+  SlotId stack = {};
   std::int64_t ahead = 0;
   bool ends_in_stack = false;  // the last iteration writes to the stack, too, not to the result
 };
 /// A copy at one end of a carry's stack: of the initial value to its first slice or of the last
 /// slice to the loop's result. Slots are the loop's.
 struct LoopEndCopy {
-  int to = 0, from = 0;
+  SlotId to, from;
   std::int64_t to_offset = 0, from_offset = 0, bytes = 0;
 };
 

@@ -44,20 +44,19 @@ class ArenaBuilder {
  private:
   /// Adds one block for the two stacks of a carry, live as long as one of them is.
   void add_stacks(const LoopStep& loop) {
-    const std::vector<Lifetime>& lives = facts_.lifetimes;
+    const IdVector<SlotId, Lifetime>& lives = facts_.lifetimes;
     const bool reverse = loop.node->as<ir::ScanAttrs>().reverse;
     for (const CarryStacks& stacks : loop.carry_stacks) {
       if (stacks.before < 0 || stacks.after < 0) continue;
       const auto slot = [&](int result) { return loop.results[static_cast<std::size_t>(result)]; };
-      const int low = slot(reverse ? stacks.after : stacks.before);
-      const int high = slot(reverse ? stacks.before : stacks.after);
-      const auto l = static_cast<std::size_t>(low), h = static_cast<std::size_t>(high);
-      const std::int64_t slice = sizes_.bytes[static_cast<std::size_t>(slot(stacks.carry))];
-      offset_in_block_[h] = sizes_.bytes[h] == 0 ? 0 : slice;
-      block_of_[l] = block_of_[h] = static_cast<int>(blocks_.size());
-      ArenaBlock block{.memory = {0, lives[l].first, std::max(lives[l].last, lives[h].last)},
+      const SlotId low = slot(reverse ? stacks.after : stacks.before);
+      const SlotId high = slot(reverse ? stacks.before : stacks.after);
+      const std::int64_t slice = sizes_.bytes[slot(stacks.carry)];
+      offset_in_block_[high] = sizes_.bytes[high] == 0 ? 0 : slice;
+      block_of_[low] = block_of_[high] = static_cast<int>(blocks_.size());
+      ArenaBlock block{.memory = {0, lives[low].first, std::max(lives[low].last, lives[high].last)},
                        .contents = CarryStacksBlock{{low, high}}};
-      if (__builtin_add_overflow(sizes_.bytes[l], offset_in_block_[h], &block.memory.bytes)) {
+      if (__builtin_add_overflow(sizes_.bytes[low], offset_in_block_[high], &block.memory.bytes)) {
         block.memory.bytes = INT64_MAX;  // require_countable rejects it
       }
       blocks_.push_back(std::move(block));
@@ -65,21 +64,20 @@ class ArenaBuilder {
   }
 
   void add(const ArenaTensor& tensor) {
-    const std::size_t slot = at(tensor.slot);
+    const SlotId slot = tensor.slot;
     const Lifetime life = facts_.lifetimes[slot];
     const int reused = reused_block(tensor);
     if (reused < 0) {
       block_of_[slot] = static_cast<int>(blocks_.size());
-      blocks_.push_back(
-          {{sizes_.bytes[slot], life.first, life.last}, TensorsBlock{tensor.slot, tensor.slot}});
+      blocks_.push_back({{sizes_.bytes[slot], life.first, life.last}, TensorsBlock{slot, slot}});
       return;
     }
     block_of_[slot] = reused;
     ArenaBlock& block = blocks_[at(reused)];
     block.memory.last = std::max(block.memory.last, life.last);
-    int& last = std::get<TensorsBlock>(block.contents).last;
-    arena_.next_slots[at(last)] = tensor.slot;
-    last = tensor.slot;
+    SlotId& last = std::get<TensorsBlock>(block.contents).last;
+    arena_.next_slots[last] = slot;
+    last = slot;
   }
 
   /// Throws SizeFailure when the sum of the blocks overflows: plan_memory adds unchecked.
@@ -103,7 +101,7 @@ class ArenaBuilder {
     const MemoryPlan planned =
         plan_memory(memory, static_cast<int>(plan_.steps.size()), memory_.scratch);
     for (std::size_t i = 0; i < memory.size(); ++i) blocks_[i].memory = memory[i];
-    for (std::size_t i = 0; i < block_of_.size(); ++i) {
+    for (const SlotId i : block_of_.ids()) {
       const auto block = static_cast<std::size_t>(block_of_[i]);
       arena_.offsets.push_back(block_of_[i] < 0 ? -1 : memory[block].offset + offset_in_block_[i]);
     }
@@ -113,13 +111,13 @@ class ArenaBuilder {
 
   /// The block that the tensor takes over; -1: none.
   int reused_block(const ArenaTensor& tensor) const {
-    for (const int from : tensor.reusable) {
-      if (sizes_.bytes[at(from)] != sizes_.bytes[at(tensor.slot)]) continue;
-      const std::vector<int>& written = facts_.effects[at(tensor.step)].written;
-      const bool taken = std::any_of(written.begin(), written.end(), [&](const int other) {
-        return other != tensor.slot && block_of_[at(other)] == block_of_[at(from)];
+    for (const SlotId from : tensor.reusable) {
+      if (sizes_.bytes[from] != sizes_.bytes[tensor.slot]) continue;
+      const std::vector<SlotId>& written = facts_.effects[at(tensor.step)].written;
+      const bool taken = std::any_of(written.begin(), written.end(), [&](SlotId other) {
+        return other != tensor.slot && block_of_[other] == block_of_[from];
       });
-      if (!taken) return block_of_[at(from)];
+      if (!taken) return block_of_[from];
     }
     return -1;
   }
@@ -130,20 +128,20 @@ class ArenaBuilder {
   const BindMemory memory_;
   Arena arena_;
   List<ArenaBlock> blocks_;
-  List<int> block_of_;                  // of each slot; -1: none
-  List<std::int64_t> offset_in_block_;  // of each slot
+  SlotList<int> block_of_;  // of each slot; -1: none
+  SlotList<std::int64_t> offset_in_block_;  // of each slot
 };
 
 }  // namespace
 
-std::vector<int> Arena::slots_of(const ArenaBlock& block) const {
+std::vector<SlotId> Arena::slots_of(const ArenaBlock& block) const {
   if (const auto* stacks = std::get_if<CarryStacksBlock>(&block.contents)) {
     return {stacks->slots.begin(), stacks->slots.end()};
   }
   const auto* tensors = std::get_if<TensorsBlock>(&block.contents);
   if (!tensors) return {};
-  std::vector<int> slots{tensors->first};
-  while (slots.back() != tensors->last) slots.push_back(next_slots[at(slots.back())]);
+  std::vector<SlotId> slots{tensors->first};
+  while (slots.back() != tensors->last) slots.push_back(next_slots[slots.back()]);
   return slots;
 }
 

@@ -32,8 +32,8 @@ class CacheFinder {
   }
 
  private:
-  bool is_unchanged_argument(int slot) const {
-    const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[at(slot)].kind);
+  bool is_unchanged_argument(SlotId slot) const {
+    const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[slot].kind);
     return argument && at(argument->number) < unchanged_.size() && unchanged_[at(argument->number)];
   }
 
@@ -50,23 +50,22 @@ class CacheFinder {
   }
 
   /// Temporaries that only candidates write.
-  std::vector<std::uint8_t> slots_of_candidates() const {
-    std::vector<std::uint8_t> cacheable(plan_.slots.size(), 0), spoiled = cacheable;
+  IdVector<SlotId, bool> slots_of_candidates() const {
+    IdVector<SlotId, bool> cacheable(plan_.slots.size(), false), spoiled = cacheable;
     for (std::size_t s = 0; s < effects_.size(); ++s) {
-      for (const int slot : effects_[s].written) {
-        const bool temporary = plan_.slots[at(slot)].is<TemporarySlot>();
-        (found_.is_cached_step[s] && temporary ? cacheable : spoiled)[at(slot)] = 1;
+      for (const SlotId slot : effects_[s].written) {
+        const bool temporary = plan_.slots[slot].is<TemporarySlot>();
+        (found_.is_cached_step[s] && temporary ? cacheable : spoiled)[slot] = true;
       }
     }
-    for (std::size_t i = 0; i < cacheable.size(); ++i) cacheable[i] = cacheable[i] && !spoiled[i];
+    for (const SlotId i : cacheable.ids()) cacheable[i] = cacheable[i] && !spoiled[i];
     return cacheable;
   }
 
   bool drop_one_round() {
-    const std::vector<std::uint8_t> cacheable = slots_of_candidates();
-    const auto is_cacheable = [&](int slot) {
-      return cacheable[at(slot)] || is_unchanged_argument(slot) ||
-             plan_.slots[at(slot)].is<ConstantSlot>();
+    const IdVector<SlotId, bool> cacheable = slots_of_candidates();
+    const auto is_cacheable = [&](SlotId slot) {
+      return cacheable[slot] || is_unchanged_argument(slot) || plan_.slots[slot].is<ConstantSlot>();
     };
     bool dropped = false;
     for (std::size_t s = 0; s < effects_.size(); ++s) {
@@ -81,38 +80,38 @@ class CacheFinder {
   }
 
   /// The right operand of a matmul or the filter of a convolution.
-  static int weights_of(const LibraryStep& call) {
+  static SlotId weights_of(const LibraryStep& call) {
     if (call.node->op != ir::Op::Conv) return call.rhs;
     const ir::ConvRole role = call.node->as<ir::ConvAttrs>().role;
     return role == ir::ConvRole::Input ? call.lhs : call.rhs;
   }
 
   /// Weights and biases of library calls, and what loops read in every iteration.
-  std::vector<std::uint8_t> wanted_slots() const {
-    std::vector<std::uint8_t> wanted(plan_.slots.size(), 0);
+  IdVector<SlotId, bool> wanted_slots() const {
+    IdVector<SlotId, bool> wanted(plan_.slots.size(), false);
     for (const Step& step : plan_.steps) {
       if (const LibraryStep* call = library_step(step)) {
-        wanted[at(weights_of(*call))] = 1;
-        if (call->bias >= 0) wanted[at(call->bias)] = 1;
+        wanted[weights_of(*call)] = true;
+        if (call->bias) wanted[call->bias] = true;
       }
       const auto* loop = std::get_if<LoopStep>(&step);
       if (!loop) continue;
       const auto consts = static_cast<std::size_t>(loop->node->as<ir::ScanAttrs>().consts);
-      for (std::size_t i = 0; i < consts; ++i) wanted[at(loop->operands[i])] = 1;
+      for (std::size_t i = 0; i < consts; ++i) wanted[loop->operands[i]] = true;
     }
     return wanted;
   }
 
   void drop_unneeded() {
-    std::vector<std::uint8_t> wanted = wanted_slots();
+    IdVector<SlotId, bool> wanted = wanted_slots();
     for (std::size_t s = effects_.size(); s-- > 0;) {
       const StepEffects& effects = effects_[s];
-      const auto is_wanted = [&](int slot) { return wanted[at(slot)] != 0; };
+      const auto is_wanted = [&](SlotId slot) { return wanted[slot]; };
       const bool stays = found_.is_cached_step[s] &&
                          std::any_of(effects.written.begin(), effects.written.end(), is_wanted);
       found_.is_cached_step[s] = stays;
       if (!stays) continue;
-      for (const int slot : effects.read) wanted[at(slot)] = 1;
+      for (const SlotId slot : effects.read) wanted[slot] = true;
     }
   }
 
@@ -122,8 +121,8 @@ class CacheFinder {
     for (std::size_t s = 0; s < effects_.size(); ++s) {
       if (!found_.is_cached_step[s]) continue;
       group_of_step[s] = static_cast<int>(s);
-      for (const int slot : effects_[s].written) {
-        found_.group_of_slot[at(slot)] = static_cast<int>(s);
+      for (const SlotId slot : effects_[s].written) {
+        found_.group_of_slot[slot] = static_cast<int>(s);
       }
     }
     const auto unite = [&](int from, int to) {
@@ -133,8 +132,8 @@ class CacheFinder {
     for (std::size_t s = 0; s < effects_.size(); ++s) {
       if (!found_.is_cached_step[s]) continue;
       for (const auto* slots : {&effects_[s].read, &effects_[s].written}) {
-        for (const int slot : *slots) {
-          const int other = found_.group_of_slot[at(slot)];
+        for (const SlotId slot : *slots) {
+          const int other = found_.group_of_slot[slot];
           if (other >= 0 && other != group_of_step[s]) {
             unite(std::max(other, group_of_step[s]), std::min(other, group_of_step[s]));
           }
@@ -149,19 +148,19 @@ class CacheFinder {
   /// Adds the group of that number in `group_of_step`, and gives its slots the number in `groups`.
   void add_group(int number, const std::vector<int>& group_of_step) {
     CachedGroup group;
-    const auto add = [](std::vector<int>& to, int slot) {
+    const auto add = [](std::vector<SlotId>& to, SlotId slot) {
       if (std::find(to.begin(), to.end(), slot) == to.end()) to.push_back(slot);
     };
     for (std::size_t s = 0; s < effects_.size(); ++s) {
       if (group_of_step[s] != number) continue;
       group.steps.push_back(static_cast<int>(s));
-      for (const int slot : effects_[s].written) add(group.slots, slot);
-      for (const int slot : effects_[s].read) {
+      for (const SlotId slot : effects_[s].written) add(group.slots, slot);
+      for (const SlotId slot : effects_[s].read) {
         if (is_unchanged_argument(slot)) add(group.arguments, slot);
       }
     }
-    for (const int slot : group.slots) {
-      numbers_[at(slot)] = static_cast<int>(found_.groups.size());
+    for (const SlotId slot : group.slots) {
+      numbers_[slot] = static_cast<int>(found_.groups.size());
     }
     found_.groups.push_back(std::move(group));
   }
@@ -171,7 +170,7 @@ class CacheFinder {
   const std::vector<bool>& unchanged_;
   std::vector<StepEffects> effects_;
   CachedSteps found_;
-  std::vector<int> numbers_;  // CachedSteps::group_of_slot
+  IdVector<SlotId, int> numbers_;  // CachedSteps::group_of_slot
 };
 
 }  // namespace

@@ -16,14 +16,14 @@ namespace kiln::codegen {
 /// Cached steps that exchange tensors: their results are cached together.
 struct CachedGroup {
   std::vector<int> steps;  // ascending
-  std::vector<int> slots;  // that they write
-  std::vector<int> arguments;  // slots of the arguments that they depend on
+  std::vector<SlotId> slots;  // that they write
+  std::vector<SlotId> arguments;  // slots of the arguments that they depend on
 };
 
 struct CachedSteps {
   std::vector<CachedGroup> groups;
   std::vector<std::uint8_t> is_cached_step;  // of each step
-  std::vector<int> group_of_slot;  // of each slot: whose steps write it; -1: none
+  IdVector<SlotId, int> group_of_slot;  // of each slot: whose steps write it; -1: none
 };
 
 /// Finds the kernels that read only unchanged arguments, constants and each other's results, cannot

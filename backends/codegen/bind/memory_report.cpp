@@ -14,9 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxListed = 5;
 
-std::string type_of(const PlanMemory& memory, int slot) {
-  return text(memory.plan->slots[at(slot)].dtype, "[", join_text(memory.sizes->dims(slot), ","),
-              "]");
+std::string type_of(const PlanMemory& memory, SlotId slot) {
+  return text(memory.plan->slots[slot].dtype, "[", join_text(memory.sizes->dims(slot), ","), "]");
 }
 
 std::string source_of_slot(const Slot& slot) {
@@ -47,13 +46,12 @@ std::string formula(const Slot& slot) {
 
 void print_symbolic(const Program& program, const Plan& plan, const std::string& indent,
                     std::string& out) {
-  const std::vector<Lifetime> lives = lifetimes(plan, program.kernels);
-  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+  const IdVector<SlotId, Lifetime> lives = lifetimes(plan, program.kernels);
+  for (const SlotId i : plan.slots.ids()) {
     const Slot& slot = plan.slots[i];
     if (!slot.is<TemporarySlot>() || lives[i].first < 0) continue;
-    out +=
-        text(indent, "%", i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot), " bytes, ",
-             steps_text(lives[i].first, lives[i].last), "  # ", source_of_slot(slot), "\n");
+    out += text(indent, i, " ", ir::Type{slot.dtype, slot.dims}, ", ", formula(slot), " bytes, ",
+                steps_text(lives[i].first, lives[i].last), "  # ", source_of_slot(slot), "\n");
   }
   const auto print_body = [&](std::size_t step, const char* name, const Plan& body) {
     out += text(indent, "step ", step, ", ", name, ":\n");
@@ -72,11 +70,12 @@ void print_symbolic(const Program& program, const Plan& plan, const std::string&
 
 // ---- With sizes ----
 
-std::string tensors_text(const PlanMemory& memory, std::span<const int> slots, const char* next) {
+std::string tensors_text(const PlanMemory& memory, std::span<const SlotId> slots,
+                         const char* next) {
   std::string all, sources;
-  for (const int slot : slots) {
-    all += text(all.empty() ? "" : next, "%", slot, " ", type_of(memory, slot));
-    sources += (sources.empty() ? "" : ", ") + source_of_slot(memory.plan->slots[at(slot)]);
+  for (const SlotId slot : slots) {
+    all += text(all.empty() ? "" : next, slot, " ", type_of(memory, slot));
+    sources += (sources.empty() ? "" : ", ") + source_of_slot(memory.plan->slots[slot]);
   }
   return all + "  # " + sources;
 }
@@ -139,29 +138,30 @@ struct Large {
   std::string description;
 };
 
-void add_large(const PlanMemory& memory, int slot, std::int64_t bytes, std::vector<Large>& found) {
+void add_large(const PlanMemory& memory, SlotId slot, std::int64_t bytes,
+               std::vector<Large>& found) {
   if (bytes == 0) return;
   found.push_back({bytes, text(bytes, " bytes of ", type_of(memory, slot), " (",
-                               source_of_slot(memory.plan->slots[at(slot)]), ")")});
+                               source_of_slot(memory.plan->slots[slot]), ")")});
 }
 
 void collect_large(const PlanMemory& memory, std::vector<Large>& found) {
   for (const ArenaBlock& block : memory.arena->blocks) {
-    const std::vector<int> slots = memory.arena->slots_of(block);
+    const std::vector<SlotId> slots = memory.arena->slots_of(block);
     if (!slots.empty()) add_large(memory, slots.front(), block.memory.bytes, found);
   }
   for (const PlanMemory::Body& body : memory.bodies) collect_large(body.memory, found);
 }
 
 /// Slots of arguments that are used, then of results, each once.
-std::vector<int> arguments_and_results(const Plan& plan) {
-  std::vector<int> slots;
-  const auto add = [&](int slot) {
+std::vector<SlotId> arguments_and_results(const Plan& plan) {
+  std::vector<SlotId> slots;
+  const auto add = [&](SlotId slot) {
     const bool is_known = std::find(slots.begin(), slots.end(), slot) != slots.end();
-    if (slot >= 0 && !is_known) slots.push_back(slot);
+    if (slot && !is_known) slots.push_back(slot);
   };
-  for (const int slot : plan.arguments) add(slot);
-  for (const int slot : plan.results) add(slot);
+  for (const SlotId slot : plan.arguments) add(slot);
+  for (const SlotId slot : plan.results) add(slot);
   return slots;
 }
 
@@ -177,10 +177,9 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
                          const MemoryNotes& notes) {
   std::string out = totals_of(*memory.arena) + notes.totals + "\n";
   for (std::size_t i = 0; i < program.plan.arguments.size(); ++i) {
-    const int slot = program.plan.arguments[i];
-    if (slot < 0) continue;
-    const std::string name =
-        name_of_argument(program.plan.slots[at(slot)].node, static_cast<int>(i));
+    const SlotId slot = program.plan.arguments[i];
+    if (!slot) continue;
+    const std::string name = name_of_argument(program.plan.slots[slot].node, static_cast<int>(i));
     out += text("# ", name, " ", type_of(memory, slot), "\n");
   }
   out += notes.lines;
@@ -191,8 +190,8 @@ std::string print_memory(const Program& program, const PlanMemory& memory,
 std::string largest_tensors(const PlanMemory& memory) {
   std::vector<Large> found;
   collect_large(memory, found);
-  for (const int slot : arguments_and_results(*memory.plan)) {
-    add_large(memory, slot, memory.sizes->bytes[at(slot)], found);
+  for (const SlotId slot : arguments_and_results(*memory.plan)) {
+    add_large(memory, slot, memory.sizes->bytes[slot], found);
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Large& a, const Large& b) { return a.bytes > b.bytes; });

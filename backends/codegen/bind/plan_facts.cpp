@@ -12,13 +12,13 @@ namespace {
 
 /// Sorts the operands of kernels by slot.
 void list_kernel_uses(const Plan& plan, PlanFacts& facts) {
-  std::vector<std::vector<std::uint32_t>> uses(plan.slots.size());
+  IdVector<SlotId, std::vector<std::uint32_t>> uses(plan.slots.size());
   std::uint32_t next = 0;
   for (const Step& step : plan.steps) {
     facts.first_operand.push_back(next);
     const auto* kernel = std::get_if<KernelStep>(&step);
     if (!kernel) continue;
-    for (const int slot : kernel->slots) uses[at(slot)].push_back(next++);
+    for (const SlotId slot : kernel->slots) uses[slot].push_back(next++);
   }
   facts.first_use.push_back(0);
   for (const auto& of_slot : uses) {
@@ -41,9 +41,9 @@ class ArenaLister {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       if (const auto* loop = std::get_if<LoopStep>(&plan_.steps[s])) skip_stacks(*loop);
       const std::size_t first = facts_.arena_tensors.size();
-      for (const int slot : facts_.effects[s].written) add(static_cast<int>(s), slot);
+      for (const SlotId slot : facts_.effects[s].written) add(static_cast<int>(s), slot);
       for (std::size_t i = first; i < facts_.arena_tensors.size(); ++i) {
-        may_be_reused_[at(facts_.arena_tensors[i].slot)] = true;
+        may_be_reused_[facts_.arena_tensors[i].slot] = true;
       }
     }
   }
@@ -54,24 +54,24 @@ class ArenaLister {
   void skip_stacks(const LoopStep& loop) {
     for (const CarryStacks& stacks : loop.carry_stacks) {
       if (stacks.before < 0 || stacks.after < 0) continue;
-      is_listed_[at(loop.results[at(stacks.before)])] = true;
-      is_listed_[at(loop.results[at(stacks.after)])] = true;
+      is_listed_[loop.results[at(stacks.before)]] = true;
+      is_listed_[loop.results[at(stacks.after)]] = true;
     }
   }
 
-  void add(int step, int slot) {
-    if (is_listed_[at(slot)] || !plan_.slots[at(slot)].is<TemporarySlot>()) return;
-    if (facts_.cached.group_of_slot[at(slot)] >= 0) return;
-    is_listed_[at(slot)] = true;
+  void add(int step, SlotId slot) {
+    if (is_listed_[slot] || !plan_.slots[slot].is<TemporarySlot>()) return;
+    if (facts_.cached.group_of_slot[slot] >= 0) return;
+    is_listed_[slot] = true;
     facts_.arena_tensors.push_back({step, slot, reusable(step, slot)});
   }
 
-  std::vector<int> reusable(int step, int slot) const {
-    std::vector<int> found;
+  std::vector<SlotId> reusable(int step, SlotId slot) const {
+    std::vector<SlotId> found;
     const auto* kernel = std::get_if<KernelStep>(&plan_.steps[at(step)]);
     if (!kernel) return found;
-    for (const int from : facts_.effects[at(step)].read) {
-      if (!may_be_reused_[at(from)] || facts_.lifetimes[at(from)].last != step) continue;
+    for (const SlotId from : facts_.effects[at(step)].read) {
+      if (!may_be_reused_[from] || facts_.lifetimes[from].last != step) continue;
       if (can_share_buffer(kernels_[at(kernel->kernel)].kernel, *kernel, from, slot)) {
         found.push_back(from);
       }
@@ -82,19 +82,19 @@ class ArenaLister {
   const Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
   PlanFacts& facts_;
-  std::vector<bool> may_be_reused_;  // of each slot: an earlier step writes it in the arena
-  std::vector<bool> is_listed_;  // of each slot
+  IdVector<SlotId, bool> may_be_reused_;  // of each slot: an earlier step writes it in the arena
+  IdVector<SlotId, bool> is_listed_;  // of each slot
 };
 
 void count_library_operands(const Plan& plan, PlanFacts& facts) {
   facts.rhs_uses.resize(plan.slots.size());
-  const auto may_stay = [&](int slot) {
-    return plan.slots[at(slot)].is<ArgumentSlot>() || facts.cached.group_of_slot[at(slot)] >= 0;
+  const auto may_stay = [&](SlotId slot) {
+    return plan.slots[slot].is<ArgumentSlot>() || facts.cached.group_of_slot[slot] >= 0;
   };
   for (const Step& step : plan.steps) {
     const LibraryStep* const call = library_step(step);
     if (!call) continue;
-    if (std::holds_alternative<MatmulStep>(step)) ++facts.rhs_uses[at(call->rhs)];
+    if (std::holds_alternative<MatmulStep>(step)) ++facts.rhs_uses[call->rhs];
     if (may_stay(call->lhs) || may_stay(call->rhs)) ++facts.max_packings;
   }
 }

@@ -14,9 +14,10 @@ namespace kiln::codegen {
 
 /// A temporary in the arena.
 struct ArenaTensor {
-  int step = 0, slot = 0;  // the step that writes it first
+  int step = 0;  // that writes it first
+  SlotId slot;
   /// Operands of that step whose buffers it may take over, if they have as many bytes.
-  std::vector<int> reusable;
+  std::vector<SlotId> reusable;
 };
 
 struct PlanFacts {
@@ -26,12 +27,12 @@ struct PlanFacts {
 
   SlotShapes shapes;
   std::vector<StepEffects> effects;  // of each step
-  std::vector<Lifetime> lifetimes;   // of each slot
+  IdVector<SlotId, Lifetime> lifetimes;  // of each slot
   /// In the order of steps. Without the stacks of a carry that has two.
   std::vector<ArenaTensor> arena_tensors;
   CachedSteps cached;
   std::vector<bool> unchanged;  // of each argument
-  std::vector<int> rhs_uses;     // of each slot: the matmuls with this rhs
+  IdVector<SlotId, int> rhs_uses;  // of each slot: the matmuls with this rhs
   std::size_t max_packings = 0;  // library steps with an operand that may keep its value
   /// The operands of kernels are numbered in the order of steps. The operands that are
   /// slot s: `kernel_uses` from first_use[s] to first_use[s + 1].

@@ -100,11 +100,11 @@ class ProfilePrinter {
 
   void print_arguments(const PlanMemory& memory) {
     const Plan& plan = *memory.plan;
-    for (const int slot : plan.arguments) {
-      if (slot >= 0) print_tensor(memory, slot, memory.sizes->bytes[at(slot)], "argument");
+    for (const SlotId slot : plan.arguments) {
+      if (slot) print_tensor(memory, slot, memory.sizes->bytes[slot], "argument");
     }
-    for (const int slot : plan.results) {
-      print_tensor(memory, slot, memory.sizes->bytes[at(slot)], "result");
+    for (const SlotId slot : plan.results) {
+      print_tensor(memory, slot, memory.sizes->bytes[slot], "result");
     }
   }
 
@@ -143,8 +143,8 @@ class ProfilePrinter {
   /// " : float32" for the dtypes of the step's results.
   std::string dtypes_of(const Plan& plan, const Step& step) const {
     std::vector<DType> dtypes;
-    for (const int slot : effects_of(step, program_.kernels).written) {
-      const DType dtype = plan.slots[at(slot)].dtype;
+    for (const SlotId slot : effects_of(step, program_.kernels).written) {
+      const DType dtype = plan.slots[slot].dtype;
       if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
     }
     return dtypes.empty() ? "" : " : " + join_text(dtypes, ", ");
@@ -154,7 +154,7 @@ class ProfilePrinter {
     const Step& step = plan.steps[s];
     Places places(module_);
     if (const auto* copy = std::get_if<CopyStep>(&step)) {
-      const ir::Node* to = plan.slots[at(copy->to)].node;
+      const ir::Node* to = plan.slots[copy->to].node;
       if (to != nullptr) places.add(*to, 1);
     }
     const std::string what =
@@ -191,7 +191,7 @@ class ProfilePrinter {
     return "convolution" + epilogue(step);
   }
   static std::string epilogue(const LibraryStep& step) {
-    return text(step.bias >= 0 ? " + bias" : "", print_relu(step));
+    return text(step.bias ? " + bias" : "", print_relu(step));
   }
   std::string describe(const LoopStep& step, Places& places) const {
     places.add(*step.node, 1);
@@ -217,9 +217,9 @@ class ProfilePrinter {
 
   // ---- tensors ----
 
-  void print_tensor(const PlanMemory& memory, int slot, std::int64_t bytes,
+  void print_tensor(const PlanMemory& memory, SlotId slot, std::int64_t bytes,
                     const std::string& kind) {
-    const Slot& described = memory.plan->slots[at(slot)];
+    const Slot& described = memory.plan->slots[slot];
     std::string what = text(described.dtype, "[", join_text(memory.sizes->dims(slot), ","), "]");
     const std::string_view name = described.node == nullptr ? "" : given_name(*described.node);
     if (!name.empty()) what = text(name, " ", what);
@@ -231,7 +231,7 @@ class ProfilePrinter {
   }
 
   void print_block(const PlanMemory& memory, const ArenaBlock& block, const std::string& within) {
-    const std::vector<int> slots = memory.arena->slots_of(block);
+    const std::vector<SlotId> slots = memory.arena->slots_of(block);
     if (!slots.empty()) {
       const bool is_shared = slots.size() > 1;
       return print_tensor(memory, slots.front(), block.memory.bytes,

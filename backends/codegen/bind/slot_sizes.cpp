@@ -63,12 +63,12 @@ SlotSizes slot_sizes(const Plan& plan, const SlotShapes& shapes, const EvaluateD
   sizes.shapes_ = &shapes;
   sizes.dims_.reserve(shapes.dims.size());
   sizes.bytes.reserve(plan.slots.size());
-  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+  for (const SlotId i : plan.slots.ids()) {
     const SlotShapes::Range range = shapes.of_slot[i];
     while (sizes.dims_.size() < range.begin + range.rank) {
       sizes.dims_.push_back(evaluate(shapes.dims[sizes.dims_.size()]));
     }
-    sizes.bytes.push_back(bytes_of(plan.slots[i], sizes.dims(static_cast<int>(i))));
+    sizes.bytes.push_back(bytes_of(plan.slots[i], sizes.dims(i)));
   }
   return sizes;
 }

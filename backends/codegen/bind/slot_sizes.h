@@ -19,6 +19,9 @@ namespace kiln::codegen {
 /// allocations.
 template <class T>
 using List = std::pmr::vector<T>;
+/// A value for each slot of the plan.
+template <class T>
+using SlotList = IdVector<SlotId, T, List<T>>;
 
 /// The memory of a bound plan, and memory that is free again once the plan is bound.
 struct BindMemory {
@@ -88,7 +91,7 @@ struct SlotShapes {
   explicit SlotShapes(const Plan& plan);
 
   std::vector<ir::Dim> dims;  // of all shapes, in the order of the first slots that have them
-  std::vector<Range> of_slot;
+  IdVector<SlotId, Range> of_slot;
 };
 
 class SlotSizes {
@@ -96,12 +99,12 @@ class SlotSizes {
   explicit SlotSizes(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
       : bytes(memory), dims_(memory) {}
 
-  std::span<const std::int64_t> dims(int slot) const {
-    const SlotShapes::Range range = shapes_->of_slot[static_cast<std::size_t>(slot)];
+  std::span<const std::int64_t> dims(SlotId slot) const {
+    const SlotShapes::Range range = shapes_->of_slot[slot];
     return {dims_.data() + range.begin, range.rank};
   }
 
-  List<std::int64_t> bytes;  // of each slot; 0: a dim is 0
+  SlotList<std::int64_t> bytes;  // of each slot; 0: a dim is 0
 
  private:
   friend SlotSizes slot_sizes(const Plan& plan, const SlotShapes& shapes,

@@ -117,8 +117,8 @@ class KernelCost {
   ExpressionFlags needed_;
 };
 
-double bytes_of(const SlotSizes& slots, int slot) {
-  return static_cast<double>(slots.bytes[at(slot)]);
+double bytes_of(const SlotSizes& slots, SlotId slot) {
+  return static_cast<double>(slots.bytes[slot]);
 }
 
 double value_of(const EvaluateDim& evaluate, const ir::Dim& dim) {
@@ -171,9 +171,9 @@ StepCost attention_cost(const AttentionStep& step, const SlotSizes& slots,
   const double d = value_of(evaluate, q.back()), e = value_of(evaluate, v.back());
   const bool is_gradient = step.node->op == ir::Op::AttentionGradient;
   StepCost cost{.bytes = 0, .operations = 2 * scores * (is_gradient ? 3 * d + 2 * e : d + e)};
-  for (const std::vector<int>* list : {&step.operands, &step.results}) {
-    for (const int slot : *list) {
-      if (slot >= 0) cost.bytes += bytes_of(slots, slot);
+  for (const std::vector<SlotId>* list : {&step.operands, &step.results}) {
+    for (const SlotId slot : *list) {
+      if (slot) cost.bytes += bytes_of(slots, slot);
     }
   }
   return cost;
@@ -207,8 +207,8 @@ StepCost other_cost(const Step& step, const SlotSizes& slots) {
   } else if (const auto* copy = std::get_if<CopyStep>(&step)) {
     cost.bytes = 2 * bytes_of(slots, copy->to);
   } else if (const auto* call = std::get_if<HostCallStep>(&step)) {
-    for (const int slot : call->operands) cost.bytes += bytes_of(slots, slot);
-    for (const int slot : call->results) cost.bytes += bytes_of(slots, slot);
+    for (const SlotId slot : call->operands) cost.bytes += bytes_of(slots, slot);
+    for (const SlotId slot : call->results) cost.bytes += bytes_of(slots, slot);
   }
   return cost;
 }

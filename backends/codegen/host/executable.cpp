@@ -113,10 +113,10 @@ class CompiledExecutable final : public sdk::Executable {
     (*memory).prepare(plans_->of(sizes));
     ExecutionList& list = (*memory).list();
     const auto argument = [&](std::size_t i, const sdk::Buffer& buffer, std::uint64_t version) {
-      const int slot = program().plan.arguments[i];
-      if (slot < 0) return;
+      const SlotId slot = program().plan.arguments[i];
+      if (!slot) return;
       list.set_address(slot, address_of(buffer));
-      list.versions[static_cast<std::size_t>(slot)] = version;
+      list.versions[slot] = version;
     };
     for (std::size_t i = 0; i < call.inputs.size(); ++i) argument(i, *call.inputs[i], 0);
     for (std::size_t i = 0; i < call.states.size(); ++i) {
@@ -211,7 +211,7 @@ class CompiledExecutable final : public sdk::Executable {
     }
   }
 
-  int result_slot(std::size_t i) const { return program().plan.results[i]; }
+  SlotId result_slot(std::size_t i) const { return program().plan.results[i]; }
 
   /// A context with the fields that all calls share.
   RunContext make_context() const {
@@ -276,15 +276,15 @@ class CompiledFrame final : public sdk::Frame {
   void run() override {
     if (!is_bound_ || serial_ != io_.sizes_serial()) rebind();
     ExecutionList& list = memory_.list();
-    const std::vector<int>& arguments = program_.program().plan.arguments;
+    const std::vector<SlotId>& arguments = program_.program().plan.arguments;
     for (std::size_t i = 0; i < io_.input_count(); ++i) {
-      if (arguments[i] >= 0) list.set_address(arguments[i], address_or_empty(io_.input(i).data));
+      if (arguments[i]) list.set_address(arguments[i], address_or_empty(io_.input(i).data));
     }
     for (std::size_t i = 0; i < io_.state_count(); ++i) {
-      const int slot = arguments[io_.input_count() + i];
-      if (slot < 0) continue;
+      const SlotId slot = arguments[io_.input_count() + i];
+      if (!slot) continue;
       list.set_address(slot, address_of(io_.state(i)));
-      list.versions[static_cast<std::size_t>(slot)] = io_.state_version(i);
+      list.versions[slot] = io_.state_version(i);
     }
     for (std::size_t i = 0; i < io_.output_count(); ++i) {
       list.set_address(program_.result_slot(i), address_or_empty(io_.output(i).data));

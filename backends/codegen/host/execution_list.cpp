@@ -17,7 +17,7 @@ bool has_work(const Other&) {
 }
 
 /// The address of a constant; empty_tensor() for the other slots.
-std::byte* constant_address(const BoundPlan& bound, std::size_t slot) {
+std::byte* constant_address(const BoundPlan& bound, SlotId slot) {
   const auto* constant = std::get_if<ConstantSlot>(&bound.plan->slots[slot].kind);
   if (!constant || bound.sizes.bytes[slot] == 0) return empty_tensor();
   return const_cast<std::byte*>(constant->bytes->data());  // never written
@@ -62,9 +62,9 @@ ExecutionList::ExecutionList(const BoundPlan& bound, std::pmr::memory_resource* 
   const Plan& described = *bound.plan;
   packed = own_packed.data();
   addresses.resize(slots + bound.facts->kernel_uses.size(), empty_tensor());
-  for (std::size_t i = 0; i < slots; ++i) {
-    std::byte* const address = constant_address(bound, i);
-    if (address != empty_tensor()) set_address(static_cast<int>(i), address);
+  for (const SlotId slot : described.slots.ids()) {
+    std::byte* const address = constant_address(bound, slot);
+    if (address != empty_tensor()) set_address(slot, address);
   }
   instructions.reserve(described.steps.size());
   const CachedSteps& cached = bound.facts->cached;
@@ -121,10 +121,10 @@ std::int64_t ExecutionList::bytes_of(const BoundPlan& bound) {
 void ExecutionList::move_to(std::byte* memory) {
   if (arena == memory) return;
   arena = memory;
-  const List<std::int64_t>& offsets = plan->arena.offsets;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    if (offsets[i] >= 0 && plan->plan->slots[i].is<TemporarySlot>()) {
-      set_address(static_cast<int>(i), arena + offsets[i]);
+  const SlotList<std::int64_t>& offsets = plan->arena.offsets;
+  for (const SlotId slot : offsets.ids()) {
+    if (offsets[slot] >= 0 && plan->plan->slots[slot].is<TemporarySlot>()) {
+      set_address(slot, arena + offsets[slot]);
     }
   }
   for (Instruction& one : instructions) {

@@ -35,13 +35,13 @@ struct ExecutionList {
   void move_to(std::byte* memory);
 
   /// Sets the address of the slot for all instructions. O(uses of the slot by kernels).
-  void set_address(int slot, std::byte* address) {
-    const auto s = static_cast<std::size_t>(slot);
+  void set_address(SlotId slot, std::byte* address) {
+    const auto s = static_cast<std::size_t>(slot.number);
     addresses[s] = address;
     std::byte** const table = addresses.data() + slots;
     for (std::uint32_t i = first_use[s]; i < first_use[s + 1]; ++i) table[uses[i]] = address;
   }
-  std::byte* slot(int number) const { return addresses[static_cast<std::size_t>(number)]; }
+  std::byte* slot(SlotId id) const { return addresses[static_cast<std::size_t>(id.number)]; }
 
   const BoundPlan* plan = nullptr;
   std::byte* arena = nullptr;
@@ -61,7 +61,7 @@ struct ExecutionList {
   /// Of each instruction, then of the region as a whole; empty until a run is timed.
   std::vector<StepTime> times;
   std::vector<StepCost> costs;  // likewise
-  List<std::uint64_t> versions;  // of slots: equal versions, equal contents; 0: unknown
+  SlotList<std::uint64_t> versions;  // of slots: equal versions, equal contents; 0: unknown
   std::int64_t step_number = 0;  // t of the loop whose body this is
   List<std::byte*> own_packed;  // `packed` points to it; unused in groups after the first
 

@@ -182,8 +182,8 @@ class Runner {
   }
 
   static void set_argument(ExecutionList& body, std::size_t argument, std::byte* address) {
-    const int slot = body.plan->plan->arguments[argument];
-    if (slot >= 0) body.set_address(slot, address);
+    const SlotId slot = body.plan->plan->arguments[argument];
+    if (slot) body.set_address(slot, address);
   }
 
   /// Sets the addresses of the body's arguments and results for the first iteration.
@@ -219,7 +219,7 @@ class Runner {
                         ExecutionList& body, std::int64_t done) {
     const std::int64_t left = bound.length - 1 - done;
     std::byte* address = list_.slot(step.results[carry.number]);
-    if (carry.stack >= 0) {
+    if (carry.stack) {
       if (left > 0 || carry.ends_in_stack) address = body.slot(carry.stack) + carry.ahead;
     } else if (left % 2 != 0) {
       address = list_.arena + bound.spare_offsets[carry.number];
@@ -234,7 +234,7 @@ class Runner {
     const List<Packing>& packings = body.plan->packings;
     for (std::size_t i = 0; i < packings.size(); ++i) {
       if (packings[i].offset < 0) continue;
-      const int source = step.operands[at(packings[i].source)];
+      const SlotId source = packed_operand(step, packings[i]);
       pack(*body.plan, packings[i], list_.slot(source), body.packed[i], context_);
     }
   }
@@ -253,16 +253,16 @@ class Runner {
     }
   }
 
-  static bool is_true(const ExecutionList& list, int slot) {
+  static bool is_true(const ExecutionList& list, SlotId slot) {
     return *list.slot(slot) != std::byte{0};
   }
 
   /// Copies carries that the last iteration wrote to their spare buffers to the loop's results.
   void copy_carries(const LoopStep& step, const BoundLoop& bound, ExecutionList& body) {
     for (const LoopCarry& carry : bound.carries) {
-      const int result = step.results[carry.number];
+      const SlotId result = step.results[carry.number];
       const std::byte* const last = body.slot(carry.result);
-      const std::int64_t bytes = list_.plan->sizes.bytes[at(result)];
+      const std::int64_t bytes = list_.plan->sizes.bytes[result];
       if (bytes == 0 || last == list_.slot(result)) continue;
       std::memcpy(list_.slot(result), last, at(bytes));
     }
@@ -275,7 +275,7 @@ class Runner {
     }
     body.step_number += bound.direction;
     for (const LoopCarry& carry : bound.carries) {
-      if (carry.argument >= 0) body.set_address(carry.argument, body.slot(carry.result));
+      if (carry.argument) body.set_address(carry.argument, body.slot(carry.result));
       set_carry_result(step, bound, carry, body, done);
     }
   }
@@ -314,8 +314,8 @@ class Runner {
                 at(bound.bytes));
   }
 
-  void copy(int to, int from) {
-    const std::int64_t bytes = list_.plan->sizes.bytes[at(to)];
+  void copy(SlotId to, SlotId from) {
+    const std::int64_t bytes = list_.plan->sizes.bytes[to];
     if (bytes != 0) std::memcpy(list_.slot(to), list_.slot(from), at(bytes));
   }
 
@@ -360,18 +360,18 @@ class WeightHolder {
   }
 
   void set_address(const BoundWeight& weight, const WeightCopy& copy) {
-    if (weight.slot >= 0) {
+    if (weight.slot) {
       packed_of(weight) = copy.memory.get();
       return;
     }
-    for (const int slot : group_of(weight).slots) {
-      std::byte* const address = copy.memory.get() + list_.plan->cached_offsets[at(slot)];
+    for (const SlotId slot : group_of(weight).slots) {
+      std::byte* const address = copy.memory.get() + list_.plan->cached_offsets[slot];
       if (list_.slot(slot) != address) list_.set_address(slot, address);
     }
   }
 
   void make(const BoundWeight& weight, const WeightCopy& copy) {
-    if (weight.slot < 0) return Runner(list_, context_).run_group_of_cached(at(weight.group));
+    if (!weight.slot) return Runner(list_, context_).run_group_of_cached(at(weight.group));
     const BoundPlan& plan = *list_of(weight).plan;
     pack(plan, plan.packings[at(weight.packing)], list_.slot(weight.slot), copy.memory.get(),
          context_);

@@ -12,8 +12,8 @@ AttentionMemory memory_of(const AttentionStep& step, const ExecutionList& list) 
     memory.operands[i] = reinterpret_cast<const float*>(list.slot(step.operands[i]));
   }
   for (std::size_t i = 0; i < step.results.size(); ++i) {
-    const int slot = step.results[i];
-    if (slot >= 0) memory.results[i] = reinterpret_cast<float*>(list.slot(slot));
+    const SlotId slot = step.results[i];
+    if (slot) memory.results[i] = reinterpret_cast<float*>(list.slot(slot));
   }
   return memory;
 }

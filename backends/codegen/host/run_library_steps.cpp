@@ -29,8 +29,8 @@ void fill_with_bias(const LibraryStep& step, std::int64_t bytes, std::int64_t n,
 
 /// The result of a matmul with K = 0: zeros, then the epilogue.
 void fill_empty_sum(const LibraryStep& step, std::int64_t n, const ExecutionList& list) {
-  const std::int64_t bytes = list.plan->sizes.bytes[at(step.result)];
-  if (step.bias < 0) return clear(list.slot(step.result), bytes);
+  const std::int64_t bytes = list.plan->sizes.bytes[step.result];
+  if (!step.bias) return clear(list.slot(step.result), bytes);
   if (step.dtype == DType::Float64) return fill_with_bias<double>(step, bytes, n, list);
   fill_with_bias<float>(step, bytes, n, list);
 }
@@ -65,7 +65,7 @@ void run_matmul(const MatmulStep& step, const BoundMatmul& bound, const Executio
                 const RunContext& context) {
   const std::byte* lhs = list.slot(step.lhs);
   const std::byte* rhs = list.slot(step.rhs);
-  const std::byte* bias = step.bias < 0 ? nullptr : list.slot(step.bias);
+  const std::byte* bias = step.bias ? list.slot(step.bias) : nullptr;
   std::byte* result = list.slot(step.result);
   if (bound.calls.empty()) return fill_empty_sum(step, bound.n, list);
   const auto bytes = static_cast<std::int64_t>(dtype_bytes(step.dtype));  // of an element
@@ -103,7 +103,7 @@ void run_convolution(const ConvolutionStep& step, const BoundConvolution& bound,
   const auto* first = reinterpret_cast<const float*>(list.slot(step.lhs));
   const auto* second = reinterpret_cast<const float*>(list.slot(step.rhs));
   auto* result = reinterpret_cast<float*>(list.slot(step.result));
-  const auto* bias = step.bias < 0 ? nullptr : reinterpret_cast<const float*>(list.slot(step.bias));
+  const auto* bias = step.bias ? reinterpret_cast<const float*>(list.slot(step.bias)) : nullptr;
   if (!bound.convolution) return fill_empty_sum(step, bound.n, list);
   const PreparedConvolution& convolution = *bound.convolution;
   std::byte* scratch = list.arena + bound.scratch.offset;

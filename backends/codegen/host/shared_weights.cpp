@@ -9,14 +9,14 @@ namespace kiln::codegen {
 namespace {
 
 /// Writes the versions that the weight depends on to `to`; returns whether all are known.
-bool list_versions(const BoundPlan& plan, const BoundWeight& weight, SlotVersions versions,
+bool list_versions(const BoundPlan& plan, const BoundWeight& weight, const SlotVersions& versions,
                    std::vector<std::uint64_t>& to) {
   to.clear();
   if (weight.group < 0) {
-    to.push_back(versions[at(weight.slot)]);
+    to.push_back(versions[weight.slot]);
   } else {
-    for (const int slot : plan.facts->cached.groups[at(weight.group)].arguments) {
-      to.push_back(versions[at(slot)]);
+    for (const SlotId slot : plan.facts->cached.groups[at(weight.group)].arguments) {
+      to.push_back(versions[slot]);
     }
   }
   return std::find(to.begin(), to.end(), std::uint64_t{0}) == to.end();
@@ -32,14 +32,14 @@ bool is_newer(const std::vector<std::uint64_t>& a, const std::vector<std::uint64
 
 /// Calls visit(version) for each argument of the program that no call changes.
 template <class Visit>
-void for_each_variable(const BoundPlan& plan, SlotVersions versions, const Visit& visit) {
-  const std::vector<int>& arguments = plan.plan->arguments;
+void for_each_variable(const BoundPlan& plan, const SlotVersions& versions, const Visit& visit) {
+  const std::vector<SlotId>& arguments = plan.plan->arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] >= 0 && plan.facts->unchanged[i]) visit(versions[at(arguments[i])]);
+    if (arguments[i] && plan.facts->unchanged[i]) visit(versions[arguments[i]]);
   }
 }
 
-bool has_variables(const WeightSet& set, const BoundPlan& plan, SlotVersions versions) {
+bool has_variables(const WeightSet& set, const BoundPlan& plan, const SlotVersions& versions) {
   std::size_t next = 0;
   bool same = true;
   for_each_variable(plan, versions, [&](std::uint64_t version) {
@@ -64,7 +64,7 @@ std::shared_ptr<WeightCopy> new_copy(const BoundWeight& weight) {
 
 }  // namespace
 
-void SharedWeights::hold(const BoundPlan& plan, SlotVersions versions, HeldWeights& held) {
+void SharedWeights::hold(const BoundPlan& plan, const SlotVersions& versions, HeldWeights& held) {
   held.copies.resize(plan.weights.size());
   const std::lock_guard lock(mutex_);
   ++calls_;
@@ -92,7 +92,8 @@ void SharedWeights::release(HeldWeights& held) noexcept {
 }
 
 /// Chooses the set that was created for the same variables, or creates one.
-void SharedWeights::choose_set(const BoundPlan& plan, SlotVersions versions, HeldWeights& held) {
+void SharedWeights::choose_set(const BoundPlan& plan, const SlotVersions& versions,
+                               HeldWeights& held) {
   const auto found = std::find_if(sets_.begin(), sets_.end(), [&](const auto& set) {
     return has_variables(*set, plan, versions);
   });

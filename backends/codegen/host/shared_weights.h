@@ -40,7 +40,7 @@ struct HeldWeights {
 };
 
 /// Versions of the slots of a program's plan in one call; 0: the contents are not known.
-using SlotVersions = std::span<const std::uint64_t>;
+using SlotVersions = SlotList<std::uint64_t>;
 
 /// Thread-safe. REQUIRES: the forms of the plans are from this object.
 class SharedWeights final : public WeightForms {
@@ -48,7 +48,7 @@ class SharedWeights final : public WeightForms {
   /// Holds a copy of each weight of the plan. A copy that is not made yet (WeightCopy::is_made) is
   /// to be made by whoever locks it first. A weight of unknown version gets a copy of its own. With
   /// the same versions as in the call before, allocates nothing.
-  void hold(const BoundPlan& plan, SlotVersions versions, HeldWeights& held);
+  void hold(const BoundPlan& plan, const SlotVersions& versions, HeldWeights& held);
   void release(HeldWeights& held) noexcept;
 
   /// A set that so many calls of the program did not use is dropped: the variables of another
@@ -57,7 +57,7 @@ class SharedWeights final : public WeightForms {
 
  private:
   void forget(const WeightForm& form) override;
-  void choose_set(const BoundPlan& plan, SlotVersions versions, HeldWeights& held);
+  void choose_set(const BoundPlan& plan, const SlotVersions& versions, HeldWeights& held);
   void drop_idle_sets();
   std::shared_ptr<WeightCopy> copy_of(const BoundWeight& weight, const HeldWeights& held);
   static std::shared_ptr<WeightCopy> recycled_copy(const BoundWeight& weight,

@@ -10,7 +10,7 @@ namespace kiln::codegen {
 namespace {
 
 /// Whether `to` is the updated `from`, and no update of the step reads `from` as another operand.
-bool can_share_buffer(const RowUpdateStep& step, int from, int to) {
+bool can_share_buffer(const RowUpdateStep& step, SlotId from, SlotId to) {
   const auto fits = [&](const RowUpdate& one) {
     const bool reads = one.rate == from || one.indices == from || one.updates == from;
     return !reads && (one.result == to) == (one.x == from);
@@ -19,7 +19,8 @@ bool can_share_buffer(const RowUpdateStep& step, int from, int to) {
 }
 
 /// Whether the step that writes the slot `to` may write it into the buffer of `from`.
-bool can_share_buffer(const Step& step, const std::vector<BuiltKernel>& kernels, int from, int to) {
+bool can_share_buffer(const Step& step, const std::vector<BuiltKernel>& kernels, SlotId from,
+                      SlotId to) {
   if (const auto* rows = std::get_if<RowUpdateStep>(&step))
     return can_share_buffer(*rows, from, to);
   const auto* kernel = std::get_if<KernelStep>(&step);
@@ -33,17 +34,17 @@ class SlotUses {
     const std::vector<Step>& steps = program.plan.steps;
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const StepEffects now = effects_of(steps[s], program.kernels);
-      for (const int slot : now.read) slots_[at(slot)].read_at(static_cast<int>(s));
-      for (const int slot : now.written) {
-        slots_[at(slot)].writer = static_cast<int>(s);
-        ++slots_[at(slot)].writes;
+      for (const SlotId slot : now.read) slots_[slot].read_at(static_cast<int>(s));
+      for (const SlotId slot : now.written) {
+        slots_[slot].writer = static_cast<int>(s);
+        ++slots_[slot].writes;
       }
       if (can_fail(steps[s], program.kernels)) failing_ = static_cast<int>(s);
     }
   }
 
-  bool may_overwrite(int from, int to) const {
-    const Slot &old_value = slots_[at(from)], &new_value = slots_[at(to)];
+  bool may_overwrite(SlotId from, SlotId to) const {
+    const Slot &old_value = slots_[from], &new_value = slots_[to];
     if (new_value.writes != 1) return false;
     const int writer = new_value.writer;
     const Step& step = program_.plan.steps[at(writer)];
@@ -70,7 +71,7 @@ class SlotUses {
   };
 
   const Program& program_;
-  std::vector<Slot> slots_;
+  IdVector<SlotId, Slot> slots_;
   int failing_ = -1;
 };
 
@@ -81,19 +82,19 @@ std::vector<std::uint8_t> find_buffer_aliases(const Program& program,
   const SlotUses uses(program);
   std::vector<std::uint8_t> may_alias;
   for (const InputOutputAlias& one : wanted) {
-    const int from = program.plan.arguments[at(one.argument)];
-    const int to = program.plan.results[at(one.result)];
-    may_alias.push_back(from >= 0 && uses.may_overwrite(from, to) ? 1 : 0);
+    const SlotId from = program.plan.arguments[at(one.argument)];
+    const SlotId to = program.plan.results[at(one.result)];
+    may_alias.push_back(from && uses.may_overwrite(from, to) ? 1 : 0);
   }
   return may_alias;
 }
 
-bool can_share_buffer(const Kernel& kernel, const KernelStep& step, int from, int to) {
+bool can_share_buffer(const Kernel& kernel, const KernelStep& step, SlotId from, SlotId to) {
   if (kernel.stages.size() != 1 || kernel.stages.front().kind != StageKind::Map) return false;
   const Access* shape = nullptr;
   std::size_t width = 0;
   for (const Access& access : kernel.accesses) {
-    const int slot = step.slots[access.operand];
+    const SlotId slot = step.slots[access.operand];
     if (slot != from && slot != to) continue;
     const std::size_t own = dtype_bytes(kernel.operands[access.operand].dtype);
     if (access.dynamic || (shape && own != width)) return false;

@@ -28,6 +28,6 @@ std::vector<std::uint8_t> find_buffer_aliases(const Program& program,
 /// Whether a kernel may write the slot `to` into the buffer of `from`: the kernel is a single map
 /// stage, and all its accesses to both slots have the same static strides, so each point reads and
 /// writes the same element and no other point touches that element.
-bool can_share_buffer(const Kernel& kernel, const KernelStep& step, int from, int to);
+bool can_share_buffer(const Kernel& kernel, const KernelStep& step, SlotId from, SlotId to);
 
 }  // namespace kiln::codegen

@@ -3,7 +3,6 @@
 
 #include "core/ir/traverse.h"
 #include "core/ops/op.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -40,19 +39,18 @@ class PlanBuilder {
   }
 
  private:
-  int new_slot(decltype(Slot::kind) kind, const Value& value) {
-    plan_.slots.push_back({.kind = std::move(kind),
-                           .dtype = value.dtype(),
-                           .dims = names_(value.dims()),
-                           .node = value.node.get()});
-    return static_cast<int>(plan_.slots.size()) - 1;
+  SlotId new_slot(decltype(Slot::kind) kind, const Value& value) {
+    return plan_.slots.add({.kind = std::move(kind),
+                            .dtype = value.dtype(),
+                            .dims = names_(value.dims()),
+                            .node = value.node.get()});
   }
 
   void add_arguments(const std::vector<Value>& arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      plan_.arguments.push_back(-1);
+      plan_.arguments.emplace_back();
       if (!arguments[i]) continue;
-      const int slot = new_slot(ArgumentSlot{static_cast<int>(i)}, arguments[i]);
+      const SlotId slot = new_slot(ArgumentSlot{static_cast<int>(i)}, arguments[i]);
       plan_.arguments.back() = slot;
       slots_.emplace(arguments[i], slot);
     }
@@ -64,7 +62,7 @@ class PlanBuilder {
     std::unordered_set<Value, ir::ValueHash> assigned;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Value storage = storage_of(results[i], fusion_plan_);
-      const int slot = new_slot(ResultSlot{static_cast<int>(i)}, results[i]);
+      const SlotId slot = new_slot(ResultSlot{static_cast<int>(i)}, results[i]);
       plan_.results.push_back(slot);
       const bool is_computed = !is_leaf(*storage.node) && assigned.insert(storage).second;
       if (is_computed) {
@@ -75,11 +73,11 @@ class PlanBuilder {
     }
   }
 
-  int slot_of(const Value& value) {
+  SlotId slot_of(const Value& value) {
     const Value storage = storage_of(value, fusion_plan_);
     const auto found = slots_.find(storage);
     if (found != slots_.end()) return found->second;
-    const int slot = new_slot(TemporarySlot{}, storage);
+    const SlotId slot = new_slot(TemporarySlot{}, storage);
     if (storage.node->op == ir::Op::Constant) {
       plan_.slots.back().kind = ConstantSlot{storage.node->as<ir::ConstantAttrs>().data.bytes};
     }
@@ -87,14 +85,14 @@ class PlanBuilder {
     return slot;
   }
 
-  std::vector<int> slots_of(const std::vector<Value>& values) {
-    std::vector<int> slots;
+  std::vector<SlotId> slots_of(const std::vector<Value>& values) {
+    std::vector<SlotId> slots;
     for (const Value& value : values) slots.push_back(slot_of(value));
     return slots;
   }
 
-  std::vector<int> results_of(const Node& node) {
-    std::vector<int> slots;
+  std::vector<SlotId> results_of(const Node& node) {
+    std::vector<SlotId> slots;
     for (std::uint32_t i = 0; i < node.types.size(); ++i) slots.push_back(slot_of(node.result(i)));
     return slots;
   }
@@ -154,9 +152,9 @@ class PlanBuilder {
 
   /// The slot of a value, if it has the value's dims; else a new one, to or from which the elements
   /// must be copied: a reshape has the slot of its operand.
-  int slot_with_dims(const Value& value) {
-    const int slot = slot_of(value);
-    const bool same = plan_.slots[at(slot)].dims == names_(value.dims());
+  SlotId slot_with_dims(const Value& value) {
+    const SlotId slot = slot_of(value);
+    const bool same = plan_.slots[slot].dims == names_(value.dims());
     return same ? slot : new_slot(TemporarySlot{}, value);
   }
 
@@ -172,7 +170,7 @@ class PlanBuilder {
     std::vector<CopyStep> copies;
     for (std::uint32_t i = 0; i < node.types.size(); ++i) {
       step.results.push_back(slot_with_dims(node.result(i)));
-      const int slot = slot_of(node.result(i));
+      const SlotId slot = slot_of(node.result(i));
       if (step.results.back() != slot) copies.push_back(CopyStep{step.results.back(), slot});
     }
     plan_.steps.push_back(std::move(step));
@@ -180,7 +178,7 @@ class PlanBuilder {
   }
 
   void add_row_update(const Node& node) {
-    const std::vector<int> operands = slots_of(node.operands);
+    const std::vector<SlotId> operands = slots_of(node.operands);
     plan_.steps.push_back(RowUpdateStep{
         {{&node, operands[0], operands[1], operands[2], operands[3], slot_of(node.result())}}});
   }
@@ -201,7 +199,7 @@ class PlanBuilder {
     const std::uint32_t always = node.op == ir::Op::Attention ? 1 : 3;
     for (std::uint32_t i = 0; i < node.types.size(); ++i) {
       const Value result = node.result(i);
-      step.results.push_back(i < always || is_read(result) ? slot_of(result) : -1);
+      step.results.push_back(i < always || is_read(result) ? slot_of(result) : SlotId());
     }
     plan_.steps.push_back(std::move(step));
   }
@@ -229,7 +227,7 @@ class PlanBuilder {
   std::span<const std::shared_ptr<Plan>> bodies_;
   const LibraryClaims* library_;
   Plan plan_;
-  std::unordered_map<Value, int, ir::ValueHash> slots_;
+  std::unordered_map<Value, SlotId, ir::ValueHash> slots_;
   std::vector<Step> copies_;
 };
 

@@ -2,7 +2,6 @@
 #include "backends/codegen/plan/find_region.h"
 
 #include "backends/codegen/plan/step_effects.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -11,22 +10,22 @@ namespace {
 
 /// The number of steps that read and that write each slot.
 struct Uses {
-  std::vector<int> reads, writes;
+  IdVector<SlotId, int> reads, writes;
 };
 
 Uses count_uses(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
-  Uses uses{std::vector<int>(plan.slots.size(), 0), std::vector<int>(plan.slots.size(), 0)};
+  const IdVector<SlotId, int> none(plan.slots.size(), 0);
+  Uses uses{none, none};
   for (const Step& step : plan.steps) {
     const StepEffects slots = effects_of(step, kernels);
-    for (const int slot : slots.read) ++uses.reads[at(slot)];
-    for (const int slot : slots.written) ++uses.writes[at(slot)];
+    for (const SlotId slot : slots.read) ++uses.reads[slot];
+    for (const SlotId slot : slots.written) ++uses.writes[slot];
   }
   return uses;
 }
 
-bool is_only_result(int slot, const Plan& plan, const Uses& uses) {
-  return plan.slots[at(slot)].is<ResultSlot>() && uses.reads[at(slot)] == 0 &&
-         uses.writes[at(slot)] == 1;
+bool is_only_result(SlotId slot, const Plan& plan, const Uses& uses) {
+  return plan.slots[slot].is<ResultSlot>() && uses.reads[slot] == 0 && uses.writes[slot] == 1;
 }
 
 /// Whether the step may move to the region.
@@ -34,9 +33,9 @@ bool is_independent(const Step& step, const Plan& plan, const std::vector<BuiltK
                     const Uses& uses) {
   const auto* kernel = std::get_if<KernelStep>(&step);
   if (!kernel || can_fail(*kernel, kernels)) return false;
-  const std::vector<int> written = effects_of(step, kernels).written;
+  const std::vector<SlotId> written = effects_of(step, kernels).written;
   return std::all_of(written.begin(), written.end(),
-                     [&](int slot) { return is_only_result(slot, plan, uses); });
+                     [&](SlotId slot) { return is_only_result(slot, plan, uses); });
 }
 
 /// Moves the updates of a row update step to `last` when no step reads their results; returns

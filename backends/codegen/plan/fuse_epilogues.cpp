@@ -173,9 +173,9 @@ class EpilogueFuser {
   }
 
  private:
-  void read(int slot) { ++readers_[at(slot)]; }
-  void read(const std::vector<int>& slots) {
-    for (const int slot : slots) read(slot);
+  void read(SlotId slot) { ++readers_[slot]; }
+  void read(const std::vector<SlotId>& slots) {
+    for (const SlotId slot : slots) read(slot);
   }
   void count(const KernelStep& step) {
     const auto& operands = kernels_[at(step.kernel)].kernel.operands;
@@ -199,7 +199,7 @@ class EpilogueFuser {
     producers_.assign(plan_.slots.size(), nullptr);
     for (Step& step : plan_.steps) {
       std::visit([&](const auto& one) { count(one); }, step);
-      if (const LibraryStep* call = library_step(step)) producers_[at(call->result)] = &step;
+      if (const LibraryStep* call = library_step(step)) producers_[call->result] = &step;
     }
   }
 
@@ -207,16 +207,16 @@ class EpilogueFuser {
     EpilogueMatcher matcher(kernel);
     const std::optional<EpilogueOp> op = matcher.activation();
     if (!op) return;
-    Step* producer = producers_[at(step.slots[matcher.epilogue().source])];
+    Step* producer = producers_[step.slots[matcher.epilogue().source]];
     if (producer) library_step(*producer)->followed_by = op;
   }
 
   /// Replaces the kernel step by the fused library call. The call moves down to the kernel's
   /// position, because a step between the two may compute the bias.
   void fuse(std::size_t s, const KernelStep& step, const Kernel& kernel, const Epilogue& epilogue) {
-    const int source = step.slots[epilogue.source];
-    if (readers_[at(source)] != 1 || !plan_.slots[at(source)].is<TemporarySlot>()) return;
-    Step* producer = producers_[at(source)];
+    const SlotId source = step.slots[epilogue.source];
+    if (readers_[source] != 1 || !plan_.slots[source].is<TemporarySlot>()) return;
+    Step* producer = producers_[source];
     if (!producer) return;
     LibraryStep& old = *library_step(*producer);
     if (old.node->op == Op::Conv && !is_forward(*old.node)) return;
@@ -232,8 +232,8 @@ class EpilogueFuser {
     call.relu = old.relu || epilogue.relu;
     call.relu_bound = std::min(old.relu_bound, epilogue.relu_bound);
     old.node = nullptr;  // run() erases the step
-    producers_[at(source)] = nullptr;
-    producers_[at(call.result)] = &plan_.steps[s];
+    producers_[source] = nullptr;
+    producers_[call.result] = &plan_.steps[s];
     plan_.steps[s] = std::move(fused);
   }
 
@@ -246,7 +246,7 @@ class EpilogueFuser {
 
   /// A step adds its only bias before its ReLU. Once a kernel is fused, a further ReLU (reached
   /// through a reshape) may be fused, but no bias.
-  static bool takes_bias(const LibraryStep& call) { return call.bias < 0 && !call.relu; }
+  static bool takes_bias(const LibraryStep& call) { return !call.bias && !call.relu; }
 
   static bool is_forward(const ir::Node& conv) {
     return conv.as<ir::ConvAttrs>().role == ir::ConvRole::Output;
@@ -264,8 +264,8 @@ class EpilogueFuser {
   const std::vector<BuiltKernel>& kernels_;
   const LibraryClaims* library_;
   // Of each slot.
-  std::vector<int> readers_;
-  std::vector<Step*> producers_;  // the library step that writes it, or null
+  IdVector<SlotId, int> readers_;
+  IdVector<SlotId, Step*> producers_;  // the library step that writes it, or null
 };
 
 }  // namespace

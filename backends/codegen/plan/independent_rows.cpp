@@ -19,10 +19,10 @@ class Finder {
 
   std::optional<IndependentRows> run() {
     if (plan_.results.empty()) return std::nullopt;
-    const Slot& first = plan_.slots[at(plan_.results[0])];
+    const Slot& first = plan_.slots[plan_.results[0]];
     if (first.dims.empty()) return std::nullopt;
     out_.rows = first.dims[0];
-    for (const int result : plan_.results) {
+    for (const SlotId result : plan_.results) {
       if (!has_rows(result)) return std::nullopt;
     }
     mark_varying();
@@ -36,14 +36,14 @@ class Finder {
   }
 
  private:
-  bool has_rows(int slot) const {
-    const ir::Dims& dims = plan_.slots[at(slot)].dims;
+  bool has_rows(SlotId slot) const {
+    const ir::Dims& dims = plan_.slots[slot].dims;
     return !dims.empty() && dims[0] == out_.rows;
   }
 
   /// Elements of a row, if static.
-  std::optional<std::int64_t> row_size(int slot) const {
-    const ir::Dims& dims = plan_.slots[at(slot)].dims;
+  std::optional<std::int64_t> row_size(SlotId slot) const {
+    const ir::Dims& dims = plan_.slots[slot].dims;
     const Dim size = ir::product(ir::Dims(dims.begin() + 1, dims.end()));
     return size.is_static() ? std::optional(size.value()) : std::nullopt;
   }
@@ -52,7 +52,7 @@ class Finder {
   void mark_varying() {
     varies_.assign(plan_.slots.size(), false);
     const int first = static_cast<int>(1 + attrs_.consts);
-    for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+    for (const SlotId i : plan_.slots.ids()) {
       const Slot& slot = plan_.slots[i];
       const auto* argument = std::get_if<ArgumentSlot>(&slot.kind);
       const bool carried = argument && argument->number >= first &&
@@ -66,18 +66,18 @@ class Finder {
   std::optional<std::int64_t> scale_of(const KernelStep& step) const {
     const Kernel& kernel = kernels_[at(step.kernel)].kernel;
     bool touches_rows = false, whole = true;
-    for (const int slot : step.slots) {
-      if (!varies_[at(slot)]) continue;
+    for (const SlotId slot : step.slots) {
+      if (!varies_[slot]) continue;
       touches_rows = touches_rows || has_rows(slot);
-      const bool own = plan_.slots[at(slot)].is<TemporarySlot>() && !has_rows(slot);
+      const bool own = plan_.slots[slot].is<TemporarySlot>() && !has_rows(slot);
       whole = whole && own;
     }
     if (whole && !touches_rows) return 0;
     std::optional<std::int64_t> scale;
     for (const Access& access : kernel.accesses) {
-      const int slot = step.slots[access.operand];
+      const SlotId slot = step.slots[access.operand];
       const bool written = kernel.operands[access.operand].written;
-      if (!varies_[at(slot)] || (!has_rows(slot) && !written)) continue;
+      if (!varies_[slot] || (!has_rows(slot) && !written)) continue;
       const std::optional<std::int64_t> own = rows_of(kernel, access, slot);
       if (!own || (scale && *scale != *own)) return std::nullopt;
       scale = own;
@@ -86,7 +86,8 @@ class Finder {
   }
 
   /// Indices of axis 0 per row, if the access stays in its row.
-  std::optional<std::int64_t> rows_of(const Kernel& kernel, const Access& access, int slot) const {
+  std::optional<std::int64_t> rows_of(const Kernel& kernel, const Access& access,
+                                      SlotId slot) const {
     if (!has_rows(slot) || kernel.outer == 0 || access.dynamic) return std::nullopt;
     const std::optional<std::int64_t> row = row_size(slot);
     const Dim& stride = access.strides[0];
@@ -112,16 +113,16 @@ class Finder {
 
   std::optional<std::int64_t> scale_of(const MatmulStep& step) const {
     const BatchedMatmul& form = step.form;
-    const auto fits = [&](int slot, const Dim& stride, const Dim& offset) {
+    const auto fits = [&](SlotId slot, const Dim& stride, const Dim& offset) {
       const std::optional<std::int64_t> row = row_size(slot);
       return has_rows(slot) && row && stride == Dim(*row) && offset == Dim(0);
     };
-    const bool bias_varies = step.bias >= 0 && varies_[at(step.bias)];
-    if (!form.batch.empty() || form.m.size != out_.rows || varies_[at(step.rhs)] || bias_varies) {
+    const bool bias_varies = step.bias && varies_[step.bias];
+    if (!form.batch.empty() || form.m.size != out_.rows || varies_[step.rhs] || bias_varies) {
       return std::nullopt;
     }
     if (!fits(step.result, form.m.result, 0)) return std::nullopt;
-    if (varies_[at(step.lhs)] && !fits(step.lhs, form.m.lhs, form.lhs_offset)) {
+    if (varies_[step.lhs] && !fits(step.lhs, form.m.lhs, form.lhs_offset)) {
       return std::nullopt;
     }
     return 1;
@@ -142,7 +143,7 @@ class Finder {
   const Plan& plan_;
   const std::vector<BuiltKernel>& kernels_;
   const ir::ScanAttrs& attrs_;
-  std::vector<bool> varies_;
+  IdVector<SlotId, bool> varies_;
   IndependentRows out_;
 };
 

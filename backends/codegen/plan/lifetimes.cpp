@@ -7,13 +7,13 @@
 
 namespace kiln::codegen {
 
-std::vector<Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
-  std::vector<Lifetime> lives(plan.slots.size());
+IdVector<SlotId, Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+  IdVector<SlotId, Lifetime> lives(plan.slots.size());
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const StepEffects now = effects_of(plan.steps[s], kernels);
-    for (const std::vector<int>* list : {&now.read, &now.written}) {
-      for (const int slot : *list) {
-        Lifetime& life = lives[static_cast<std::size_t>(slot)];
+    for (const std::vector<SlotId>* list : {&now.read, &now.written}) {
+      for (const SlotId slot : *list) {
+        Lifetime& life = lives[slot];
         if (life.first < 0) life.first = static_cast<int>(s);
         life.last = static_cast<int>(s);
       }

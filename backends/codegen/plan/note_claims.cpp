@@ -11,7 +11,7 @@ namespace kiln::codegen {
 namespace {
 
 void note_step(ClaimOutcome& outcome, const LibraryStep& step, const LibraryClaims* library) {
-  if (step.bias >= 0) outcome.fused.push_back("bias");
+  if (step.bias) outcome.fused.push_back("bias");
   if (step.relu) outcome.fused.push_back(print_relu(step).substr(2));
   if (!step.followed_by) return;
   const EpilogueOp op = *step.followed_by;

@@ -9,6 +9,7 @@
 
 #include "backends/codegen/claims/claim.h"
 #include "backends/codegen/kernel/build/built_kernel.h"
+#include "backends/codegen/plan/ids.h"
 
 #include <deque>
 #include <limits>
@@ -46,16 +47,16 @@ struct Slot {
 struct Plan;
 
 struct KernelStep {
-  int kernel = 0;          // index into Program::kernels
-  IdVector<OperandId, int> slots;  // of each operand
+  int kernel = 0;  // index into Program::kernels
+  IdVector<OperandId, SlotId> slots;  // of each operand
 };
 /// A library call: a Dot or a Conv with its fused epilogue, min(relu(x + bias), relu_bound).
 /// Executors prepare the call once for each tuple of sizes.
 struct LibraryStep {
   const ir::Node* node = nullptr;
   DType dtype = DType::Float32;  // of operands, bias and result, but for a narrow rhs
-  int lhs = 0, rhs = 0, result = 0;
-  int bias = -1;  // slot of a vector that is added to every row; -1: none
+  SlotId lhs, rhs, result;
+  SlotId bias;  // a vector that is added to every row, or none
   bool relu = false;
   double relu_bound = std::numeric_limits<double>::infinity();  // above 0; finite only with relu
   std::optional<EpilogueOp> followed_by = {};  // an epilogue that was not fused, for dumps
@@ -88,25 +89,25 @@ struct CarryStacks {
 };
 struct LoopStep {
   const ir::Node* node = nullptr;
-  std::vector<int> operands, results;
+  std::vector<SlotId> operands, results;
   std::shared_ptr<const Plan> body;
   std::optional<IndependentRows> independent_rows = {};
   std::vector<CarryStacks> carry_stacks = {};  // ascending; the other carries have two buffers each
 };
 struct BranchStep {
   const ir::Node* node = nullptr;
-  std::vector<int> operands, results;
+  std::vector<SlotId> operands, results;
   std::shared_ptr<const Plan> branches[2];  // then, else
 };
 struct HostCallStep {
   const ir::Node* node = nullptr;
-  std::vector<int> operands, results;
+  std::vector<SlotId> operands, results;
 };
 /// A ScatterSub: result[i] = x[i] - rate * (sum of the updates with index i), for the rows i that
 /// have an index. Operands are dense.
 struct RowUpdate {
   const ir::Node* node = nullptr;
-  int x = 0, rate = 0, indices = 0, updates = 0, result = 0;
+  SlotId x, rate, indices, updates, result;
 };
 /// Checks all indices of all updates before the first write: although it can fail, its results may
 /// share the buffers of its x.
@@ -116,10 +117,10 @@ struct RowUpdateStep {
 /// An Attention or AttentionGradient that the target takes. Operands are dense.
 struct AttentionStep {
   const ir::Node* node = nullptr;
-  std::vector<int> operands, results;  // -1: a result that nothing reads
+  std::vector<SlotId> operands, results;  // none: a result that nothing reads
 };
 struct CopyStep {
-  int from = 0, to = 0;
+  SlotId from, to;
 };
 using Step = std::variant<KernelStep, MatmulStep, ConvolutionStep, LoopStep, BranchStep,
                           HostCallStep, RowUpdateStep, AttentionStep, CopyStep>;
@@ -134,10 +135,10 @@ inline LibraryStep* library_step(Step& step) {
 }
 
 struct Plan {
-  std::vector<Slot> slots;
+  IdVector<SlotId, Slot> slots;
   std::vector<Step> steps;
-  std::vector<int> arguments;  // slot of each argument; -1 when nothing reads it
-  std::vector<int> results;  // slot of each result: all different, none an argument or constant
+  std::vector<SlotId> arguments;  // slot of each argument; none when nothing reads it
+  std::vector<SlotId> results;  // slot of each result: all different, none an argument or constant
   std::vector<ir::Guard> guards;  // of a lambda: checked on entry
   /// The parallel region: steps region_begin .. region_end - 1, which are independent
   /// (find_region.h).

@@ -13,7 +13,7 @@ namespace {
 template <class List>
 std::string list(const List& slots) {
   std::string joined;
-  for (const int slot : slots) joined += text(joined.empty() ? "" : ", ", "%", slot);
+  for (const SlotId slot : slots) joined += text(joined.empty() ? "" : ", ", slot);
   return joined;
 }
 
@@ -22,9 +22,9 @@ std::string line_of(const Program& program, const KernelStep& step) {
   return text("kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from);
 }
 std::string line_of(const Program&, const ConvolutionStep& step) {
-  return text("convolution %", step.result, " = %", step.lhs, ", %", step.rhs,
-              step.bias < 0 ? "" : text(" + %", step.bias), print_relu(step), "  # ", step.dtype,
-              "; ", source_of(*step.node));
+  return text("convolution ", step.result, " = ", step.lhs, ", ", step.rhs,
+              step.bias ? text(" + ", step.bias) : "", print_relu(step), "  # ", step.dtype, "; ",
+              source_of(*step.node));
 }
 /// "; lhs 64 + [640, 1, 8]": the offset, then the strides of the batch axes, the rows and the
 /// columns.
@@ -54,20 +54,20 @@ std::string views_text(const BatchedMatmul& form) {
 
 /// "%3", or "%3^T" if the matrix is column-major: contiguous along its rows' index. `stride`: of
 /// the operand.
-std::string operand_text(int slot, const MatmulAxis& row, const MatmulAxis& column,
+std::string operand_text(SlotId slot, const MatmulAxis& row, const MatmulAxis& column,
                          ir::Dim MatmulAxis::* stride) {
   const ir::Dim one = 1;
   const bool is_matrix = row.size != one && column.size != one;
-  return text("%", slot, is_matrix && row.*stride == one && column.*stride != one ? "^T" : "");
+  return text(slot, is_matrix && row.*stride == one && column.*stride != one ? "^T" : "");
 }
 
 std::string line_of(const Program&, const MatmulStep& step) {
   const BatchedMatmul& form = step.form;
   const std::string rhs = operand_text(step.rhs, form.k, form.n, &MatmulAxis::rhs);
   std::string line = text(
-      "matmul %", step.result, " = ", operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs),
+      "matmul ", step.result, " = ", operand_text(step.lhs, form.m, form.k, &MatmulAxis::lhs),
       " x ", step.narrow_rhs ? text(step.dtype, "(", rhs, ")") : rhs,
-      step.bias < 0 ? "" : text(" + %", step.bias), print_relu(step), "  # ", step.dtype,
+      step.bias ? text(" + ", step.bias) : "", print_relu(step), "  # ", step.dtype,
       " M=", form.m.size, " N=", form.n.size, " K=", form.k.size, form.swapped ? ", swapped" : "");
   for (const MatmulAxis& axis : step.form.batch) line += text(", for each of ", axis.size);
   return line + views_text(step.form) + "; " + source_of(*step.node);
@@ -75,7 +75,7 @@ std::string line_of(const Program&, const MatmulStep& step) {
 std::string line_of(const LoopStep& loop, const CarryStacks& stacks) {
   const auto in = [&](int result, const char* when) {
     if (result < 0) return std::string();
-    return text(" in %", loop.results[static_cast<std::size_t>(result)], when);
+    return text(" in ", loop.results[static_cast<std::size_t>(result)], when);
   };
   return text(", carry ", stacks.carry, in(stacks.before, " before"), in(stacks.after, " after"));
 }
@@ -102,17 +102,17 @@ std::string line_of(const Program&, const HostCallStep& step) {
 std::string line_of(const Program&, const RowUpdateStep& step) {
   std::string line;
   for (const RowUpdate& one : step.updates) {
-    line += text(line.empty() ? "" : "; ", "rows %", one.result, " = %", one.x, " - %", one.rate,
-                 " x %", one.updates, " at %", one.indices, "  # ", source_of(*one.node));
+    line += text(line.empty() ? "" : "; ", "rows ", one.result, " = ", one.x, " - ", one.rate,
+                 " x ", one.updates, " at ", one.indices, "  # ", source_of(*one.node));
   }
   return line;
 }
 std::string line_of(const Program&, const AttentionStep& step) {
   const ir::Dims &q = step.node->operands[0].dims(), &v = step.node->operands[2].dims();
   const auto& attrs = step.node->as<ir::AttentionAttrs>();
-  std::vector<int> results;
+  std::vector<SlotId> results;
   std::copy_if(step.results.begin(), step.results.end(), std::back_inserter(results),
-               [](int slot) { return slot >= 0; });
+               [](SlotId slot) { return static_cast<bool>(slot); });
   std::string line = text(ir::def(*step.node).name, " (", list(results), ") = (",
                           list(step.operands), ")  # queries ", q.end()[-2], " keys ", v.end()[-2],
                           " depths ", q.back(), " and ", v.back(), attrs.causal ? ", causal" : "");
@@ -120,7 +120,7 @@ std::string line_of(const Program&, const AttentionStep& step) {
   return line + "; " + source_of(*step.node);
 }
 std::string line_of(const Program&, const CopyStep& step) {
-  return text("copy %", step.to, " = %", step.from);
+  return text("copy ", step.to, " = ", step.from);
 }
 
 std::string text_of(const Slot&, const TemporarySlot&) { return "temporary"; }
@@ -134,10 +134,10 @@ std::string text_of(const Slot&, const ResultSlot& result) {
 
 void print_plan(const Program& program, const Plan& plan, const std::string& indent,
                 std::string& out) {
-  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+  for (const SlotId i : plan.slots.ids()) {
     const Slot& slot = plan.slots[i];
     const std::string kind = std::visit([&](const auto& k) { return text_of(slot, k); }, slot.kind);
-    out += text(indent, "%", i, " = ", kind, " ", ir::Type{slot.dtype, slot.dims}, "\n");
+    out += text(indent, i, " = ", kind, " ", ir::Type{slot.dtype, slot.dims}, "\n");
   }
   for (const ir::Guard& guard : plan.guards) {
     const char* relation = guard.kind == ir::Guard::Kind::Equal ? " == " : " <= ";

@@ -17,7 +17,7 @@ class WeightReader {
         kernels_(kernels),
         unchanged_(unchanged),
         library_(library),
-        weights_(plan.slots.size(), -1),
+        weights_(plan.slots.size()),
         stores_(plan.slots.size(), 0) {}
 
   bool run() {
@@ -37,8 +37,8 @@ class WeightReader {
   }
 
  private:
-  bool is_weight(int slot) const {
-    const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[at(slot)].kind);
+  bool is_weight(SlotId slot) const {
+    const auto* argument = std::get_if<ArgumentSlot>(&plan_.slots[slot].kind);
     if (!argument || unchanged_.empty()) return false;
     return unchanged_[at(argument->number)];
   }
@@ -71,25 +71,25 @@ class WeightReader {
     const Kernel& kernel = kernels_[at(step.kernel)].kernel;
     for (const Stage& stage : kernel.stages) {
       for (const Store& store : stage.stores) {
-        const int copy = step.slots[kernel.accesses[store.access].operand];
-        const bool is_only = ++stores_[at(copy)] == 1;
+        const SlotId copy = step.slots[kernel.accesses[store.access].operand];
+        const bool is_only = ++stores_[copy] == 1;
         OperandId operand;
         if (is_at_every_point(kernel, stage)) operand = widened_operand(kernel, store);
         const bool is_copy = is_only && operand && is_weight(step.slots[operand]);
-        weights_[at(copy)] = is_copy ? step.slots[operand] : -1;
+        weights_[copy] = is_copy ? step.slots[operand] : SlotId();
       }
     }
   }
 
   /// Slots that another step writes are no copies.
   void note_other_writes(const Step& step) {
-    for (const int slot : effects_of(step, kernels_).written) weights_[at(slot)] = -1;
+    for (const SlotId slot : effects_of(step, kernels_).written) weights_[slot] = {};
   }
 
   bool read_weight(MatmulStep& matmul) const {
-    const int weight = weights_[at(matmul.rhs)];
-    if (weight < 0 || !matmul.form.batch.empty()) return false;
-    const DType dtype = plan_.slots[at(weight)].dtype;
+    const SlotId weight = weights_[matmul.rhs];
+    if (!weight || !matmul.form.batch.empty()) return false;
+    const DType dtype = plan_.slots[weight].dtype;
     if (library_->rejection_of_narrow_rhs(*matmul.node, dtype)) return false;
     matmul.rhs = weight;
     matmul.narrow_rhs = dtype;
@@ -97,18 +97,18 @@ class WeightReader {
   }
 
   void drop_unread_copies() {
-    std::vector<bool> is_read(plan_.slots.size(), false);
+    IdVector<SlotId, bool> is_read(plan_.slots.size(), false);
     std::vector<StepEffects> effects;
     for (const Step& step : plan_.steps) {
       effects.push_back(effects_of(step, kernels_));
-      for (const int slot : effects.back().read) is_read[at(slot)] = true;
+      for (const SlotId slot : effects.back().read) is_read[slot] = true;
     }
     std::size_t next = 0;
     std::erase_if(plan_.steps, [&](const Step&) {
-      const std::vector<int>& written = effects[next++].written;
-      return !written.empty() && std::all_of(written.begin(), written.end(), [&](int slot) {
-        const bool is_temporary = plan_.slots[at(slot)].is<TemporarySlot>();
-        return is_temporary && weights_[at(slot)] >= 0 && !is_read[at(slot)];
+      const std::vector<SlotId>& written = effects[next++].written;
+      return !written.empty() && std::all_of(written.begin(), written.end(), [&](SlotId slot) {
+        const bool is_temporary = plan_.slots[slot].is<TemporarySlot>();
+        return is_temporary && weights_[slot] && !is_read[slot];
       });
     });
   }
@@ -118,8 +118,8 @@ class WeightReader {
   const std::vector<bool>& unchanged_;
   const LibraryClaims* library_;
   // Of each slot:
-  std::vector<int> weights_;  // the weight whose widened copy it is, or -1
-  std::vector<int> stores_;   // of all kernels to it
+  IdVector<SlotId, SlotId> weights_;  // the weight whose widened copy it is, or none
+  IdVector<SlotId, int> stores_;   // of all kernels to it
 };
 
 }  // namespace

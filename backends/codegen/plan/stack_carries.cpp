@@ -4,7 +4,7 @@
 #include "core/types/at.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 namespace kiln::codegen {
 namespace {
@@ -25,7 +25,7 @@ class StackCopies {
   }
 
   /// The first stacked result that is copied from the slot; -1: none.
-  int stack_of(int slot) const {
+  int stack_of(SlotId slot) const {
     const auto found = from_.find(slot);
     if (found == from_.end()) return -1;
     int first = -1;
@@ -50,10 +50,10 @@ class StackCopies {
   const std::vector<bool>& is_dropped() const { return is_dropped_; }
 
  private:
-  using StepsOfSlots = std::unordered_map<int, std::vector<std::size_t>>;
+  using StepsOfSlots = std::map<SlotId, std::vector<std::size_t>>;
 
   const Plan& body_;
-  std::unordered_map<int, int> result_of_;  // by slot, the first
+  std::map<SlotId, int> result_of_;  // by slot, the first
   StepsOfSlots from_, to_;
   std::vector<bool> is_dropped_;  // of each step
 };
@@ -69,12 +69,12 @@ bool stack_carries(const Plan& plan, LoopStep& loop, Plan& body) {
   const auto& attrs = loop.node->as<ir::ScanAttrs>();
   const auto carries = static_cast<int>(attrs.carry);
   const auto is_temporary = [&](int result) {
-    return plan.slots[at(loop.results[at(result)])].is<TemporarySlot>();
+    return plan.slots[loop.results[at(result)]].is<TemporarySlot>();
   };
   StackCopies copies(body, carries);
   for (int carry = 0; carry < carries; ++carry) {
-    const int argument = body.arguments[at(1 + static_cast<int>(attrs.consts) + carry)];
-    CarryStacks stacks{carry, argument < 0 ? -1 : copies.stack_of(argument),
+    const SlotId argument = body.arguments[at(1 + static_cast<int>(attrs.consts) + carry)];
+    CarryStacks stacks{carry, !argument ? -1 : copies.stack_of(argument),
                        copies.stack_of(body.results[at(carry)])};
     if (stacks.before < 0 && stacks.after < 0) continue;
     const bool both = stacks.before >= 0 && stacks.after >= 0;

@@ -18,7 +18,7 @@ StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels
   }
   if (const LibraryStep* call = library_step(step)) {
     StepEffects slots{{call->lhs, call->rhs}, {call->result}};
-    if (call->bias >= 0) slots.read.push_back(call->bias);
+    if (call->bias) slots.read.push_back(call->bias);
     return slots;
   }
   if (const auto* copy = std::get_if<CopyStep>(&step)) return {{copy->from}, {copy->to}};
@@ -36,8 +36,8 @@ StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels
   }
   if (const auto* attention = std::get_if<AttentionStep>(&step)) {
     StepEffects slots{attention->operands, {}};
-    for (const int slot : attention->results) {
-      if (slot >= 0) slots.written.push_back(slot);
+    for (const SlotId slot : attention->results) {
+      if (slot) slots.written.push_back(slot);
     }
     return slots;
   }

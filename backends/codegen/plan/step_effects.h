@@ -6,7 +6,7 @@
 namespace kiln::codegen {
 
 struct StepEffects {
-  std::vector<int> read, written;  // a slot may be in both
+  std::vector<SlotId> read, written;  // a slot may be in both
 };
 StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels);
 

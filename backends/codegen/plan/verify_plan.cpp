@@ -15,10 +15,20 @@ namespace {
   throw InternalError("verify", "", "the plan is broken: " + message);
 }
 
+/// list[id]. Throws if the list has none with that id.
+template <class Key, class Value>
+const Value& element_of(const IdVector<Key, Value>& list, Key id, const char* things) {
+  if (id && id <= list.back_id()) return list[id];
+  broken(text("a step has number ", id.number, " of ", list.size(), " ", things));
+}
+
+const Slot& slot_of(const Plan& plan, SlotId slot) { return element_of(plan.slots, slot, "slots"); }
+
 bool is_given(const Slot& slot) { return slot.is<ArgumentSlot>() || slot.is<ConstantSlot>(); }
 
-bool has(const std::vector<int>& slots, int slot) {
-  return std::find(slots.begin(), slots.end(), slot) != slots.end();
+template <class Number>
+bool has(const std::vector<Number>& list, Number one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
 }
 
 /// Elements of a tensor; empty when a size is unknown.
@@ -58,10 +68,10 @@ class LibraryStepVerifier {
   LibraryStepVerifier(const Plan& plan, std::size_t step) : plan_(plan), step_(step) {}
 
   void verify(const LibraryStep& call, bool has_narrow_rhs) const {
-    for (const int slot : {call.lhs, call.rhs, call.result, call.bias}) {
-      if (slot < 0 || slot_at(slot).dtype == call.dtype) continue;
+    for (const SlotId slot : {call.lhs, call.rhs, call.result, call.bias}) {
+      if (!slot || slot_at(slot).dtype == call.dtype) continue;
       if (has_narrow_rhs && slot == call.rhs) continue;
-      broken(text("step ", step_, " computes in ", call.dtype, " but %", slot, " has ",
+      broken(text("step ", step_, " computes in ", call.dtype, " but ", slot, " has ",
                   slot_at(slot).dtype));
     }
   }
@@ -87,21 +97,21 @@ class LibraryStepVerifier {
     const Slot& rhs = slot_at(matmul.rhs);
     if (widens && rhs.dtype == narrow && rhs.is<ArgumentSlot>() && matmul.form.batch.empty())
       return;
-    broken(text("step ", step_, " widens %", matmul.rhs, " of ", rhs.dtype, " as a weight of ",
+    broken(text("step ", step_, " widens ", matmul.rhs, " of ", rhs.dtype, " as a weight of ",
                 narrow));
   }
 
-  const Slot& slot_at(int slot) const { return plan_.slots.at(static_cast<std::size_t>(slot)); }
+  const Slot& slot_at(SlotId slot) const { return slot_of(plan_, slot); }
 
   /// Checks that the view is within its tensor, where sizes are known. An empty tensor has no view.
-  void verify_view(int slot, const BatchedMatmul& form, const ir::Dim& offset,
+  void verify_view(SlotId slot, const BatchedMatmul& form, const ir::Dim& offset,
                    ir::Dim MatmulAxis::* stride) const {
     const auto elements = known_elements(slot_at(slot).dims);
     const auto extent = extent_of(form, offset, stride);
     if (!elements || !extent || *elements == 0) return;
     if (extent->first >= 0 && extent->last < *elements) return;
     const std::int64_t outside = extent->first < 0 ? extent->first : extent->last;
-    broken(text("step ", step_, " reaches element ", outside, " of %", slot, ", which has ",
+    broken(text("step ", step_, " reaches element ", outside, " of ", slot, ", which has ",
                 *elements));
   }
 
@@ -126,8 +136,8 @@ void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
 std::vector<int> results_in_stacks(const Plan& plan, const LoopStep& loop) {
   std::vector<int> found;
   const auto is_temporary = [&](int result) {
-    const int slot = loop.results.at(static_cast<std::size_t>(result));
-    return plan.slots.at(static_cast<std::size_t>(slot)).is<TemporarySlot>();
+    const SlotId slot = loop.results.at(static_cast<std::size_t>(result));
+    return slot_of(plan, slot).is<TemporarySlot>();
   };
   for (const CarryStacks& stacks : loop.carry_stacks) {
     for (const int result : {stacks.before, stacks.after}) {
@@ -168,36 +178,35 @@ void verify_bodies(const Plan& plan, const Step& step, const std::vector<BuiltKe
 
 void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
             const std::vector<int>& stacked) {
-  std::vector<std::ptrdiff_t> last_writer(plan.slots.size(), -1);
+  IdVector<SlotId, std::ptrdiff_t> last_writer(plan.slots.size(), -1);
   std::vector<StepEffects> all;
   for (const Step& step : plan.steps) {
     all.push_back(effects_of(step, kernels));
     const auto number = static_cast<std::ptrdiff_t>(all.size()) - 1;
-    for (const int slot : all.back().written) {
-      if (is_given(plan.slots.at(static_cast<std::size_t>(slot)))) {
-        broken(text("step ", number, " writes %", slot, ", an argument or a constant"));
+    for (const SlotId slot : all.back().written) {
+      if (is_given(slot_of(plan, slot))) {
+        broken(text("step ", number, " writes ", slot, ", an argument or a constant"));
       }
-      last_writer[static_cast<std::size_t>(slot)] = number;
+      last_writer[slot] = number;
     }
     verify_library_step(plan, step, all.size() - 1);
     verify_bodies(plan, step, kernels);
   }
   for (std::size_t step = 0; step < all.size(); ++step) {
-    for (const int slot : all[step].read) {
-      const auto i = static_cast<std::size_t>(slot);
-      if (is_given(plan.slots.at(i)) || has(all[step].written, slot)) continue;
-      const std::ptrdiff_t writer = last_writer[i];
+    for (const SlotId slot : all[step].read) {
+      if (is_given(slot_of(plan, slot)) || has(all[step].written, slot)) continue;
+      const std::ptrdiff_t writer = last_writer[slot];
       if (writer >= 0 && writer < static_cast<std::ptrdiff_t>(step)) continue;
-      broken(text("step ", step, " reads %", slot, ", which ",
+      broken(text("step ", step, " reads ", slot, ", which ",
                   writer < 0 ? "nothing writes" : text("step ", writer, " writes")));
     }
   }
   for (std::size_t i = 0; i < plan.results.size(); ++i) {
-    const int slot = plan.results[i];
+    const SlotId slot = plan.results[i];
     const bool is_stacked = has(stacked, static_cast<int>(i));
-    const bool is_written = last_writer[static_cast<std::size_t>(slot)] >= 0;
-    if (is_stacked && is_written) broken(text("the body writes the stack %", slot, " of a carry"));
-    if (!is_stacked && !is_written) broken(text("nothing writes the result %", slot));
+    const bool is_written = last_writer[slot] >= 0;
+    if (is_stacked && is_written) broken(text("the body writes the stack ", slot, " of a carry"));
+    if (!is_stacked && !is_written) broken(text("nothing writes the result ", slot));
   }
 }
 

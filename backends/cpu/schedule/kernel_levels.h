@@ -8,9 +8,8 @@
 
 namespace kiln::cpu {
 
-using codegen::AccessId, codegen::ExpressionId, codegen::IdVector, codegen::OperandId,
-    codegen::StageId;
-using StageGroup = codegen::IdRange<StageId>;
+using codegen::AccessId, codegen::ExpressionId, codegen::OperandId, codegen::StageId;
+using StageGroup = IdRange<StageId>;
 
 class KernelLevels {
  public:

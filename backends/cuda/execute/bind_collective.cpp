@@ -129,12 +129,12 @@ DeviceCollective bind_collective(const codegen::HostCallStep& step,
   bound.node = step.node;
   bound.operands.assign(step.operands.begin() + 1, step.operands.end());
   check_operands(step, attrs, sizes);
-  for (const int operand : bound.operands) {
-    bound.bytes = codegen::checked_sum(bound.bytes, sizes.bytes[at(operand)], step.node);
+  for (const codegen::SlotId operand : bound.operands) {
+    bound.bytes = codegen::checked_sum(bound.bytes, sizes.bytes[operand], step.node);
   }
   if (bound.bytes == 0) return bound;  // all ranks agree on the sizes
-  const int first = bound.operands.at(0);
-  Binding(bound, plan.slots[at(first)].dtype, sizes.dims(first), kernels).run();
+  const codegen::SlotId first = bound.operands.at(0);
+  Binding(bound, plan.slots[first].dtype, sizes.dims(first), kernels).run();
   return bound;
 }
 
@@ -144,7 +144,7 @@ void check_results(const codegen::HostCallStep& step, const codegen::SlotSizes& 
     reject(step, "waits for number ", number, ", but ", collectives.size(), " have started");
   }
   std::int64_t bytes = 0;
-  for (const int result : step.results) bytes += sizes.bytes[at(result)];
+  for (const codegen::SlotId result : step.results) bytes += sizes.bytes[result];
   const std::int64_t expected = collectives[at(number)].result_bytes;
   if (bytes != expected) reject(step, "gives ", expected, " bytes, but its results have ", bytes);
 }

@@ -15,7 +15,7 @@ namespace kiln::cuda {
 struct DeviceCollective {
   ir::CollectiveAttrs attrs;
   const ir::Node* node = nullptr;  // the call of the host that starts it
-  std::vector<int> operands;       // slots, whose elements follow each other
+  std::vector<codegen::SlotId> operands;  // whose elements follow each other
   std::int64_t bytes = 0;          // of the operands together
   /// Bytes that each rank sends to each other at a time: of a sum that one rank adds, or all.
   std::int64_t part = 0;

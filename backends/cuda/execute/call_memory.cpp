@@ -26,7 +26,7 @@ bool aliases_argument(const CallTensor& result, const CallTensors& tensors) {
 
 /// Whether a kernel of the plan that uses the slot was launched. Kernels of bodies, and other kinds
 /// of steps, never write a result to the buffer of an argument (buffer_aliasing.h).
-bool was_launched(int slot, const CallContext& call) {
+bool was_launched(SlotId slot, const CallContext& call) {
   for (std::size_t s = 0; s < call.queued_steps; ++s) {
     const auto* kernel = std::get_if<KernelStep>(&call.plan.plan->steps[s]);
     if (kernel == nullptr || std::get<KernelLaunch>(call.plan.steps[s]).grid.points == 0) continue;
@@ -111,11 +111,11 @@ CallMemory::Layout CallMemory::lay_out(const DevicePlan& plan, std::size_t input
     return begin;
   };
   for (std::size_t i = 0; i < inputs; ++i) {
-    const int slot = plan.plan->arguments[i];
-    layout.inputs.push_back(add(slot < 0 ? 0 : plan.sizes.bytes[at(slot)]));
+    const SlotId slot = plan.plan->arguments[i];
+    layout.inputs.push_back(add(slot ? plan.sizes.bytes[slot] : 0));
   }
   for (std::size_t i = 0; i < outputs; ++i) {
-    layout.outputs.push_back(add(plan.sizes.bytes[at(plan.plan->results[i])]));
+    layout.outputs.push_back(add(plan.sizes.bytes[plan.plan->results[i]]));
   }
   layout.temporaries = add(plan.arena.bytes);
   layout.collectives = add(plan.collective_bytes);
@@ -172,8 +172,8 @@ api::DeviceAddress CallMemory::address(std::int64_t offset) const {
 /// is unmapped now.
 GraphKey CallMemory::key_of(const SlotAddresses& slots, const StreamArena& arena) const {
   GraphKey key{arena.address(), arena.generation()};
-  for (const int slot : plan_.plan->arguments) key.push_back(slot < 0 ? 0 : slots[at(slot)]);
-  for (const int slot : plan_.plan->results) key.push_back(slots[at(slot)]);
+  for (const SlotId slot : plan_.plan->arguments) key.push_back(slot ? slots[slot] : 0);
+  for (const SlotId slot : plan_.plan->results) key.push_back(slots[slot]);
   return key;
 }
 
@@ -273,8 +273,8 @@ void CallMemory::bind_slots(const CallTensors& tensors, SlotAddresses& slots,
                             CallContext& call) const {
   const Plan& plan = *plan_.plan;
   for (std::size_t i = 0; i < tensors.arguments.size(); ++i) {
-    if (plan.arguments[i] < 0) continue;
-    const std::size_t slot = at(plan.arguments[i]);
+    const SlotId slot = plan.arguments[i];
+    if (!slot) continue;
     slots[slot] = tensors.arguments[i].device;
     const std::int64_t bytes = plan_.sizes.bytes[slot];
     if (tensors.arguments[i].host == nullptr || bytes == 0) continue;
@@ -283,8 +283,7 @@ void CallMemory::bind_slots(const CallTensors& tensors, SlotAddresses& slots,
   }
   for (std::size_t i = 0; i < tensors.results.size(); ++i) {
     const CallTensor& result = tensors.results[i];
-    slots[at(plan.results[i])] =
-        result.host == nullptr ? result.device : address(layout_.outputs[i]);
+    slots[plan.results[i]] = result.host == nullptr ? result.device : address(layout_.outputs[i]);
   }
 }
 
@@ -294,7 +293,7 @@ void CallMemory::collect_outputs(const CallTensors& tensors, const SlotAddresses
   trace_copies(call.timer, StepEvent::kCopyOut, [&] {
     for (std::size_t i = 0; i < tensors.results.size(); ++i) {
       if (tensors.results[i].host == nullptr) continue;
-      const std::size_t slot = at(plan_.plan->results[i]);
+      const SlotId slot = plan_.plan->results[i];
       call.staging.download(tensors.results[i].host, slots[slot], plan_.sizes.bytes[slot]);
     }
   });

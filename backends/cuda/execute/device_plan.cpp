@@ -53,7 +53,7 @@ class Binder {
   DeviceMatmul bind(const MatmulStep& step) const {
     if (inputs_.matmuls == nullptr) throw no_library(step);
     // Strides of empty operands may not fit in 64 bits.
-    if (out_->sizes.bytes[at(step.result)] == 0) return {};
+    if (out_->sizes.bytes[step.result] == 0) return {};
     DeviceMatmul bound = bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
     bound.cost = matmul_cost(step, inputs_.evaluate);
     return bound;
@@ -224,11 +224,11 @@ class Binder {
                        &convolution->workspace});
       }
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
-        const std::vector<int>& results = std::get<LoopStep>(plan_.steps[s]).results;
+        const std::vector<SlotId>& results = std::get<LoopStep>(plan_.steps[s]).results;
         for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {
-          if (loop->loop.carries[i].stack >= 0) continue;
+          if (loop->loop.carries[i].stack) continue;
           own.push_back({{StepBlock::Kind::SpareCarry, step},
-                         out_->sizes.bytes[at(results[i])],
+                         out_->sizes.bytes[results[i]],
                          &loop->spare_offsets[i]});
         }
         if (loop->ends_early) {

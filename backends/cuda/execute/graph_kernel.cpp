@@ -20,11 +20,11 @@ std::vector<std::size_t> operand_order(const codegen::Program& program, const st
   const codegen::Plan& plan = program.plan;
   const auto* step =
       plan.steps.size() == 1 ? std::get_if<codegen::KernelStep>(&plan.steps[0]) : nullptr;
-  std::vector<int> known = plan.arguments;
+  std::vector<codegen::SlotId> known = plan.arguments;
   known.push_back(plan.results.at(0));
   std::vector<std::size_t> order;
   if (step != nullptr) {
-    for (const int slot : step->slots) {
+    for (const codegen::SlotId slot : step->slots) {
       const auto found = std::find(known.begin(), known.end(), slot);
       if (found != known.end()) order.push_back(static_cast<std::size_t>(found - known.begin()));
     }

@@ -45,7 +45,7 @@ void broadcast_bias(const MatmulCall& call, std::int64_t row_bytes) {
 void issue_matmul(const MatmulStep& step, const DeviceMatmul& bound, const MatmulCall& call) {
   if (call.result_bytes == 0) return;
   if (bound.parts.empty()) {
-    if (step.bias >= 0) return broadcast_bias(call, bound.row_bytes);
+    if (step.bias) return broadcast_bias(call, bound.row_bytes);
     return fill_with_zeros(call.stream, call.slots.result, call.result_bytes);
   }
   MatmulAddresses slots = call.slots;

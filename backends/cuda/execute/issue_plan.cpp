@@ -61,8 +61,8 @@ class PlanIssuer {
     }
   }
 
-  DeviceAddress& slot(int number) { return slots_[at(number)]; }
-  std::int64_t bytes(int number) const { return plan_.sizes.bytes[at(number)]; }
+  DeviceAddress& slot(SlotId id) { return slots_[id]; }
+  std::int64_t bytes(SlotId slot) const { return plan_.sizes.bytes[slot]; }
 
   void copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes) {
     if (bytes == 0) return;
@@ -86,7 +86,7 @@ class PlanIssuer {
     const auto& kernel = std::get<KernelStep>(step);
     ++call_.operations;
     operands_.clear();
-    for (const int operand : kernel.slots) operands_.push_back(slot(operand));
+    for (const SlotId operand : kernel.slots) operands_.push_back(slot(operand));
     launch_kernel(call_.stream, launch,
                   {.operands = operands_,
                    .partials = offset_by(arena_, launch.partials),
@@ -105,7 +105,7 @@ class PlanIssuer {
                   .slots = {.lhs = slot(matmul.lhs),
                             .rhs = slot(matmul.rhs),
                             .result = slot(matmul.result),
-                            .bias = matmul.bias < 0 ? 0 : slot(matmul.bias),
+                            .bias = matmul.bias ? slot(matmul.bias) : 0,
                             .workspace = offset_by(arena_, bound.workspace)},
                   .result_bytes = bytes(matmul.result)});
   }
@@ -153,7 +153,7 @@ class PlanIssuer {
   void copy_initial_carries(const LoopStep& loop) {
     const auto& attrs = loop.node->as<ir::ScanAttrs>();
     for (std::size_t i = 0; i < at(attrs.carry); ++i) {
-      const int result = loop.results[i];
+      const SlotId result = loop.results[i];
       copy(slot(result), slot(loop.operands[at(attrs.consts) + i]), bytes(result));
     }
   }
@@ -174,11 +174,11 @@ class PlanIssuer {
       call_.staging.upload(number, &done, sizeof(done));
       PlanIssuer(body, body_arena, slots, call_, launch_).run();
       if (done == bound.loop.length - 1) return;
-      if (!finish_and_read(slots[at(bound.loop.carries[0].result)])) break;
+      if (!finish_and_read(slots[bound.loop.carries[0].result])) break;
     }
     for (const LoopCarry& carry : bound.loop.carries) {
-      const int result = loop.results[carry.number];
-      const DeviceAddress last = slots[at(carry.result)];
+      const SlotId result = loop.results[carry.number];
+      const DeviceAddress last = slots[carry.result];
       if (last != slot(result)) copy(slot(result), last, bytes(result));
     }
   }
@@ -206,12 +206,12 @@ class PlanIssuer {
     for (std::size_t i = 0; i < step.results.size(); ++i) {
       const bool is_y = i >= carries;
       const std::int64_t offset = is_y ? t * bound.loop.slice_bytes[xs + i - carries] : 0;
-      slots[at(body.plan->results[i])] = offset_by(slot(step.results[i]), offset);
+      slots[body.plan->results[i]] = offset_by(slot(step.results[i]), offset);
     }
     for (const CarryStacks& stacks : step.carry_stacks) {
       const LoopCarry& carry = bound.loop.carries[at(stacks.carry)];
-      if (stacks.before < 0 || carry.argument < 0) continue;
-      slots[at(carry.argument)] = slots[at(body.plan->results[at(stacks.before)])];
+      if (stacks.before < 0 || !carry.argument) continue;
+      slots[carry.argument] = slots[body.plan->results[at(stacks.before)]];
     }
     for (const LoopCarry& carry : bound.loop.carries) {
       set_carry_address(step, bound, carry, slots, 0);
@@ -225,21 +225,21 @@ class PlanIssuer {
                          SlotAddresses& slots, std::int64_t done) {
     const std::int64_t left = bound.loop.length - 1 - done;
     DeviceAddress where = slot(step.results[carry.number]);
-    if (carry.stack >= 0) {
-      if (left > 0 || carry.ends_in_stack) where = offset_by(slots[at(carry.stack)], carry.ahead);
+    if (carry.stack) {
+      if (left > 0 || carry.ends_in_stack) where = offset_by(slots[carry.stack], carry.ahead);
     } else if (left % 2 != 0) {
       where = offset_by(arena_, bound.spare_offsets[carry.number]);
     }
-    slots[at(carry.result)] = where;
+    slots[carry.result] = where;
   }
 
   void advance(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots,
                std::int64_t done) {
     for (const LoopMove& move : bound.loop.moves) {
-      slots[at(move.slot)] = offset_by(slots[at(move.slot)], move.bytes);
+      slots[move.slot] = offset_by(slots[move.slot], move.bytes);
     }
     for (const LoopCarry& carry : bound.loop.carries) {
-      if (carry.argument >= 0) slots[at(carry.argument)] = slots[at(carry.result)];
+      if (carry.argument) slots[carry.argument] = slots[carry.result];
       set_carry_address(step, bound, carry, slots, done);
     }
   }
@@ -260,8 +260,8 @@ class PlanIssuer {
 
   static void bind(const DevicePlan& body, SlotAddresses& slots, std::size_t argument,
                    DeviceAddress where) {
-    const int slot = body.plan->arguments[argument];
-    if (slot >= 0) slots[at(slot)] = where;
+    const SlotId slot = body.plan->arguments[argument];
+    if (slot) slots[slot] = where;
   }
 
   // ---- branches, host calls, copies ----
@@ -277,7 +277,7 @@ class PlanIssuer {
       bind(body, slots, i - 1, slot(branch.operands[i]));
     }
     for (std::size_t i = 0; i < branch.results.size(); ++i) {
-      slots[at(body.plan->results[i])] = slot(branch.results[i]);
+      slots[body.plan->results[i]] = slot(branch.results[i]);
     }
     const std::int64_t first = is_second ? bound.bodies[0].plan->launches : 0;
     PlanIssuer(body, body_arena, slots, call_, launch_ + first).run();
@@ -286,7 +286,7 @@ class PlanIssuer {
   void issue(const Step& step, const DeviceHostCall&) {
     const auto& call = std::get<HostCallStep>(step);
     const auto& attrs = call.node->as<ir::HostCallAttrs>();
-    std::vector<int> read = call.operands;
+    std::vector<SlotId> read = call.operands;
     if (!read.empty()) read.erase(read.begin());  // the position
     std::vector<std::vector<std::byte>> inputs = host_memory(read);
     std::vector<std::vector<std::byte>> outputs = host_memory(call.results);
@@ -307,12 +307,12 @@ class PlanIssuer {
   }
 
   void issue(const Step& step, const DeviceCollectiveStart& start) {
-    const std::vector<int>& operands = plan_.collectives[start.number].operands;
+    const std::vector<SlotId>& operands = plan_.collectives[start.number].operands;
     with_step(step, [&] { call_.collectives->start(start.number, tensors(operands)); });
   }
 
   void issue(const Step& step, const DeviceCollectiveWait& wait) {
-    const std::vector<int>& results = std::get<HostCallStep>(step).results;
+    const std::vector<SlotId>& results = std::get<HostCallStep>(step).results;
     with_step(step, [&] { call_.collectives->copy_results(wait.number, tensors(results)); });
   }
 
@@ -328,23 +328,23 @@ class PlanIssuer {
     }
   }
 
-  std::vector<TensorBytes> tensors(const std::vector<int>& numbers) {
+  std::vector<TensorBytes> tensors(const std::vector<SlotId>& numbers) {
     std::vector<TensorBytes> list;
-    for (const int number : numbers) list.push_back({slot(number), bytes(number)});
+    for (const SlotId number : numbers) list.push_back({slot(number), bytes(number)});
     return list;
   }
 
-  std::vector<std::vector<std::byte>> host_memory(const std::vector<int>& numbers) const {
+  std::vector<std::vector<std::byte>> host_memory(const std::vector<SlotId>& numbers) const {
     std::vector<std::vector<std::byte>> memory;
-    for (const int number : numbers) memory.emplace_back(at(bytes(number)));
+    for (const SlotId number : numbers) memory.emplace_back(at(bytes(number)));
     return memory;
   }
 
-  std::vector<kiln_view> views(const std::vector<int>& numbers,
+  std::vector<kiln_view> views(const std::vector<SlotId>& numbers,
                                std::vector<std::vector<std::byte>>& memory) const {
     std::vector<kiln_view> list;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const auto dtype = static_cast<std::uint32_t>(plan_.plan->slots[at(numbers[i])].dtype);
+      const auto dtype = static_cast<std::uint32_t>(plan_.plan->slots[numbers[i]].dtype);
       list.push_back(sdk::view(dtype, plan_.sizes.dims(numbers[i]), memory[i].data()));
     }
     return list;
@@ -369,9 +369,9 @@ class PlanIssuer {
 
 SlotAddresses fixed_addresses(const DevicePlan& plan, DeviceAddress arena,
                               const CallContext& call) {
-  const std::vector<Slot>& slots = plan.plan->slots;
+  const IdVector<SlotId, Slot>& slots = plan.plan->slots;
   SlotAddresses addresses(slots.size(), 0);
-  for (std::size_t i = 0; i < slots.size(); ++i) {
+  for (const SlotId i : slots.ids()) {
     if (plan.sizes.bytes[i] == 0) continue;
     if (const auto* constant = std::get_if<ConstantSlot>(&slots[i].kind)) {
       addresses[i] = call.constants.at(constant->bytes.get());

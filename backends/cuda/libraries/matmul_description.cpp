@@ -66,7 +66,7 @@ class Describer {
     const std::int64_t m = size(form_.m), n = size(form_.n), k = size(form_.k);
     MatmulDescription out;
     out.dtype = step_.dtype;
-    out.bias = step_.bias >= 0;
+    out.bias = static_cast<bool>(step_.bias);
     out.k = k;
     out.a = layout_of({n, evaluate_(form_.n.rhs)}, {k, evaluate_(form_.k.rhs)}, out.transposes_a);
     out.b = layout_of({k, evaluate_(form_.k.lhs)}, {m, evaluate_(form_.m.lhs)}, out.transposes_b);

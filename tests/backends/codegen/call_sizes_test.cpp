@@ -139,9 +139,11 @@ TEST_CASE("SlotSizes: slots of equal shapes share one evaluation") {
   };
   const SlotSizes sizes = slot_sizes(plan, shapes, evaluate);
   CHECK(evaluations == 1);
-  for (const int slot : {0, 1, 4}) CHECK(std::ranges::equal(sizes.dims(slot), std::array{10, 3}));
-  CHECK(std::ranges::equal(sizes.dims(2), std::array{3}));
-  CHECK(sizes.dims(3).empty());
+  for (const int slot : {0, 1, 4}) {
+    CHECK(std::ranges::equal(sizes.dims(SlotId(slot)), std::array{10, 3}));
+  }
+  CHECK(std::ranges::equal(sizes.dims(SlotId(2)), std::array{3}));
+  CHECK(sizes.dims(SlotId(3)).empty());
   CHECK(std::ranges::equal(sizes.bytes, std::array{120, 240, 3, 1, 120}));
   value = 0;
   CHECK(std::ranges::equal(slot_sizes(plan, shapes, evaluate).bytes, std::array{0, 0, 3, 1, 0}));

@@ -13,7 +13,7 @@ namespace kiln::test {
 /// A kernel with the expressions that each stage evaluates.
 struct PreparedKernel {
   codegen::Kernel kernel;
-  using Lists = codegen::IdVector<codegen::StageId, std::vector<codegen::ExpressionId>>;
+  using Lists = IdVector<codegen::StageId, std::vector<codegen::ExpressionId>>;
   Lists values, stores;  // before combining, after
   Lists indices;  // of its stores: dynamic indices and guards
 };
@@ -98,9 +98,9 @@ class KernelRun {
   const codegen::Kernel& kernel_;
   const codegen::KernelArguments& arguments_;
   std::vector<std::int64_t> extents_, index_;
-  codegen::IdVector<codegen::AccessId, Strides> strides_;
-  codegen::IdVector<codegen::ExpressionId, Bits> values_;
-  codegen::IdVector<codegen::StageId, Bits> results_;
+  IdVector<codegen::AccessId, Strides> strides_;
+  IdVector<codegen::ExpressionId, Bits> values_;
+  IdVector<codegen::StageId, Bits> results_;
   bool rounds_partial_sums_ = false;
 };
 

@@ -60,10 +60,10 @@ class Running {
 
   void run() {
     for (std::size_t i = 0; i < feeds.size(); ++i) {
-      const int slot = program_.plan.arguments[i];
-      if (slot < 0) continue;
+      const SlotId slot = program_.plan.arguments[i];
+      if (!slot) continue;
       memory_->list().set_address(slot, reinterpret_cast<std::byte*>(feeds[i].data()));
-      memory_->list().versions[static_cast<std::size_t>(slot)] = versions[i];
+      memory_->list().versions[slot] = versions[i];
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       memory_->list().set_address(program_.plan.results[i],

@@ -9,7 +9,7 @@ using kiln::testing::error_text;
 
 namespace {
 
-constexpr int kArgument = 0, kTemporary = 1, kResult = 2;
+constexpr SlotId kArgument{0}, kTemporary{1}, kResult{2};
 
 Plan plan_of(std::vector<Step> steps) {
   Plan plan;
@@ -36,6 +36,14 @@ TEST_CASE("plan rules: a tensor is read after the last step that writes it") {
   CHECK(error_of(plan_of({first, second, first})).find("step 1 reads %1, which step 2 writes") !=
         std::string::npos);
   CHECK(error_of(plan_of({second})).find("step 0 reads %1, which nothing writes") !=
+        std::string::npos);
+}
+
+TEST_CASE("plan rules: the slots of steps are slots of the plan") {
+  CHECK(
+      error_of(plan_of({CopyStep{kArgument, SlotId(3)}})).find("a step has number 3 of 3 slots") !=
+      std::string::npos);
+  CHECK(error_of(plan_of({CopyStep{SlotId(), kResult}})).find("a step has number -1 of 3 slots") !=
         std::string::npos);
 }
 

@@ -97,10 +97,10 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   CallMemory memory_of_call;
   memory_of_call.prepare(sized);
   std::vector<std::vector<std::byte>> memory;
-  for (const std::vector<int>* slots : {&program.plan.arguments, &program.plan.results}) {
-    for (const int slot : *slots) {
-      if (slot < 0) continue;
-      const std::int64_t bytes = sized->plan->sizes.bytes[static_cast<std::size_t>(slot)];
+  for (const std::vector<SlotId>* slots : {&program.plan.arguments, &program.plan.results}) {
+    for (const SlotId slot : *slots) {
+      if (!slot) continue;
+      const std::int64_t bytes = sized->plan->sizes.bytes[slot];
       memory.emplace_back(static_cast<std::size_t>(bytes));
       memory_of_call.list().set_address(slot, memory.back().data());
     }

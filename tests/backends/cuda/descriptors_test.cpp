@@ -48,7 +48,7 @@ MatmulDescription description_of(const MatmulForm& form, const Sizes& sizes, DTy
   codegen::MatmulStep step;
   step.node = dot.node.get();
   step.dtype = dtype;
-  step.bias = bias ? 0 : -1;
+  if (bias) step.bias = codegen::SlotId(0);
   step.form = *form_of(dot);
   return describe(step, tf32, [](const ir::Dim& dim) { return dim.value(); });
 }

@@ -27,7 +27,7 @@ Convolution evaluated(const ConvolutionStep& step, const StepBinding& binding) {
   c.strides = attrs.strides;
   c.dilations = attrs.dilations;
   c.low = binding.evaluate(attrs.low);
-  c.bias = step.bias >= 0;
+  c.bias = static_cast<bool>(step.bias);
   c.relu = step.relu;
   c.relu_bound = static_cast<float>(step.relu_bound);
   return c;
@@ -39,19 +39,19 @@ BoundConvolution bind_convolution(const ConvolutionStep& step, const StepBinding
   require_float32(step);
   BoundConvolution bound;
   bound.n = binding.evaluate(step.node->types[0].dims.back());
-  for (const int slot : {step.lhs, step.rhs, step.result}) {
-    if (binding.out.sizes.bytes[static_cast<std::size_t>(slot)] == 0) return bound;
+  for (const SlotId slot : {step.lhs, step.rhs, step.result}) {
+    if (binding.out.sizes.bytes[slot] == 0) return bound;
   }
   bound.cost = convolution_cost(step, binding.inputs.evaluate);
   const Convolution c = evaluated(step, binding);
-  const int filter = c.role == ConvRole::Output ? step.rhs : step.lhs;
-  const int source = c.role == ConvRole::Filter ? -1 : packing_source(filter, binding);
+  const SlotId filter = c.role == ConvRole::Output ? step.rhs : step.lhs;
+  const SlotId source = c.role == ConvRole::Filter ? SlotId() : packing_source(filter, binding);
   bound.convolution = binding.inputs.library->prepare_convolution(c, rhs_use(source, binding));
   bound.scratch.bytes = aligned(static_cast<std::int64_t>(bound.convolution->scratch_bytes()));
   bound.parallel = !binding.group() && bound.convolution->parts() > 1;
   binding.out.retained_bytes += static_cast<std::int64_t>(bound.convolution->retained_bytes());
   const auto packed = static_cast<std::int64_t>(bound.convolution->packed_bytes());
-  if (source < 0 || packed == 0) return bound;
+  if (!source || packed == 0) return bound;
   BoundPlan& out = binding.out;
   bound.packing = static_cast<int>(out.packings.size());
   const std::size_t part = out.packing_parts.size();

@@ -3,7 +3,6 @@
 // The division depends on sizes alone, so it fixes the bits.
 #include "backends/codegen/bind/step_cost.h"
 #include "backends/codegen/host/bind/bind_step.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -42,9 +41,7 @@ class MatmulBinder {
 
   BoundMatmul run() {
     // Strides of empty operands may not fit in 64 bits.
-    if (binding_.out.sizes.bytes[static_cast<std::size_t>(step_.result)] == 0) {
-      return std::move(bound_);
-    }
+    if (binding_.out.sizes.bytes[step_.result] == 0) return std::move(bound_);
     whole_ = shape();
     bound_.n = whole_.n;
     if (group_) whole_.m = std::min(whole_.m, group_->end - group_->begin);
@@ -57,18 +54,18 @@ class MatmulBinder {
                               static_cast<double>(whole_.n), static_cast<double>(whole_.k));
     const std::int64_t grains = grains_of(count);
     division_ = divided(count > 1 || group_ ? 1 : grains);
-    source_ = count == 1 ? packing_source(step_.rhs, binding_) : -1;
+    if (count == 1) source_ = packing_source(step_.rhs, binding_);
     const bool divides = division_.along_m && division_.part < division_.extent;
-    const bool shared = source_ < 0 && count == 1 && divides;
+    const bool shared = !source_ && count == 1 && divides;
     use_ = shared ? RhsUse::Shared : rhs_use(source_, binding_);
     bound_.calls.reserve(
         static_cast<std::size_t>(count * ceil_div(division_.extent, division_.part)));
     const MatrixOffsets first = start_of_batch();
     for (std::int64_t i = 0; i < count; ++i) add_parts(start_of(first, i));
     if (shared) share_rhs();
-    const bool is_only = binding_.out.facts->rhs_uses[at(step_.rhs)] == 1;
+    const bool is_only = binding_.out.facts->rhs_uses[step_.rhs] == 1;
     if (is_only && !binding_.use.first) first_packing_ = binding_.out.packings.size();
-    if (source_ >= 0) pack_kept();
+    if (source_) pack_kept();
     for (const MatmulCall& call : bound_.calls) {
       const auto scratch = static_cast<std::int64_t>(call.matmul->scratch_bytes());
       bound_.scratch.bytes = std::max(bound_.scratch.bytes, aligned(scratch));
@@ -89,7 +86,7 @@ class MatmulBinder {
     shape.rhs_k = binding_.evaluate(form.k.rhs);
     shape.rhs_n = binding_.evaluate(form.n.rhs);
     shape.result_m = binding_.evaluate(form.m.result);
-    shape.bias = step_.bias >= 0;
+    shape.bias = static_cast<bool>(step_.bias);
     shape.relu = step_.relu;
     shape.dtype = step_.dtype;
     shape.narrow_rhs = step_.narrow_rhs;
@@ -268,7 +265,7 @@ class MatmulBinder {
   const RowGroup* group_;
   MatmulShape whole_;  // of one batch element and the group
   Division division_;
-  int source_ = -1;  // of the rhs, see packing_source()
+  SlotId source_;  // of the rhs, see packing_source()
   RhsUse use_ = RhsUse::Once;
   std::size_t first_packing_ = 0;  // no packing before it has this rhs
   List<BatchAxis> batch_;

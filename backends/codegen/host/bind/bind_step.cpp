@@ -19,21 +19,21 @@ std::int64_t product_of(const ir::Dims& dims, std::size_t first, const StepBindi
 
 }  // namespace
 
-int packing_source(int slot, const StepBinding& binding) {
-  if (binding.out.facts->cached.group_of_slot[static_cast<std::size_t>(slot)] >= 0) return slot;
-  const Slot& described = binding.plan.slots[static_cast<std::size_t>(slot)];
+SlotId packing_source(SlotId slot, const StepBinding& binding) {
+  if (binding.out.facts->cached.group_of_slot[slot] >= 0) return slot;
+  const Slot& described = binding.plan.slots[slot];
   const auto* argument = std::get_if<ArgumentSlot>(&described.kind);
-  if (!argument) return -1;
+  if (!argument) return {};
   const PlanUse& use = binding.use;
   const int number = argument->number;
-  if (use.consts >= 0) return number >= 1 && number <= use.consts ? number - 1 : -1;
+  if (use.consts >= 0) return number >= 1 && number <= use.consts ? slot : SlotId();
   const std::vector<bool>& unchanged = binding.out.facts->unchanged;
   const auto i = static_cast<std::size_t>(number);
-  return i < unchanged.size() && unchanged[i] ? slot : -1;
+  return i < unchanged.size() && unchanged[i] ? slot : SlotId();
 }
 
-RhsUse rhs_use(int source, const StepBinding& binding) {
-  if (source < 0) return RhsUse::Once;
+RhsUse rhs_use(SlotId source, const StepBinding& binding) {
+  if (!source) return RhsUse::Once;
   return binding.use.consts >= 0 ? RhsUse::Loop : RhsUse::Kept;
 }
 
@@ -63,8 +63,7 @@ BoundRowUpdates bind_row_updates(const RowUpdateStep& step, const StepBinding& b
 }
 
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding) {
-  const auto to = static_cast<std::size_t>(step.to);
-  const std::int64_t bytes = binding.out.sizes.bytes[to];
+  const std::int64_t bytes = binding.out.sizes.bytes[step.to];
   const RowGroup* group = binding.group();
   if (!group || bytes == 0) return {0, bytes};
   const std::int64_t row = bytes / binding.out.sizes.dims(step.to).front();

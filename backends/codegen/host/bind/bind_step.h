@@ -38,10 +38,10 @@ BoundAttention bind_attention(const AttentionStep& step, const StepBinding& bind
 BoundCopy bind_copy(const CopyStep& step, const StepBinding& binding);
 
 /// Packing::source of an operand that keeps its value over several runs: an unchanged argument, a
-/// loop invariant, or a result of a cached step; -1: it does not.
-int packing_source(int slot, const StepBinding& binding);
+/// loop invariant, or a result of a cached step; none: it does not.
+SlotId packing_source(SlotId slot, const StepBinding& binding);
 /// `source`: from packing_source() of the operand.
-RhsUse rhs_use(int source, const StepBinding& binding);
+RhsUse rhs_use(SlotId source, const StepBinding& binding);
 
 /// Throws InternalError for other dtypes: host libraries have convolutions of float32 only.
 void require_float32(const ConvolutionStep& step);

@@ -38,9 +38,9 @@ class WeightBinder {
       key_.insert(key_.end(), kernel.sizes.begin(), kernel.sizes.end());
     }
     std::int64_t bytes = 0;
-    for (const int slot : group.slots) {
-      bound_.cached_offsets[at(slot)] = bytes;
-      bytes += aligned(bound_.sizes.bytes[at(slot)]);
+    for (const SlotId slot : group.slots) {
+      bound_.cached_offsets[slot] = bytes;
+      bytes += aligned(bound_.sizes.bytes[slot]);
       key_.push_back(bytes);
     }
     BoundWeight weight;
@@ -54,7 +54,7 @@ class WeightBinder {
     const auto& step = std::get<LoopStep>(bound_.plan->steps[s]);
     const BoundPlan& body = bound_of(static_cast<int>(s));
     for (std::size_t i = 0; i < body.packings.size(); ++i) {
-      const int slot = step.operands[at(body.packings[i].source)];
+      const SlotId slot = packed_operand(step, body.packings[i]);
       if (!is_weight(slot)) continue;
       add_packing(body.packings[i], static_cast<int>(s), i, slot);
     }
@@ -77,24 +77,24 @@ class WeightBinder {
     return inputs_.forms.of(key_, bytes, packer);
   }
 
-  bool is_weight(int slot) const {
-    if (cached_.group_of_slot[at(slot)] >= 0) return true;
-    const auto* argument = std::get_if<ArgumentSlot>(&bound_.plan->slots[at(slot)].kind);
+  bool is_weight(SlotId slot) const {
+    if (cached_.group_of_slot[slot] >= 0) return true;
+    const auto* argument = std::get_if<ArgumentSlot>(&bound_.plan->slots[slot].kind);
     const std::vector<bool>& unchanged = bound_.facts->unchanged;
     return argument && at(argument->number) < unchanged.size() && unchanged[at(argument->number)];
   }
 
   /// `loop`, `number`: BoundWeight::loop and ::packing.
-  void add_packing(const Packing& packing, int loop, std::size_t number, int slot) {
+  void add_packing(const Packing& packing, int loop, std::size_t number, SlotId slot) {
     const MatmulShape& shape = packing.shape;
     BoundWeight weight;
     weight.slot = slot;
     weight.loop = loop;
     weight.packing = static_cast<int>(number);
-    weight.group = cached_.group_of_slot[at(slot)];
+    weight.group = cached_.group_of_slot[slot];
     const std::int64_t group = weight.group < 0 ? 0 : group_identity(weight.group);
-    key_.assign({kPacking, slot, group, packing.rhs, packing.bytes, shape.n, shape.k, shape.rhs_k,
-                 shape.rhs_n, static_cast<std::int64_t>(shape.dtype),
+    key_.assign({kPacking, slot.number, group, packing.rhs, packing.bytes, shape.n, shape.k,
+                 shape.rhs_k, shape.rhs_n, static_cast<std::int64_t>(shape.dtype),
                  static_cast<std::int64_t>(shape.rhs_dtype())});
     // The layout of a packed rhs follows from its shape, see PreparedMatmul::packed_bytes().
     const bool is_filter = shape.n == 0;

@@ -31,10 +31,10 @@ std::int64_t whole_scratch(const BoundStep& step) {
 
 void add_spare_carries(BoundPlan& bound, int step, BoundLoop& loop, List<StepMemory>& own) {
   const auto s = static_cast<std::size_t>(step);
-  const std::vector<int>& results = std::get<LoopStep>(bound.plan->steps[s]).results;
+  const std::vector<SlotId>& results = std::get<LoopStep>(bound.plan->steps[s]).results;
   for (std::size_t i = 0; i < loop.spare_offsets.size(); ++i) {
-    if (loop.carries[i].stack >= 0) continue;
-    const std::int64_t bytes = bound.sizes.bytes[static_cast<std::size_t>(results[i])];
+    if (loop.carries[i].stack) continue;
+    const std::int64_t bytes = bound.sizes.bytes[results[i]];
     own.push_back({{Kind::SpareCarry, step}, bytes, &loop.spare_offsets[i]});
   }
 }

@@ -38,13 +38,19 @@ struct PackingPart {
 /// again when its tensor's version changes.
 struct Packing {
   std::size_t first_part = 0, last_part = 0;  // a range of BoundPlan::packing_parts
-  int source = 0;           // in a loop's body: an operand of the loop; else a slot
+  SlotId source;            // in a loop's body: an argument
   std::int64_t rhs = 0;     // offset of the matrix in it, in elements
   MatmulShape shape = {};   // of a matmul with this rhs; default for a filter
   std::int64_t bytes = 0;   // when packed
   /// In BoundLoop::packed of the enclosing loop; -1: it is a weight of the program.
   std::int64_t offset = -1;
 };
+
+/// The operand of the loop that a packing of its body packs.
+inline SlotId packed_operand(const LoopStep& loop, const Packing& packing) {
+  const int argument = std::get<ArgumentSlot>(loop.body->slots[packing.source].kind).number;
+  return loop.operands[static_cast<std::size_t>(argument - 1)];  // argument 0 is t
+}
 
 /// The rhs of a matmul that is divided along M: packed once, before
 /// the parts run, in front of their scratch.
@@ -179,7 +185,7 @@ auto* bodies_of(Bound& step) {
 struct BoundWeight {
   std::shared_ptr<const WeightForm> form;
   int group = -1;   // whose arguments it depends on: of CachedSteps::groups; -1: on `slot` alone
-  int slot = -1;    // of the packed tensor; -1: the results of the group
+  SlotId slot;      // of the packed tensor; none: the results of the group
   int loop = -1;    // step whose body has the packing; -1: the plan has it
   int packing = 0;  // index in BoundPlan::packings
 };
@@ -210,7 +216,7 @@ struct BoundPlan {
   bool parallel_region = false;  // run the kernels of the plan's region in parallel
   /// For each slot that cached steps write, its offset in the memory of their group; -1: other
   /// slots. Empty without cached steps.
-  List<std::int64_t> cached_offsets;
+  SlotList<std::int64_t> cached_offsets;
   List<Packing> packings;
   List<PackingPart> packing_parts;  // of all packings, in order
   List<BoundWeight> weights;  // of the program's plan: groups of cached steps, then packings

@@ -78,8 +78,8 @@ std::string cached_steps_text(const CachedSteps& cached) {
   std::string out;
   for (const CachedGroup& group : cached.groups) {
     std::string arguments;
-    for (const int slot : group.arguments) {
-      arguments += text(arguments.empty() ? "%" : ", %", slot);
+    for (const SlotId slot : group.arguments) {
+      arguments += text(arguments.empty() ? "" : ", ", slot);
     }
     for (const int step : group.steps) {
       out += text("# step ", step, " runs when one of ", arguments, " has changed\n");

@@ -52,7 +52,7 @@ class FunctionFrame {
     llvm::Value* has_points = nullptr;
   };
   Call call_;
-  codegen::IdVector<codegen::OperandId, llvm::Value*> buffers_;
+  IdVector<codegen::OperandId, llvm::Value*> buffers_;
   std::vector<llvm::Value*> sizes_;
 
  private:

@@ -40,7 +40,7 @@ Status load_library(const void* image, Library& library);
 
 /// The parameters of a launch, read at the call.
 struct LaunchParameters {
-  codegen::IdVector<codegen::OperandId, DeviceAddress> operands;
+  IdVector<codegen::OperandId, DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
   std::int64_t points = 0, blocks = 0;
   std::int64_t part_points = 0;  // this and the next line: of schedules with `split_k`
