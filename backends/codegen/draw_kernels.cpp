@@ -46,8 +46,8 @@ class GroupedNodes {
     const FusionGroup& group = plan().groups[at(number)];
     if (const auto* kernel = std::get_if<KernelGroup>(&group)) {
       Box box{.title = {}, .style = BoxStyle::Kernel};
-      for (const int k : kernels_of(number)) {
-        box.title.push_back(compilation_.program.kernels[at(k)].kernel.name);
+      for (const KernelId k : kernels_of(number)) {
+        box.title.push_back(compilation_.program.kernels[k].kernel.name);
       }
       std::string axes;
       for (std::size_t i = 0; i < kernel->domain.size(); ++i) {
@@ -70,14 +70,14 @@ class GroupedNodes {
 
  private:
   const FusionPlan& plan() const { return compilation_.fusion_plans[computation_]; }
-  const std::vector<int>& kernels_of(int group) const {
+  const std::vector<KernelId>& kernels_of(int group) const {
     return compilation_.kernels_of_groups[computation_][at(group)];
   }
 
   void add(const KernelGroup& kernel, std::size_t group) {
-    const std::vector<int>& kernels = kernels_of(static_cast<int>(group));
+    const std::vector<KernelId>& kernels = kernels_of(static_cast<int>(group));
     if (kernels.empty()) return;  // all its values are rematerialised
-    const bool is_dropped = std::count(kernels.begin(), kernels.end(), -1) != 0;
+    const bool is_dropped = std::count(kernels.begin(), kernels.end(), KernelId()) != 0;
     const int box = is_dropped ? call_before(kernel) : static_cast<int>(group);
     if (box < 0) return;
     for (const Member& member : kernel.members) box_.emplace(member.node, box);

@@ -52,7 +52,7 @@ std::vector<std::string> lines_of(const ir::Node& node) {
 }
 
 Box box_of(const Program& program, const KernelStep& step) {
-  const BuiltKernel& built = program.kernels[at(step.kernel)];
+  const BuiltKernel& built = program.kernels[step.kernel];
   const Kernel& kernel = built.kernel;
   std::string words = kernel.name;  // unique by the numbers of the kernel and of lines
   std::erase_if(words, [](char c) { return c >= '0' && c <= '9'; });

@@ -158,12 +158,12 @@ bool read_narrow_weights(Compilation& c) {
 }
 
 bool drop_unused_kernels(Compilation& c) {
-  const std::vector<int> numbers = drop_unused_kernels(plans_of(c), c.program.kernels);
-  const auto renumber = [&](int& kernel) {
-    if (kernel >= 0) kernel = numbers[static_cast<std::size_t>(kernel)];
+  const IdVector<KernelId, KernelId> ids = drop_unused_kernels(plans_of(c), c.program.kernels);
+  const auto renumber = [&](KernelId& kernel) {
+    if (kernel) kernel = ids[kernel];
   };
   for (KernelsOfGroups& groups : c.kernels_of_groups) {
-    for (std::vector<int>& kernels : groups) {
+    for (std::vector<KernelId>& kernels : groups) {
       std::for_each(kernels.begin(), kernels.end(), renumber);
     }
   }
@@ -188,12 +188,12 @@ bool note_claims(Compilation& c) {
 
 /// Lowers part_multiple of a loop's kernels to what groups of rows allow: groups begin at multiples
 /// of a step's indices per row.
-void restrict_part_multiples(const LoopStep& loop, std::vector<BuiltKernel>& kernels) {
+void restrict_part_multiples(const LoopStep& loop, BuiltKernels& kernels) {
   const std::vector<std::int64_t>& scales = loop.independent_rows->scales;
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const auto* step = std::get_if<KernelStep>(&loop.body->steps[i]);
     if (!step || scales[i] == 0) continue;
-    std::int64_t& multiple = kernels[static_cast<std::size_t>(step->kernel)].kernel.part_multiple;
+    std::int64_t& multiple = kernels[step->kernel].kernel.part_multiple;
     multiple = std::gcd(multiple, scales[i]);
   }
 }

@@ -67,15 +67,15 @@ class CpuTarget final : public codegen::HostTarget {
         writes_perf_map_(writes_perf_map) {}
 
   std::string machine() const override { return std::string(isa_) + " and " + onednn_machine(); }
-  std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
-                                               std::shared_ptr<const void>& keep_alive,
-                                               const codegen::Dumps& dumps,
-                                               codegen::CompileTimes& times) override {
+  codegen::KernelFunctions compile(const codegen::BuiltKernels& kernels,
+                                   std::shared_ptr<const void>& keep_alive,
+                                   const codegen::Dumps& dumps,
+                                   codegen::CompileTimes& times) override {
     CompileTexts texts;
     texts.times = &times;
     texts.wanted = wants_code_dumped(dumps);
     texts.lists_functions = writes_perf_map_;
-    std::vector<codegen::KernelFunction> functions =
+    codegen::KernelFunctions functions =
         compile_kernels(kernels, {target_, host_.thread_count()}, keep_alive, texts);
     if (!texts.perf_map.empty()) append_to_perf_map(texts.perf_map, host_);
     dumps.hand_over("llvm-ir", "", [&] { return texts.ir; });
@@ -87,7 +87,7 @@ class CpuTarget final : public codegen::HostTarget {
     return dumps.wanted("llvm-ir") || dumps.wanted("llvm-ir-optimized") || dumps.wanted("assembly");
   }
 
-  void dump_schedules(const std::vector<codegen::BuiltKernel>& kernels,
+  void dump_schedules(const codegen::BuiltKernels& kernels,
                       const codegen::Dumps& dumps) const override {
     dumps.hand_over("schedule", "", [&] {
       const CpuDescription cpu = description_of(target_);

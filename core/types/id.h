@@ -44,8 +44,8 @@ class IdVector : Values {
   static std::size_t at(Key id) { return static_cast<std::size_t>(id.number); }
 
  public:
-  using Base::assign, Base::back, Base::begin, Base::clear, Base::empty, Base::end, Base::front,
-      Base::push_back, Base::reserve, Base::resize, Base::size;
+  using Base::assign, Base::back, Base::begin, Base::clear, Base::emplace_back, Base::empty,
+      Base::end, Base::front, Base::push_back, Base::reserve, Base::resize, Base::size;
   using Base::Base;
   decltype(auto) operator[](Key id) { return Base::operator[](at(id)); }
   decltype(auto) operator[](Key id) const { return Base::operator[](at(id)); }

@@ -12,8 +12,7 @@ namespace {
 
 class CacheFinder {
  public:
-  CacheFinder(const Plan& plan, const std::vector<BuiltKernel>& kernels,
-              const std::vector<bool>& unchanged)
+  CacheFinder(const Plan& plan, const BuiltKernels& kernels, const std::vector<bool>& unchanged)
       : plan_(plan), kernels_(kernels), unchanged_(unchanged) {
     for (const Step& step : plan.steps) effects_.push_back(effects_of(step, kernels));
   }
@@ -40,7 +39,7 @@ class CacheFinder {
   bool is_candidate(std::size_t s) const {
     const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
     if (!step || (s >= plan_.region_begin && s < plan_.region_end)) return false;
-    const BuiltKernel& built = kernels_[at(step->kernel)];
+    const BuiltKernel& built = kernels_[step->kernel];
     const Kernel& kernel = built.kernel;
     const auto is_random = [](const Expression& e) { return e.kind == ExpressionKind::Random; };
     const auto may_fail = [](const Access& access) { return access.dynamic; };
@@ -166,7 +165,7 @@ class CacheFinder {
   }
 
   const Plan& plan_;
-  const std::vector<BuiltKernel>& kernels_;
+  const BuiltKernels& kernels_;
   const std::vector<bool>& unchanged_;
   std::vector<StepEffects> effects_;
   CachedSteps found_;
@@ -175,7 +174,7 @@ class CacheFinder {
 
 }  // namespace
 
-CachedSteps find_cached_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
+CachedSteps find_cached_steps(const Plan& plan, const BuiltKernels& kernels,
                               const std::vector<bool>& unchanged) {
   if (std::find(unchanged.begin(), unchanged.end(), true) != unchanged.end()) {
     return CacheFinder(plan, kernels, unchanged).run();

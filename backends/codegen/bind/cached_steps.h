@@ -30,7 +30,7 @@ struct CachedSteps {
 /// fail and draw no random numbers; of these, the ones that weights and biases of library calls or
 /// loop invariants depend on. `unchanged`: of each argument, from unchanged_arguments(); empty for
 /// a body, which caches nothing.
-CachedSteps find_cached_steps(const Plan& plan, const std::vector<BuiltKernel>& kernels,
+CachedSteps find_cached_steps(const Plan& plan, const BuiltKernels& kernels,
                               const std::vector<bool>& unchanged);
 
 }  // namespace kiln::codegen

@@ -30,7 +30,7 @@ void list_kernel_uses(const Plan& plan, PlanFacts& facts) {
 /// Lists the temporaries in the arena and the operands whose buffers they may take over.
 class ArenaLister {
  public:
-  ArenaLister(const Plan& plan, const std::vector<BuiltKernel>& kernels, PlanFacts& facts)
+  ArenaLister(const Plan& plan, const BuiltKernels& kernels, PlanFacts& facts)
       : plan_(plan),
         kernels_(kernels),
         facts_(facts),
@@ -72,7 +72,7 @@ class ArenaLister {
     if (!kernel) return found;
     for (const SlotId from : facts_.effects[at(step)].read) {
       if (!may_be_reused_[from] || facts_.lifetimes[from].last != step) continue;
-      if (can_share_buffer(kernels_[at(kernel->kernel)].kernel, *kernel, from, slot)) {
+      if (can_share_buffer(kernels_[kernel->kernel].kernel, *kernel, from, slot)) {
         found.push_back(from);
       }
     }
@@ -80,7 +80,7 @@ class ArenaLister {
   }
 
   const Plan& plan_;
-  const std::vector<BuiltKernel>& kernels_;
+  const BuiltKernels& kernels_;
   PlanFacts& facts_;
   IdVector<SlotId, bool> may_be_reused_;  // of each slot: an earlier step writes it in the arena
   IdVector<SlotId, bool> is_listed_;  // of each slot
@@ -101,7 +101,7 @@ void count_library_operands(const Plan& plan, PlanFacts& facts) {
 
 }  // namespace
 
-PlanFacts::PlanFacts(const Plan& plan, const std::vector<BuiltKernel>& kernels,
+PlanFacts::PlanFacts(const Plan& plan, const BuiltKernels& kernels,
                      const std::vector<bool>& is_unchanged)
     : shapes(plan),
       lifetimes(codegen::lifetimes(plan, kernels)),
@@ -123,7 +123,7 @@ ProgramFacts::ProgramFacts(const Program& program, const std::vector<bool>& unch
   for (const BuiltKernel& one : program.kernels) kernels_.emplace_back(one.kernel);
 }
 
-void ProgramFacts::add_bodies(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+void ProgramFacts::add_bodies(const Plan& plan, const BuiltKernels& kernels) {
   const auto add = [&](const Plan& body) {
     if (facts_.emplace(&body, PlanFacts(body, kernels)).second) add_bodies(body, kernels);
   };

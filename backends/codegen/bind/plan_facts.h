@@ -22,8 +22,7 @@ struct ArenaTensor {
 
 struct PlanFacts {
   /// `unchanged`: see find_cached_steps(). Without the facts of bodies.
-  PlanFacts(const Plan& plan, const std::vector<BuiltKernel>& kernels,
-            const std::vector<bool>& unchanged = {});
+  PlanFacts(const Plan& plan, const BuiltKernels& kernels, const std::vector<bool>& unchanged = {});
 
   SlotShapes shapes;
   std::vector<StepEffects> effects;  // of each step
@@ -54,15 +53,13 @@ class ProgramFacts {
   ProgramFacts(const Program& program, const std::vector<bool>& unchanged);
   /// REQUIRES: the plan of the program or a body in it.
   const PlanFacts& of(const Plan& plan) const { return facts_.at(&plan); }
-  const KernelFacts& of_kernel(int kernel) const {
-    return kernels_[static_cast<std::size_t>(kernel)];
-  }
+  const KernelFacts& of_kernel(KernelId kernel) const { return kernels_[kernel]; }
 
  private:
-  void add_bodies(const Plan& plan, const std::vector<BuiltKernel>& kernels);
+  void add_bodies(const Plan& plan, const BuiltKernels& kernels);
 
   std::unordered_map<const Plan*, PlanFacts> facts_;
-  std::vector<KernelFacts> kernels_;
+  IdVector<KernelId, KernelFacts> kernels_;
 };
 
 }  // namespace kiln::codegen

@@ -167,7 +167,7 @@ class ProfilePrinter {
   }
 
   const BuiltKernel& kernel_of(const KernelStep& step) const {
-    return program_.kernels[at(step.kernel)];
+    return program_.kernels[step.kernel];
   }
 
   // ---- the text of a step, and its places ----

@@ -43,7 +43,7 @@ sdk::Failure row_failure(const module::Module& module, const RowUpdate& update, 
 sdk::Failure index_failure(const module::Module& module, const Program& program,
                            const KernelStep& step, std::int64_t access, std::int64_t index,
                            std::int64_t limit) {
-  const BuiltKernel& built = program.kernels[static_cast<std::size_t>(step.kernel)];
+  const BuiltKernel& built = program.kernels[step.kernel];
   const ir::Node* node = built.access_nodes[AccessId(static_cast<int>(access))];
   return step_failure(module, *node, KILN_CODE_OUT_OF_RANGE, outside_text(*node, index, limit));
 }

@@ -257,7 +257,7 @@ class CompiledExecutable final : public sdk::Executable {
   HostTarget& target_;
   sdk::Host host_;
   std::shared_ptr<const void> keep_alive_;
-  std::vector<KernelFunction> functions_;
+  KernelFunctions functions_;
   Dumps dumps_;
   mutable CallTimes call_times_{program()};
   mutable BindingTimes bindings_;

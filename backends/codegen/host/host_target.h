@@ -15,16 +15,16 @@ class HostTarget : public Target {
  public:
   /// Compiles each kernel, in order; `keep_alive` receives the owner of the code. `dumps` takes the
   /// target's own stages, `times` the times of its parts. Throws sdk::Failure. Thread-safe.
-  virtual std::vector<KernelFunction> compile(const std::vector<BuiltKernel>& kernels,
-                                              std::shared_ptr<const void>& keep_alive,
-                                              const Dumps& dumps, CompileTimes& times) = 0;
+  virtual KernelFunctions compile(const BuiltKernels& kernels,
+                                  std::shared_ptr<const void>& keep_alive, const Dumps& dumps,
+                                  CompileTimes& times) = 0;
   /// Whether a dump of the target's own stages is requested.
   virtual bool wants_code_dumped(const Dumps& dumps) const {
     static_cast<void>(dumps);
     return false;
   }
   /// Dumps the schedules of kernels, if that is requested.
-  virtual void dump_schedules(const std::vector<BuiltKernel>& kernels, const Dumps& dumps) const {
+  virtual void dump_schedules(const BuiltKernels& kernels, const Dumps& dumps) const {
     static_cast<void>(kernels);
     static_cast<void>(dumps);
   }

@@ -17,7 +17,7 @@ struct SizedParts {
   const std::vector<ir::Value>& inputs;
   const std::vector<ir::Guard>& guards;
   const Program& program;
-  const std::vector<KernelFunction>& functions;
+  const KernelFunctions& functions;
   const std::vector<bool>& unchanged;  // arguments that no call of this program changes
   WeightForms& forms;
   HostLibrary* library;

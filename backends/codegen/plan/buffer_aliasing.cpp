@@ -19,12 +19,11 @@ bool can_share_buffer(const RowUpdateStep& step, SlotId from, SlotId to) {
 }
 
 /// Whether the step that writes the slot `to` may write it into the buffer of `from`.
-bool can_share_buffer(const Step& step, const std::vector<BuiltKernel>& kernels, SlotId from,
-                      SlotId to) {
+bool can_share_buffer(const Step& step, const BuiltKernels& kernels, SlotId from, SlotId to) {
   if (const auto* rows = std::get_if<RowUpdateStep>(&step))
     return can_share_buffer(*rows, from, to);
   const auto* kernel = std::get_if<KernelStep>(&step);
-  return kernel && can_share_buffer(kernels[at(kernel->kernel)].kernel, *kernel, from, to);
+  return kernel && can_share_buffer(kernels[kernel->kernel].kernel, *kernel, from, to);
 }
 
 /// The last two readers and the writer of each slot, and the last step that can fail.

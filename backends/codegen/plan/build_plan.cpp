@@ -17,7 +17,7 @@ using ir::Value;
 class PlanBuilder {
  public:
   PlanBuilder(const Computation& computation, const FusionPlan& fusion_plan,
-              const KernelsOfGroups& kernels_of_groups, const std::vector<BuiltKernel>& kernels,
+              const KernelsOfGroups& kernels_of_groups, const BuiltKernels& kernels,
               std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library)
       : computation_(computation),
         names_(computation.names),
@@ -102,10 +102,10 @@ class PlanBuilder {
     return bodies_[computation_.bodies.at(&node)[i]];
   }
 
-  void add_kernel(int number) {
+  void add_kernel(KernelId kernel) {
     KernelStep step;
-    step.kernel = number;
-    for (const Value& operand : kernels_[static_cast<std::size_t>(number)].operands) {
+    step.kernel = kernel;
+    for (const Value& operand : kernels_[kernel].operands) {
       step.slots.push_back(slot_of(operand));
     }
     plan_.steps.push_back(std::move(step));
@@ -204,8 +204,8 @@ class PlanBuilder {
     plan_.steps.push_back(std::move(step));
   }
 
-  void add_steps(const FusionGroup& group, const std::vector<int>& kernels) {
-    for (const int kernel : kernels) add_kernel(kernel);
+  void add_steps(const FusionGroup& group, const std::vector<KernelId>& kernels) {
+    for (const KernelId kernel : kernels) add_kernel(kernel);
     const auto* other = std::get_if<NodeGroup>(&group);
     if (!other) return;
     switch (other->kind) {
@@ -223,7 +223,7 @@ class PlanBuilder {
   const SizeNames& names_;
   const FusionPlan& fusion_plan_;
   const KernelsOfGroups& kernels_of_groups_;
-  const std::vector<BuiltKernel>& kernels_;
+  const BuiltKernels& kernels_;
   std::span<const std::shared_ptr<Plan>> bodies_;
   const LibraryClaims* library_;
   Plan plan_;
@@ -234,7 +234,7 @@ class PlanBuilder {
 }  // namespace
 
 Plan build_plan(const Computation& computation, const FusionPlan& fusion_plan,
-                const KernelsOfGroups& kernels_of_groups, const std::vector<BuiltKernel>& kernels,
+                const KernelsOfGroups& kernels_of_groups, const BuiltKernels& kernels,
                 std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library) {
   return PlanBuilder(computation, fusion_plan, kernels_of_groups, kernels, bodies, library).run();
 }

@@ -16,7 +16,7 @@ namespace kiln::codegen {
 /// `bodies`: the plans of the computations before this one, which contain its bodies. `library`:
 /// the one that made the decisions.
 Plan build_plan(const Computation& computation, const FusionPlan& fusion_plan,
-                const KernelsOfGroups& kernels_of_groups, const std::vector<BuiltKernel>& kernels,
+                const KernelsOfGroups& kernels_of_groups, const BuiltKernels& kernels,
                 std::span<const std::shared_ptr<Plan>> bodies, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

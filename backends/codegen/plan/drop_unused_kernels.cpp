@@ -3,21 +3,20 @@
 
 namespace kiln::codegen {
 
-std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
-                                     std::vector<BuiltKernel>& kernels) {
-  std::vector<int> numbers(kernels.size(), -1);
-  std::vector<BuiltKernel> kept;
+IdVector<KernelId, KernelId> drop_unused_kernels(std::span<Plan* const> plans,
+                                                 BuiltKernels& kernels) {
+  IdVector<KernelId, KernelId> ids(kernels.size());
+  BuiltKernels kept;
   for (Plan* plan : plans) {
     for (Step& step : plan->steps) {
       auto* run = std::get_if<KernelStep>(&step);
       if (!run) continue;
-      const std::size_t old = static_cast<std::size_t>(run->kernel);
-      numbers[old] = run->kernel = static_cast<int>(kept.size());
-      kept.push_back(std::move(kernels[old]));
+      const KernelId old = run->kernel;
+      ids[old] = run->kernel = kept.add(std::move(kernels[old]));
     }
   }
   kernels = std::move(kept);
-  return numbers;
+  return ids;
 }
 
 }  // namespace kiln::codegen

@@ -11,8 +11,8 @@
 namespace kiln::codegen {
 
 /// Drops the kernels that no step of `plans` runs, and renumbers the others in the steps' order.
-/// Returns the new number of each old one; -1: dropped.
-std::vector<int> drop_unused_kernels(std::span<Plan* const> plans,
-                                     std::vector<BuiltKernel>& kernels);
+/// Returns the new id of each old one; none: dropped.
+IdVector<KernelId, KernelId> drop_unused_kernels(std::span<Plan* const> plans,
+                                                 BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

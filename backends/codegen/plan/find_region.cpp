@@ -13,7 +13,7 @@ struct Uses {
   IdVector<SlotId, int> reads, writes;
 };
 
-Uses count_uses(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+Uses count_uses(const Plan& plan, const BuiltKernels& kernels) {
   const IdVector<SlotId, int> none(plan.slots.size(), 0);
   Uses uses{none, none};
   for (const Step& step : plan.steps) {
@@ -29,7 +29,7 @@ bool is_only_result(SlotId slot, const Plan& plan, const Uses& uses) {
 }
 
 /// Whether the step may move to the region.
-bool is_independent(const Step& step, const Plan& plan, const std::vector<BuiltKernel>& kernels,
+bool is_independent(const Step& step, const Plan& plan, const BuiltKernels& kernels,
                     const Uses& uses) {
   const auto* kernel = std::get_if<KernelStep>(&step);
   if (!kernel || can_fail(*kernel, kernels)) return false;
@@ -49,7 +49,7 @@ bool take_row_updates(Step& step, const Plan& plan, const Uses& uses, RowUpdateS
 
 }  // namespace
 
-void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels) {
+void find_region(Plan& plan, const BuiltKernels& kernels) {
   const Uses uses = count_uses(plan, kernels);
   std::vector<Step> first, region, copies;
   RowUpdateStep rows;

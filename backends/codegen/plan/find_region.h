@@ -13,6 +13,6 @@ namespace kiln::codegen {
 /// step: after all steps that can fail, they may overwrite old values (buffer_aliasing.h). Copies
 /// to results that no step reads stay last. Row updates with such results become one step, the last
 /// before the region.
-void find_region(Plan& plan, const std::vector<BuiltKernel>& kernels);
+void find_region(Plan& plan, const BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

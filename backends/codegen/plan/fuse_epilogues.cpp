@@ -4,7 +4,6 @@
 #include "backends/codegen/plan/fuse_epilogues.h"
 
 #include "core/ops/convert.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 #include <cmath>
@@ -150,7 +149,7 @@ class EpilogueMatcher {
 
 class EpilogueFuser {
  public:
-  EpilogueFuser(Plan& plan, const std::vector<BuiltKernel>& kernels, const LibraryClaims* library)
+  EpilogueFuser(Plan& plan, const BuiltKernels& kernels, const LibraryClaims* library)
       : plan_(plan), kernels_(kernels), library_(library) {}
 
   void run() {
@@ -158,7 +157,7 @@ class EpilogueFuser {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const auto* step = std::get_if<KernelStep>(&plan_.steps[s]);
       if (!step) continue;
-      const Kernel& kernel = kernels_[at(step->kernel)].kernel;
+      const Kernel& kernel = kernels_[step->kernel].kernel;
       const auto epilogue = EpilogueMatcher(kernel).run();
       if (epilogue) {
         fuse(s, *step, kernel, *epilogue);
@@ -178,7 +177,7 @@ class EpilogueFuser {
     for (const SlotId slot : slots) read(slot);
   }
   void count(const KernelStep& step) {
-    const auto& operands = kernels_[at(step.kernel)].kernel.operands;
+    const auto& operands = kernels_[step.kernel].kernel.operands;
     for (const OperandId i : operands.ids()) {
       if (operands[i].read) read(step.slots[i]);
     }
@@ -261,7 +260,7 @@ class EpilogueFuser {
   }
 
   Plan& plan_;
-  const std::vector<BuiltKernel>& kernels_;
+  const BuiltKernels& kernels_;
   const LibraryClaims* library_;
   // Of each slot.
   IdVector<SlotId, int> readers_;
@@ -270,8 +269,7 @@ class EpilogueFuser {
 
 }  // namespace
 
-void fuse_epilogues(Plan& plan, const std::vector<BuiltKernel>& kernels,
-                    const LibraryClaims* library) {
+void fuse_epilogues(Plan& plan, const BuiltKernels& kernels, const LibraryClaims* library) {
   EpilogueFuser(plan, kernels, library).run();
 }
 

@@ -13,7 +13,6 @@ namespace kiln::codegen {
 /// min(relu(x + bias), bound): at most one bias, before its ReLU; reshapes between them do not
 /// matter. `kernels`: of the plan's steps. `library`: is asked about each epilogue; may be null for
 /// a plan without library steps.
-void fuse_epilogues(Plan& plan, const std::vector<BuiltKernel>& kernels,
-                    const LibraryClaims* library);
+void fuse_epilogues(Plan& plan, const BuiltKernels& kernels, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

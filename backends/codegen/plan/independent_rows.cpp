@@ -3,7 +3,6 @@
 #include "backends/codegen/plan/independent_rows.h"
 
 #include "backends/codegen/kernel/guard_range.h"
-#include "core/types/at.h"
 
 #include <algorithm>
 
@@ -14,7 +13,7 @@ using ir::Dim;
 
 class Finder {
  public:
-  Finder(const LoopStep& loop, const std::vector<BuiltKernel>& kernels)
+  Finder(const LoopStep& loop, const BuiltKernels& kernels)
       : plan_(*loop.body), kernels_(kernels), attrs_(loop.node->as<ir::ScanAttrs>()) {}
 
   std::optional<IndependentRows> run() {
@@ -64,7 +63,7 @@ class Finder {
   /// Indices of axis 0 per row, when the kernel computes each row from that row; 0 when the kernel
   /// depends on no row, so that every group of rows can run it completely; otherwise empty.
   std::optional<std::int64_t> scale_of(const KernelStep& step) const {
-    const Kernel& kernel = kernels_[at(step.kernel)].kernel;
+    const Kernel& kernel = kernels_[step.kernel].kernel;
     bool touches_rows = false, whole = true;
     for (const SlotId slot : step.slots) {
       if (!varies_[slot]) continue;
@@ -141,7 +140,7 @@ class Finder {
   std::optional<std::int64_t> scale_of(const RowUpdateStep&) const { return std::nullopt; }
 
   const Plan& plan_;
-  const std::vector<BuiltKernel>& kernels_;
+  const BuiltKernels& kernels_;
   const ir::ScanAttrs& attrs_;
   IdVector<SlotId, bool> varies_;
   IndependentRows out_;
@@ -150,7 +149,7 @@ class Finder {
 }  // namespace
 
 std::optional<IndependentRows> find_independent_rows(const LoopStep& loop,
-                                                     const std::vector<BuiltKernel>& kernels) {
+                                                     const BuiltKernels& kernels) {
   return Finder(loop, kernels).run();
 }
 

@@ -13,6 +13,6 @@ namespace kiln::codegen {
 /// computes row i from rows i and loop invariants; otherwise empty. `kernels`: those of the
 /// program.
 std::optional<IndependentRows> find_independent_rows(const LoopStep& loop,
-                                                     const std::vector<BuiltKernel>& kernels);
+                                                     const BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

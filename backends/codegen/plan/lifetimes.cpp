@@ -7,7 +7,7 @@
 
 namespace kiln::codegen {
 
-IdVector<SlotId, Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
+IdVector<SlotId, Lifetime> lifetimes(const Plan& plan, const BuiltKernels& kernels) {
   IdVector<SlotId, Lifetime> lives(plan.slots.size());
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const StepEffects now = effects_of(plan.steps[s], kernels);

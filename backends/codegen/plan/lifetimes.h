@@ -10,6 +10,6 @@ struct Lifetime {
   int first = -1, last = -1;
 };
 /// One for each slot of the plan.
-IdVector<SlotId, Lifetime> lifetimes(const Plan& plan, const std::vector<BuiltKernel>& kernels);
+IdVector<SlotId, Lifetime> lifetimes(const Plan& plan, const BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

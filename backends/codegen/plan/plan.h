@@ -47,7 +47,7 @@ struct Slot {
 struct Plan;
 
 struct KernelStep {
-  int kernel = 0;  // index into Program::kernels
+  KernelId kernel;
   IdVector<OperandId, SlotId> slots;  // of each operand
 };
 /// A library call: a Dot or a Conv with its fused epilogue, min(relu(x + bias), relu_bound).
@@ -150,13 +150,13 @@ struct ClaimOutcome {
   ClaimDecision decision;
   std::vector<std::string> fused;  // epilogues, and widening of weights, fused into the call
   std::vector<std::string> not_fused;  // epilogues that kernels compute, with the reason
-  int kernel = -1;  // index into Program::kernels, of a node that is not taken
+  KernelId kernel = {};  // of a node that is not taken
 };
 
 /// A compiled graph: its plan, and the kernels of the plan and of its bodies.
 struct Program {
   Plan plan;
-  std::vector<BuiltKernel> kernels;
+  BuiltKernels kernels;
   std::vector<ClaimOutcome> claims;  // of every node for whose op there is a claim
   std::vector<ir::Value> nodes;  // keeps the nodes alive that the program refers to
 };

@@ -18,7 +18,7 @@ std::string list(const List& slots) {
 }
 
 std::string line_of(const Program& program, const KernelStep& step) {
-  const Kernel& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+  const Kernel& kernel = program.kernels[step.kernel].kernel;
   return text("kernel ", kernel.name, "(", list(step.slots), ")  # ", kernel.comes_from);
 }
 std::string line_of(const Program&, const ConvolutionStep& step) {
@@ -207,9 +207,8 @@ std::string print_claims(const Program& program) {
     for (const std::string& reason : decision.copies) {
       out += text("    after a copy: ", reason, "\n");
     }
-    if (outcome.kernel >= 0) {
-      const auto kernel = static_cast<std::size_t>(outcome.kernel);
-      out += text("  kernel ", program.kernels[kernel].kernel.name, "\n");
+    if (outcome.kernel) {
+      out += text("  kernel ", program.kernels[outcome.kernel].kernel.name, "\n");
     }
   }
   if (program.claims.empty()) out += "\nthe graph has no node of these ops\n";

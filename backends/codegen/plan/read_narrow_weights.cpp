@@ -11,8 +11,8 @@ namespace {
 
 class WeightReader {
  public:
-  WeightReader(Plan& plan, const std::vector<BuiltKernel>& kernels,
-               const std::vector<bool>& unchanged, const LibraryClaims* library)
+  WeightReader(Plan& plan, const BuiltKernels& kernels, const std::vector<bool>& unchanged,
+               const LibraryClaims* library)
       : plan_(plan),
         kernels_(kernels),
         unchanged_(unchanged),
@@ -68,7 +68,7 @@ class WeightReader {
   }
 
   void note_weights(const KernelStep& step) {
-    const Kernel& kernel = kernels_[at(step.kernel)].kernel;
+    const Kernel& kernel = kernels_[step.kernel].kernel;
     for (const Stage& stage : kernel.stages) {
       for (const Store& store : stage.stores) {
         const SlotId copy = step.slots[kernel.accesses[store.access].operand];
@@ -114,7 +114,7 @@ class WeightReader {
   }
 
   Plan& plan_;
-  const std::vector<BuiltKernel>& kernels_;
+  const BuiltKernels& kernels_;
   const std::vector<bool>& unchanged_;
   const LibraryClaims* library_;
   // Of each slot:
@@ -124,7 +124,7 @@ class WeightReader {
 
 }  // namespace
 
-bool read_narrow_weights(Plan& plan, const std::vector<BuiltKernel>& kernels,
+bool read_narrow_weights(Plan& plan, const BuiltKernels& kernels,
                          const std::vector<bool>& unchanged, const LibraryClaims* library) {
   return WeightReader(plan, kernels, unchanged, library).run();
 }

@@ -14,7 +14,7 @@ namespace kiln::codegen {
 /// of each argument, whether it is a variable that the program does not update, so that executors
 /// keep its packed form; empty: none is. `library`: may be null for a plan without library steps.
 /// Returns whether a step changed.
-bool read_narrow_weights(Plan& plan, const std::vector<BuiltKernel>& kernels,
+bool read_narrow_weights(Plan& plan, const BuiltKernels& kernels,
                          const std::vector<bool>& unchanged, const LibraryClaims* library);
 
 }  // namespace kiln::codegen

@@ -1,15 +1,13 @@
 // One case for each kind of step.
 #include "backends/codegen/plan/step_effects.h"
 
-#include "core/types/at.h"
-
 #include <algorithm>
 
 namespace kiln::codegen {
-StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels) {
+StepEffects effects_of(const Step& step, const BuiltKernels& kernels) {
   if (const auto* kernel = std::get_if<KernelStep>(&step)) {
     StepEffects slots;
-    const auto& operands = kernels[at(kernel->kernel)].kernel.operands;
+    const auto& operands = kernels[kernel->kernel].kernel.operands;
     for (const OperandId i : operands.ids()) {
       if (operands[i].read) slots.read.push_back(kernel->slots[i]);
       if (operands[i].written) slots.written.push_back(kernel->slots[i]);
@@ -45,15 +43,15 @@ StepEffects effects_of(const Step& step, const std::vector<BuiltKernel>& kernels
   return {call.operands, call.results};
 }
 
-bool can_fail(const KernelStep& step, const std::vector<BuiltKernel>& kernels) {
-  const BuiltKernel& built = kernels[at(step.kernel)];
+bool can_fail(const KernelStep& step, const BuiltKernels& kernels) {
+  const BuiltKernel& built = kernels[step.kernel];
   const auto& accesses = built.kernel.accesses;
   return !built.nonempty.empty() ||
          std::any_of(accesses.begin(), accesses.end(),
                      [](const Access& access) { return access.dynamic; });
 }
 
-bool can_fail(const Step& step, const std::vector<BuiltKernel>& kernels) {
+bool can_fail(const Step& step, const BuiltKernels& kernels) {
   if (const auto* kernel = std::get_if<KernelStep>(&step)) return can_fail(*kernel, kernels);
   return !std::holds_alternative<CopyStep>(step);
 }

@@ -13,7 +13,7 @@ StepTitle title(const char* kind, const ir::Node& node) {
 }
 
 StepTitle title_of(const Program& program, const KernelStep& step) {
-  const Kernel& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+  const Kernel& kernel = program.kernels[step.kernel].kernel;
   return {kernel.name, kernel.comes_from};
 }
 StepTitle title_of(const Program&, const MatmulStep& step) { return title("matmul", *step.node); }

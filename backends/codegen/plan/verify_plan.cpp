@@ -129,8 +129,7 @@ void verify_library_step(const Plan& plan, const Step& step, std::size_t number)
 }
 
 /// `stacked`: results that no step writes, because they store a carry.
-void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
-            const std::vector<int>& stacked);
+void verify(const Plan& plan, const BuiltKernels& kernels, const std::vector<int>& stacked);
 
 /// The stacked results of a loop that its body does not write, each of one carry.
 std::vector<int> results_in_stacks(const Plan& plan, const LoopStep& loop) {
@@ -153,20 +152,20 @@ std::vector<int> results_in_stacks(const Plan& plan, const LoopStep& loop) {
 }
 
 /// Groups of rows divide axis 0 of a kernel at multiples of its indices per row.
-void verify_groups(const LoopStep& loop, const std::vector<BuiltKernel>& kernels) {
+void verify_groups(const LoopStep& loop, const BuiltKernels& kernels) {
   if (!loop.independent_rows) return;
   const std::vector<std::int64_t>& scales = loop.independent_rows->scales;
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const auto* step = std::get_if<KernelStep>(&loop.body->steps.at(i));
     if (!step) continue;
-    const Kernel& kernel = kernels.at(static_cast<std::size_t>(step->kernel)).kernel;
+    const Kernel& kernel = element_of(kernels, step->kernel, "kernels").kernel;
     if (scales[i] % kernel.part_multiple == 0) continue;
     broken(text("groups of rows divide kernel ", kernel.name, " at multiples of ", scales[i],
                 ", not of ", kernel.part_multiple));
   }
 }
 
-void verify_bodies(const Plan& plan, const Step& step, const std::vector<BuiltKernel>& kernels) {
+void verify_bodies(const Plan& plan, const Step& step, const BuiltKernels& kernels) {
   if (const auto* loop = std::get_if<LoopStep>(&step)) {
     verify_groups(*loop, kernels);
     verify(*loop->body, kernels, results_in_stacks(plan, *loop));
@@ -176,8 +175,7 @@ void verify_bodies(const Plan& plan, const Step& step, const std::vector<BuiltKe
   for (const auto& body : branch->branches) verify(*body, kernels);
 }
 
-void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
-            const std::vector<int>& stacked) {
+void verify(const Plan& plan, const BuiltKernels& kernels, const std::vector<int>& stacked) {
   IdVector<SlotId, std::ptrdiff_t> last_writer(plan.slots.size(), -1);
   std::vector<StepEffects> all;
   for (const Step& step : plan.steps) {
@@ -212,8 +210,6 @@ void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels,
 
 }  // namespace
 
-void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels) {
-  verify(plan, kernels, {});
-}
+void verify(const Plan& plan, const BuiltKernels& kernels) { verify(plan, kernels, {}); }
 
 }  // namespace kiln::codegen

@@ -9,6 +9,6 @@ namespace kiln::codegen {
 /// before the last step that writes it, when nothing writes a result, when a library step has
 /// another dtype than its tensors, or when its strided views or its batch exceed them. Checks
 /// bodies, too. `kernels`: those of the plan's program.
-void verify(const Plan& plan, const std::vector<BuiltKernel>& kernels);
+void verify(const Plan& plan, const BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

@@ -73,7 +73,7 @@ std::string largest_parts(const DevicePlan& plan) {
 
 }  // namespace
 
-CallBlockUse call_block_use(const std::vector<BuiltKernel>& kernels) {
+CallBlockUse call_block_use(const BuiltKernels& kernels) {
   CallBlockUse use;
   for (const BuiltKernel& built : kernels) {
     for (const Expression& one : built.kernel.expressions) {

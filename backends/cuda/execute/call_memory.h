@@ -13,7 +13,7 @@ struct CallBlockUse {
   bool reads_seed = false;  // draws random numbers
   bool records_indices = false;  // has indices that may be out of range
 };
-CallBlockUse call_block_use(const std::vector<codegen::BuiltKernel>& kernels);
+CallBlockUse call_block_use(const codegen::BuiltKernels& kernels);
 
 /// The parts of a loaded program that all its calls share.
 struct LoadedProgram {

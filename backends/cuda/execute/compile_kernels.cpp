@@ -11,12 +11,13 @@ namespace kiln::cuda {
 namespace {
 
 using codegen::BuiltKernel;
+using codegen::BuiltKernels;
+using codegen::KernelId;
 using codegen::ScheduledKernel;
 
-std::string print_schedules(const std::vector<BuiltKernel>& kernels,
-                            const CompiledKernels& compiled) {
+std::string print_schedules(const BuiltKernels& kernels, const CompiledKernels& compiled) {
   std::string out;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (const KernelId i : kernels.ids()) {
     const std::string &name = kernels[i].kernel.name, &function = compiled.functions[i];
     out += text(name, ": ", print(compiled.schedules[i]),
                 function == name ? "" : text("; the function ", function), "\n");
@@ -38,7 +39,7 @@ int code_architecture(const api::Compiler& compiler, int compute_capability) {
                           compute_capability % 10));
 }
 
-CompiledKernels compile_kernels(const std::vector<BuiltKernel>& kernels, const CodeTarget& target,
+CompiledKernels compile_kernels(const BuiltKernels& kernels, const CodeTarget& target,
                                 const api::Compiler& compiler, const codegen::Dumps& dumps,
                                 const std::string& label) {
   CompiledKernels compiled;
@@ -49,7 +50,7 @@ CompiledKernels compile_kernels(const std::vector<BuiltKernel>& kernels, const C
   }
   std::vector<ScheduledKernel> scheduled;  // one of equal kernels, which have equal schedules
   std::unordered_map<std::string, std::string> function_of_key;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (const KernelId i : kernels.ids()) {
     const codegen::Kernel& kernel = kernels[i].kernel;
     const auto [known, is_new] = function_of_key.try_emplace(key_of(kernel), kernel.name);
     compiled.functions.push_back(known->second);

@@ -17,17 +17,17 @@ struct CodeTarget {
 };
 
 struct CompiledKernels {
-  // In the order of the program's kernels:
-  std::vector<codegen::GridSchedule> schedules;
-  std::vector<std::string> functions;  // names; kernels that differ in names alone share one
+  IdVector<codegen::KernelId, codegen::GridSchedule> schedules;
+  /// Names; kernels that differ in names alone share one.
+  IdVector<codegen::KernelId, std::string> functions;
   std::string cubin;                   // an ELF file of the device; empty: no kernels
 };
 
 /// Schedules all kernels, and compiles those that differ as one text. Hands the stages `schedule`,
 /// `cuda_c` and `ptx` over to `dumps`; `label` names the text in errors. Throws sdk::Failure.
-CompiledKernels compile_kernels(const std::vector<codegen::BuiltKernel>& kernels,
-                                const CodeTarget& target, const api::Compiler& compiler,
-                                const codegen::Dumps& dumps, const std::string& label);
+CompiledKernels compile_kernels(const codegen::BuiltKernels& kernels, const CodeTarget& target,
+                                const api::Compiler& compiler, const codegen::Dumps& dumps,
+                                const std::string& label);
 
 /// The architecture to compile for: that of the device, else the highest one below it with the same
 /// major number, whose code is binary compatible. Throws sdk::Failure UNIMPLEMENTED.

@@ -2,7 +2,6 @@
 #include "backends/cuda/execute/device_cost.h"
 
 #include "backends/codegen/bind/step_cost.h"
-#include "core/types/at.h"
 
 namespace kiln::cuda {
 namespace {
@@ -17,7 +16,7 @@ StepCost cost_of(const Step& step, const DeviceStep& bound, const SlotSizes& siz
   if (launch == nullptr) return other_cost(step, sizes);
   if (launch->grid.points == 0) return {};
   const auto& described = std::get<KernelStep>(step);
-  return kernel_cost(program.kernels[at(described.kernel)].kernel, described, launch->sizes, sizes);
+  return kernel_cost(program.kernels[described.kernel].kernel, described, launch->sizes, sizes);
 }
 
 }  // namespace

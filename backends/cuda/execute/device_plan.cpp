@@ -40,9 +40,9 @@ class Binder {
 
  private:
   KernelLaunch bind(const KernelStep& step) const {
-    const BuiltKernel& built = inputs_.program.kernels[at(step.kernel)];
-    KernelLaunch launch{bind_kernel(built.kernel, inputs_.kernels[at(step.kernel)], inputs_.grid,
-                                    inputs_.evaluate)};
+    const BuiltKernel& built = inputs_.program.kernels[step.kernel];
+    KernelLaunch launch{
+        bind_kernel(built.kernel, inputs_.kernels[step.kernel], inputs_.grid, inputs_.evaluate)};
     for (const auto& [extent, node] : built.nonempty) {
       if (launch.grid.points != 0 && inputs_.evaluate(extent) == 0) launch.empty_axis = node;
     }

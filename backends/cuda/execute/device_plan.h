@@ -77,7 +77,7 @@ struct DevicePlan {
 struct DeviceBindInputs {
   const codegen::Program& program;
   const codegen::ProgramFacts& facts;  // of the program
-  const std::vector<LoadedKernel>& kernels;  // of the program
+  const LoadedKernels& kernels;  // of the program
   const codegen::GridDescription& grid;
   const MatmulLibrary* matmuls;  // null: the program has none
   const ConvolutionLibrary* convolutions;  // likewise

@@ -45,10 +45,10 @@ GraphKernel::GraphKernel(const KernelCompiler& compiler, std::vector<ir::Value> 
   lowering.loop_transform = codegen::shape_for_grid;
   codegen::run_pipeline(lowering);
   order_ = operand_order(lowering.program, label);
-  built_ = std::move(lowering.program.kernels[0]);
+  built_ = std::move(lowering.program.kernels.front());
   const int capability = compiler.device->identity().compute_capability;
   const CodeTarget target{grid_, code_architecture(*compiler.compiler, capability)};
-  const std::vector<codegen::BuiltKernel> kernels{built_};
+  const codegen::BuiltKernels kernels{built_};
   library_ = std::make_unique<const KernelLibrary>(
       kernels, compiler.device,
       compile_kernels(kernels, target, *compiler.compiler, codegen::Dumps(compiler.host, label),
@@ -56,7 +56,7 @@ GraphKernel::GraphKernel(const KernelCompiler& compiler, std::vector<ir::Value> 
 }
 
 BoundKernel GraphKernel::bind(const codegen::EvaluateDim& evaluate) const {
-  return bind_kernel(built_.kernel, library_->kernels()[0], grid_, evaluate);
+  return bind_kernel(built_.kernel, library_->kernels().front(), grid_, evaluate);
 }
 
 std::vector<api::DeviceAddress> GraphKernel::operands(std::span<const api::DeviceAddress> arguments,

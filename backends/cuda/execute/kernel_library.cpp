@@ -51,13 +51,13 @@ api::FunctionHandle LoadedCode::function(const std::string& name) const {
   return function;
 }
 
-KernelLibrary::KernelLibrary(const std::vector<codegen::BuiltKernel>& kernels,
+KernelLibrary::KernelLibrary(const codegen::BuiltKernels& kernels,
                              const std::shared_ptr<const Device>& device,
                              CompiledKernels compiled) {
   if (kernels.empty()) return;
   const ScopedContext context(*device);
   code_ = std::make_unique<const LoadedCode>(device, compiled.cubin);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (const codegen::KernelId i : kernels.ids()) {
     const api::FunctionHandle function = code_->function(compiled.functions[i]);
     const int threads = compiled.schedules[i].threads;
     kernels_.push_back(

@@ -17,6 +17,8 @@ struct LoadedKernel {
   std::int64_t resident_blocks = 0;  // that fit the device at a time, with the kernel's registers
 };
 
+using LoadedKernels = IdVector<codegen::KernelId, LoadedKernel>;
+
 /// Loaded machine code; the destructor unloads it. REQUIRES of the destructor: no launch of its
 /// functions is queued.
 class LoadedCode {
@@ -39,14 +41,13 @@ class LoadedCode {
 class KernelLibrary {
  public:
   /// `compiled`: of these kernels. Throws sdk::Failure.
-  KernelLibrary(const std::vector<codegen::BuiltKernel>& kernels,
-                const std::shared_ptr<const Device>& device, CompiledKernels compiled);
+  KernelLibrary(const codegen::BuiltKernels& kernels, const std::shared_ptr<const Device>& device,
+                CompiledKernels compiled);
 
-  /// In the order of the program's kernels.
-  const std::vector<LoadedKernel>& kernels() const { return kernels_; }
+  const LoadedKernels& kernels() const { return kernels_; }
 
  private:
-  std::vector<LoadedKernel> kernels_;
+  LoadedKernels kernels_;
   std::unique_ptr<const LoadedCode> code_;  // null: there are no kernels
 };
 

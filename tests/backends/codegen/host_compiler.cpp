@@ -61,10 +61,10 @@ std::shared_ptr<void> compile_library(const std::string& source) {
   return known->try_emplace(source, std::move(library)).first->second;
 }
 
-std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
-                                                  std::shared_ptr<const void>& holder) {
+codegen::KernelFunctions compile_text(std::span<const codegen::Kernel> kernels,
+                                      std::shared_ptr<const void>& holder) {
   const std::shared_ptr<void> library = compile_library(codegen::loop_text(kernels));
-  std::vector<codegen::KernelFunction> functions;
+  codegen::KernelFunctions functions;
   for (const codegen::Kernel& kernel : kernels) {
     void* found = ::dlsym(library.get(), kernel.name.c_str());
     if (found == nullptr) fail(text("no function ", kernel.name));

@@ -18,7 +18,7 @@ void compile_to_file(const std::string& source, const std::string& library);
 
 /// One function per kernel, from one translation unit; `holder` keeps the code. Throws
 /// InternalError as compile_library does.
-std::vector<codegen::KernelFunction> compile_text(std::span<const codegen::Kernel> kernels,
-                                                  std::shared_ptr<const void>& holder);
+codegen::KernelFunctions compile_text(std::span<const codegen::Kernel> kernels,
+                                      std::shared_ptr<const void>& holder);
 
 }  // namespace kiln::test

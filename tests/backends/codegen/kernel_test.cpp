@@ -28,11 +28,11 @@ TEST_CASE("fusion: an elementwise chain over any movement is one kernel with one
   const Value chain = ir::unary(ir::Op::Tanh, x * 2.0 + ir::broadcast_to(y, {8, 4})) + x;
   const Program program = lowered({x, y}, {chain});
   REQUIRE(program.kernels.size() == 1);
-  const Kernel& kernel = program.kernels[0].kernel;
+  const Kernel& kernel = program.kernels.front().kernel;
   CHECK(kernel.stages.size() == 1);
   CHECK(kernel.axes.size() == 2);
   const Program flat = lowered({x}, {ir::unary(ir::Op::Exp, x + x)});
-  CHECK(flat.kernels[0].kernel.axes == ir::Dims{32});
+  CHECK(flat.kernels.front().kernel.axes == ir::Dims{32});
 }
 
 TEST_CASE("fusion: a value that is stored and used is computed once") {
@@ -40,7 +40,7 @@ TEST_CASE("fusion: a value that is stored and used is computed once") {
   const Value h = ir::unary(ir::Op::Tanh, x), gate = ir::unary(ir::Op::Sigmoid, x + h);
   const Program program = lowered({x}, {h, gate, gate * h, h + gate});
   REQUIRE(program.kernels.size() == 1);
-  const auto& list = program.kernels[0].kernel.expressions;
+  const auto& list = program.kernels.front().kernel.expressions;
   for (const ir::Op op : {ir::Op::Tanh, ir::Op::Sigmoid, ir::Op::Mul}) {
     INFO(ir::def(op).name);
     CHECK(std::count_if(list.begin(), list.end(),
@@ -57,7 +57,7 @@ TEST_CASE("fusion: axes merge into one where random numbers are read in memory o
   const auto axes = [&](const Value& result) {
     const Program program = lowered({position, x, y}, {result});
     REQUIRE(program.kernels.size() == 1);
-    return program.kernels[0].kernel.axes;
+    return program.kernels.front().kernel.axes;
   };
   CHECK(axes(drawn) == ir::Dims{batch * 15});
   CHECK(axes(drawn * x) == ir::Dims{batch * 15});
@@ -72,7 +72,7 @@ TEST_CASE("fusion: softmax is one kernel with lanes along its rows") {
   const Value x = input({ir::Dim::fresh("batch"), 10});
   const Program program = lowered({x}, {ir::softmax(x, 1)});
   REQUIRE(program.kernels.size() == 1);
-  const Kernel& kernel = program.kernels[0].kernel;
+  const Kernel& kernel = program.kernels.front().kernel;
   CHECK(kernel.outer == 1);
   CHECK(kernel.vector_axis == 1);
   REQUIRE(kernel.stages.size() == 3);
@@ -150,7 +150,7 @@ TEST_CASE("fold: one gather computes windows that overlap or leave gaps") {
     const AccessCounts counts = guarded_accesses(program);
     CHECK((counts.loads == 1 && counts.added == 0));
     CHECK(counts.stores == row.guarded_stores);
-    const Kernel& kernel = program.kernels[0].kernel;
+    const Kernel& kernel = program.kernels.front().kernel;
     CHECK(kernel.outer == row.outer);
     CHECK(static_cast<int>(kernel.axes.size()) - kernel.outer == row.inner);
   }
@@ -186,7 +186,7 @@ TEST_CASE("concat: parts are written in place") {
   const Value parts = ir::concat({ir::unary(ir::Op::Exp, x), ir::unary(ir::Op::Sin, x)}, 1);
   const Program program = lowered({x}, {parts});
   REQUIRE(program.kernels.size() == 1);
-  CHECK(program.kernels[0].kernel.operands.size() == 2);
+  CHECK(program.kernels.front().kernel.operands.size() == 2);
   CHECK(program.plan.slots.size() == 2);
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("running values: lanes lie along the axis of neighbouring elements") {
     const Value running = ir::make(ir::Op::CumSum, ir::AxisAttrs{axis}, {x});
     const Program program = lowered({x}, {running});
     REQUIRE(program.kernels.size() == 1);
-    return program.kernels[0].kernel;
+    return program.kernels.front().kernel;
   };
   const Kernel rows = kernel(1), columns = kernel(0);
   CHECK(rows.vector_axis == 1);
@@ -226,7 +226,7 @@ TEST_CASE("lanes: the axis along which a map reads across its lanes") {
   const auto axis = [&](const Value& result) {
     const Program program = lowered({x, y}, {result});
     REQUIRE(program.kernels.size() == 1);
-    return across_axis(program.kernels[0].kernel);
+    return across_axis(program.kernels.front().kernel);
   };
   CHECK(axis(x + x) == -1);
   CHECK(axis(ir::permute(x, {2, 1, 0})) == 0);
@@ -260,7 +260,7 @@ TEST_CASE("reductions: few results are computed row by row first") {
   const Value x = input({ir::Dim::fresh("batch"), 28, 28, 32});
   const Program program = lowered({x}, {ir::reduce_sum(x * x, {0, 1, 2})});
   REQUIRE(program.kernels.size() == 2);
-  const Kernel& first = program.kernels[0].kernel;
+  const Kernel& first = program.kernels.front().kernel;
   CHECK(first.axes[0] == x.dims()[0]);
   CHECK(first.outer == 2);
   // Enough results for every thread.
@@ -278,7 +278,7 @@ TEST_CASE("sizes: those that guards hold equal become one symbol") {
 
 TEST_CASE("verifier: the error names the kernel and the broken rule") {
   const Value x = input({8, 4});
-  Kernel kernel = lowered({x}, {ir::softmax(x, 1)}).kernels[0].kernel;
+  Kernel kernel = lowered({x}, {ir::softmax(x, 1)}).kernels.front().kernel;
   CHECK_NOTHROW(verify(kernel));
   CHECK(print(kernel).find("stage 0: reduce over inner axes, max of v0") != std::string::npos);
   Kernel broken = kernel;
@@ -314,7 +314,7 @@ TEST_CASE("kernels: vectors of sums run along the axis with the nearest accesses
     INFO(row.summed);
     const Program program = lowered({x, w, v, e, r}, {row.sum});
     REQUIRE(program.kernels.size() == 1);
-    const Kernel& kernel = program.kernels[0].kernel;
+    const Kernel& kernel = program.kernels.front().kernel;
     REQUIRE(kernel.vector_axis >= 0);
     CHECK(kernel.axes[static_cast<std::size_t>(kernel.vector_axis)] == row.expected);
   }

@@ -33,7 +33,7 @@ class Running {
       : inputs_(std::move(inputs)), library_(plain_rows, kSize), holders_(0) {
     program_ = lowered(inputs_, results, &library_);
     holders_.resize(program_.kernels.size());
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
+    for (const KernelId i : program_.kernels.ids()) {
       const KernelFunction plain = test::interpreted(program_.kernels[i].kernel, holders_[i]);
       failing_.push_back(std::make_unique<FailingKernel>(FailingKernel{plain, fails}));
       functions_.push_back({run_failing, failing_.back().get()});
@@ -102,9 +102,9 @@ class Running {
   sdk::Host host_{kiln_host_api{}, nullptr};
   CountingLibrary library_;
   Program program_;
-  std::vector<std::shared_ptr<const void>> holders_;
+  IdVector<KernelId, std::shared_ptr<const void>> holders_;
   std::vector<std::unique_ptr<FailingKernel>> failing_;
-  std::vector<KernelFunction> functions_;
+  KernelFunctions functions_;
   std::unique_ptr<ProgramFacts> facts_;
   SharedWeights weights_;
   const BoundPlan* bound_ = nullptr;

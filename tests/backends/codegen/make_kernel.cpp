@@ -192,9 +192,10 @@ KernelOutcome run_interpreted(const Kernel& kernel, const KernelCall& call) {
 std::vector<KernelOutcome> run_as_text(const std::vector<Kernel>& kernels,
                                        const std::vector<KernelCall>& calls) {
   std::shared_ptr<const void> holder;
-  const std::vector<KernelFunction> functions = compile_text(kernels, holder);
+  const KernelFunctions functions = compile_text(kernels, holder);
   std::vector<KernelOutcome> outcomes;
-  for (std::size_t i = 0; i < calls.size(); ++i) outcomes.push_back(run(functions[i], calls[i]));
+  auto call = calls.begin();
+  for (const KernelFunction& one : functions) outcomes.push_back(run(one, *call++));
   return outcomes;
 }
 

@@ -346,7 +346,7 @@ TEST_CASE("pipeline: groups of rows lower the multiples at which kernels are div
       if (!step) continue;
       ++kernels;
       CHECK(loop->independent_rows->scales[i] == units);
-      Kernel& kernel = c.program.kernels[static_cast<std::size_t>(step->kernel)].kernel;
+      Kernel& kernel = c.program.kernels[step->kernel].kernel;
       CHECK(kernel.part_multiple == std::gcd(std::int64_t{64}, units));
       verify(c.program.plan, c.program.kernels);
       kernel.part_multiple = 2 * units;

@@ -131,7 +131,7 @@ TEST_CASE("stack_carries: two stacks of a carry are one tensor that is a slice l
     const Loop one{"", true, both, false, false, -1, -1};
     const Graph graph = graph_of(one, kSteps, false);
     const codegen::Program program = lowered(graph.inputs, graph.results);
-    const std::vector<KernelFunction> functions(program.kernels.size());
+    const KernelFunctions functions(program.kernels.size());
     const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
     const ProgramFacts facts(program, std::vector<bool>(graph.inputs.size(), false));
     WeightForms forms;

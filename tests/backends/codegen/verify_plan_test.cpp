@@ -39,12 +39,16 @@ TEST_CASE("plan rules: a tensor is read after the last step that writes it") {
         std::string::npos);
 }
 
-TEST_CASE("plan rules: the slots of steps are slots of the plan") {
+TEST_CASE("plan rules: steps have slots of their plan and kernels of the program") {
   CHECK(
       error_of(plan_of({CopyStep{kArgument, SlotId(3)}})).find("a step has number 3 of 3 slots") !=
       std::string::npos);
   CHECK(error_of(plan_of({CopyStep{SlotId(), kResult}})).find("a step has number -1 of 3 slots") !=
         std::string::npos);
+  LoopStep loop;
+  loop.body = std::make_shared<Plan>(plan_of({KernelStep{KernelId(0), {}}}));
+  loop.independent_rows = IndependentRows{.rows = 8, .scales = {1}};
+  CHECK(error_of(plan_of({loop})).find("a step has number 0 of 0 kernels") != std::string::npos);
 }
 
 TEST_CASE("plan rules: results are written, and arguments are not") {

@@ -4,6 +4,7 @@
 #include "tests/backends/cpu_llvm/emitted.h"
 
 #include "backends/cpu/llvm/code/kernel_compiler.h"
+#include "core/types/at.h"
 #include "core/types/text.h"
 
 #include <thread>
@@ -52,8 +53,8 @@ Kernel doubled(const char* size) {
   return k.kernel;
 }
 
-std::vector<BuiltKernel> built(const std::vector<std::int64_t>& columns) {
-  std::vector<BuiltKernel> kernels;
+BuiltKernels built(const std::vector<std::int64_t>& columns) {
+  BuiltKernels kernels;
   for (const std::int64_t count : columns) {
     kernels.push_back({centred(3, count), {}, {}, {}});
     kernels.back().kernel.name = text("kernel", kernels.size());
@@ -87,11 +88,11 @@ std::vector<float> run(const KernelFunction& function, std::int64_t columns) {
 
 struct Compiled {
   std::shared_ptr<const void> code;
-  std::vector<KernelFunction> functions;
+  KernelFunctions functions;
 };
 
-Compiled compiled(const std::vector<BuiltKernel>& kernels, std::size_t threads,
-                  ParametricCode reading, CodeCache& cache) {
+Compiled compiled(const BuiltKernels& kernels, std::size_t threads, ParametricCode reading,
+                  CodeCache& cache) {
   Compiled result;
   cpu::CompileTexts texts;
   const cpu::IsaTarget target = targets_here().back();
@@ -105,38 +106,39 @@ const std::vector<std::int64_t> kColumns{5, 64, 96, 100, 128, 200, 640, 1000, 40
 }  // namespace
 
 TEST_CASE("code sharing: kernels that differ in sizes share code, with the bits of separate code") {
-  const std::vector<BuiltKernel> kernels = built(kColumns);
+  const BuiltKernels kernels = built(kColumns);
   CodeCache own(1 << 20), shared(1 << 20);
   const Compiled apart = compiled(kernels, 1, ParametricCode::Never, own);
   CHECK(own.stats().compiled == kColumns.size());
   const Compiled together = compiled(kernels, 1, ParametricCode::WhereShared, shared);
   CHECK(shared.stats().compiled < kColumns.size());
-  for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    INFO(kColumns[i] << " columns");
-    CHECK(run(together.functions[i], kColumns[i]) == run(apart.functions[i], kColumns[i]));
+  for (const KernelId i : kernels.ids()) {
+    const std::int64_t columns = kColumns[at(i.number)];
+    INFO(columns << " columns");
+    CHECK(run(together.functions[i], columns) == run(apart.functions[i], columns));
   }
 }
 
 TEST_CASE("code sharing: a kernel whose outline is unique is compiled for its sizes") {
   const cpu::CodePlan plan = [] {
-    const std::vector<BuiltKernel> one = built({64});
+    const BuiltKernels one = built({64});
     return cpu::plan_codes(one, targets_here().back(), ParametricCode::WhereShared, 1);
   }();
   REQUIRE(plan.codes.size() == 1);
   CHECK_FALSE(plan.codes[0].is_parametric);
-  CHECK(plan.uses[0].parameters.empty());
+  CHECK(plan.uses.front().parameters.empty());
 }
 
 TEST_CASE("code sharing: equal kernels of several programs share code under the first one's name") {
   CodeCache cache(1 << 20);
   const Compiled first = compiled(built({64}), 1, ParametricCode::WhereShared, cache);
-  std::vector<BuiltKernel> renamed = built({64});
-  renamed[0].kernel.name = "other";
-  renamed[0].kernel.comes_from = "another line";
+  BuiltKernels renamed = built({64});
+  renamed.front().kernel.name = "other";
+  renamed.front().kernel.comes_from = "another line";
   const Compiled second = compiled(renamed, 1, ParametricCode::WhereShared, cache);
   CHECK(cache.stats().compiled == 1);
   CHECK(cache.stats().shared == 1);
-  CHECK(second.functions[0].context == first.functions[0].context);
+  CHECK(second.functions.front().context == first.functions.front().context);
 }
 
 TEST_CASE("code sharing: kernels of several programs share code whatever their sizes are named") {
@@ -145,7 +147,7 @@ TEST_CASE("code sharing: kernels of several programs share code whatever their s
   for (const char* name : {"n", "m"}) {
     const Compiled kernels =
         compiled({{doubled(name), {}, {}, {}}}, 1, ParametricCode::WhereShared, cache);
-    codes.push_back(kernels.functions[0].context);
+    codes.push_back(kernels.functions.front().context);
   }
   CHECK(cache.stats().compiled == 1);
   CHECK(codes[0] == codes[1]);
@@ -159,7 +161,7 @@ TEST_CASE("code sharing: 1,000 programs dropped after a call stay within the bou
     const Compiled one =
         compiled({{shifted(addend), {}, {}, {}}}, 2, ParametricCode::WhereShared, cache);
     std::vector<float> x(9, 0.5F), y(9);
-    call(one.functions[0], x, y, 9);
+    call(one.functions.front(), x, y, 9);
     REQUIRE(y == std::vector<float>(9, static_cast<float>(0.5 + addend)));
     REQUIRE(cache.stats().bytes <= kBytes);
   }
@@ -169,15 +171,15 @@ TEST_CASE("code sharing: 1,000 programs dropped after a call stay within the bou
 
 TEST_CASE("code sharing: constants, ISAs and stages make kernels differ") {
   CodeCache cache(1 << 20);
-  std::vector<BuiltKernel> kernels = built({64, 64, 64});
-  for (Expression& x : kernels[1].kernel.expressions) {
+  BuiltKernels kernels = built({64, 64, 64});
+  for (Expression& x : kernels[KernelId(1)].kernel.expressions) {
     if (x.kind == ExpressionKind::Apply && x.op == ir::Op::Sub) x.op = ir::Op::Add;
   }
-  kernels[2].kernel.stages.front().combiner = Combiner::Max;
+  kernels[KernelId(2)].kernel.stages.front().combiner = Combiner::Max;
   const Compiled all = compiled(kernels, 1, ParametricCode::WhereShared, cache);
   CHECK(cache.stats().compiled == 3);
-  CHECK(run(all.functions[0], 64) != run(all.functions[1], 64));
-  CHECK(run(all.functions[0], 64) != run(all.functions[2], 64));
+  CHECK(run(all.functions.front(), 64) != run(all.functions[KernelId(1)], 64));
+  CHECK(run(all.functions.front(), 64) != run(all.functions[KernelId(2)], 64));
   std::shared_ptr<const void> code;
   cpu::CompileTexts texts;
   const cpu::IsaTarget lowest = cpu::target_of(cpu::Isa::Baseline);
@@ -187,15 +189,15 @@ TEST_CASE("code sharing: constants, ISAs and stages make kernels differ") {
 }
 
 TEST_CASE("code sharing: 1, 2 and 8 threads compile to the same bits", "[concurrency]") {
-  const std::vector<BuiltKernel> kernels = built(kColumns);
+  const BuiltKernels kernels = built(kColumns);
   std::vector<std::vector<float>> expected;
   for (const std::size_t threads : {1, 2, 8}) {
     for (const auto reading : {ParametricCode::Never, ParametricCode::WhereShared}) {
       CodeCache cache(1 << 20);
       const Compiled all = compiled(kernels, threads, reading, cache);
       std::vector<std::vector<float>> found;
-      for (std::size_t i = 0; i < kColumns.size(); ++i) {
-        found.push_back(run(all.functions[i], kColumns[i]));
+      for (const KernelId i : kernels.ids()) {
+        found.push_back(run(all.functions[i], kColumns[at(i.number)]));
       }
       if (expected.empty()) expected = found;
       CHECK(found == expected);
@@ -208,14 +210,14 @@ TEST_CASE("code sharing: programs that are compiled concurrently share code", "[
   CodeCache cache(1 << 20);
   const std::vector<float> expected = [&] {
     CodeCache own(1 << 20);
-    return run(compiled(built({200}), 1, ParametricCode::Never, own).functions[0], 200);
+    return run(compiled(built({200}), 1, ParametricCode::Never, own).functions.front(), 200);
   }();
   std::vector<std::vector<float>> found(kThreads);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       const Compiled all = compiled(built({200, 64}), 2, ParametricCode::Never, cache);
-      found[t] = run(all.functions[0], 200);
+      found[t] = run(all.functions.front(), 200);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -92,9 +92,10 @@ ComparedOps::ComparedOps(DType dtype, std::vector<ir::Op> ops) : dtype_(dtype) {
   k.map(stores);
   k.kernel.vector_axis = 0;
   cpu::CompileTexts texts;
-  code_ = cpu::compile_kernels({{k.kernel, {}, {}, {}}}, {targets_here().back()}, code_holder_,
-                               texts)[0];
-  text_ = test::compile_text({&k.kernel, 1}, text_holder_)[0];
+  code_ =
+      cpu::compile_kernels({{k.kernel, {}, {}, {}}}, {targets_here().back()}, code_holder_, texts)
+          .front();
+  text_ = test::compile_text({&k.kernel, 1}, text_holder_).front();
 }
 
 std::string ComparedOps::difference(const void* x, const void* y, FloatState text_state) {

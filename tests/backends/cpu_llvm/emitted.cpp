@@ -135,7 +135,7 @@ bool same_bits(const KernelOutcome& x, const KernelOutcome& y) {
 }  // namespace
 
 void check_emitted(const std::vector<EmitCase>& cases) {
-  std::vector<BuiltKernel> built;
+  BuiltKernels built;
   std::vector<std::vector<KernelOutcome>> wanted;
   for (const EmitCase& one : cases) {
     built.push_back({one.kernel, {}, {}, {}});
@@ -152,13 +152,14 @@ void check_emitted(const std::vector<EmitCase>& cases) {
     std::shared_ptr<const void> numbered_code;
     const auto numbered =
         cpu::compile_kernels(built, {target, 2, cpu::ParametricCode::Always}, numbered_code, texts);
-    for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (const KernelId id : built.ids()) {
+      const std::size_t i = at(id.number);
       for (std::size_t c = 0; c < cases[i].calls.size(); ++c) {
-        const KernelOutcome found = run_code(functions[i], cases[i].calls[c], cases[i].alignment);
+        const KernelOutcome found = run_code(functions[id], cases[i].calls[c], cases[i].alignment);
         const std::string problem = difference(cases[i], wanted[i][c], found);
         INFO(cpu::name_of(target.isa) << ", call " << c << "\n" << print(cases[i].kernel));
         CHECK(problem == "");
-        const KernelOutcome shared = run_code(numbered[i], cases[i].calls[c], cases[i].alignment);
+        const KernelOutcome shared = run_code(numbered[id], cases[i].calls[c], cases[i].alignment);
         CHECK(same_bits(shared, found));
       }
     }

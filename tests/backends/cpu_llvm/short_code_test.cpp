@@ -62,7 +62,7 @@ bool has(const std::string& ir, const std::string& instruction, int vectors) {
 }
 
 CodeGeneration generation_of(const Kernel& kernel) {
-  const std::vector<BuiltKernel> one{{kernel, {}, {}, {}}};
+  const BuiltKernels one{{kernel, {}, {}, {}}};
   return cpu::plan_codes(one, targets_here().back(), ParametricCode::Never, 1).codes[0].generation;
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("short code: kernels with the same instructions share code of the same
     k.kernel.vector_axis = 1;
     return k.kernel;
   };
-  std::vector<BuiltKernel> kernels;
+  BuiltKernels kernels;
   for (const int rows : {8, 9, 6000, 6001}) {
     kernels.push_back({copied(rows), {}, {}, {}});
     kernels.back().kernel.name = text("kernel", kernels.size());
@@ -162,8 +162,8 @@ TEST_CASE("short code: kernels with the same instructions share code of the same
   const cpu::CodePlan plan =
       cpu::plan_codes(kernels, targets_here().back(), ParametricCode::WhereShared, 1);
   REQUIRE(plan.codes.size() == 2);
-  CHECK(plan.uses[0].code == plan.uses[1].code);
-  CHECK(plan.uses[2].code == plan.uses[3].code);
+  CHECK(plan.uses[KernelId(0)].code == plan.uses[KernelId(1)].code);
+  CHECK(plan.uses[KernelId(2)].code == plan.uses[KernelId(3)].code);
   CHECK(plan.codes[0].generation == CodeGeneration::Quick);
   CHECK(plan.codes[1].generation == CodeGeneration::Full);
 }

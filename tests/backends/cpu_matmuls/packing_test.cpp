@@ -82,7 +82,7 @@ std::vector<Packed> packed_by_step(const std::vector<Tensor>& inputs, const Tens
   for (const ir::Update& update : graph.updates) arguments.push_back(update.variable);
   const Program program = lowered(arguments, graph.roots(), &library);
   const KernelFunction nothing{[](const void*, const KernelArguments*) {}, nullptr};
-  const std::vector<KernelFunction> kernels(program.kernels.size(), nothing);
+  const KernelFunctions kernels(program.kernels.size(), nothing);
   const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
   const ProgramFacts facts(program, std::vector<bool>(arguments.size(), false));
   SharedWeights weights_of_program;

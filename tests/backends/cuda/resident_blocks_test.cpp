@@ -23,7 +23,7 @@ Kernel row_sums(std::int64_t rows, std::int64_t columns) {
   lowering.target = target_of(kDevice);
   lowering.loop_transform = shape_for_grid;
   run_pipeline(lowering);
-  return lowering.program.kernels.at(0).kernel;
+  return lowering.program.kernels.front().kernel;
 }
 
 std::int64_t blocks_of(const Kernel& kernel, std::int64_t resident_blocks) {

@@ -24,7 +24,7 @@ std::string plan_of(const ir::Graph& graph, const TargetDescription& target) {
 }
 
 std::size_t transcendentals_of(const codegen::Program& program, const codegen::KernelStep& step) {
-  const auto& kernel = program.kernels[static_cast<std::size_t>(step.kernel)].kernel;
+  const auto& kernel = program.kernels[step.kernel].kernel;
   const auto is_one = [](const codegen::Expression& e) {
     return e.kind == codegen::ExpressionKind::Apply &&
            (e.op == ir::Op::Tanh || e.op == ir::Op::Sigmoid);

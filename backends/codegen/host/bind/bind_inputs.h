@@ -28,7 +28,7 @@ struct PlanUse {
 struct BindInputs {
   const Program& program;
   const ProgramFacts& facts;
-  const std::vector<KernelFunction>& functions;  // one for each kernel
+  const KernelFunctions& functions;
   const EvaluateDim& evaluate;
   WeightForms& forms;
   HostLibrary* library = nullptr;  // of the plan's library steps
@@ -37,7 +37,7 @@ struct BindInputs {
   const BoundPlan* previous = nullptr;
   BindMemory memory = {};
 
-  const std::vector<BuiltKernel>& kernels() const { return program.kernels; }
+  const BuiltKernels& kernels() const { return program.kernels; }
 };
 
 }  // namespace kiln::codegen

@@ -24,10 +24,10 @@ std::int64_t grain_of(std::int64_t part_multiple, const KernelFacts& facts, std:
 
 BoundKernel bind_kernel(const KernelStep& step, const StepBinding& binding) {
   BoundKernel bound{.function = {}, .sizes = List<std::int64_t>(binding.memory())};
-  const BuiltKernel& built = binding.inputs.kernels()[static_cast<std::size_t>(step.kernel)];
+  const BuiltKernel& built = binding.inputs.kernels()[step.kernel];
   const Kernel& kernel = built.kernel;
   const KernelFacts& facts = binding.inputs.facts.of_kernel(step.kernel);
-  bound.function = binding.inputs.functions[static_cast<std::size_t>(step.kernel)];
+  bound.function = binding.inputs.functions[step.kernel];
   const EvaluateDim evaluate = evaluate_for_kernel(kernel, binding.inputs.evaluate);
   bound.sizes.reserve(kernel.sizes.size());
   for (const ir::Dim& size : kernel.sizes) bound.sizes.push_back(evaluate(size));

@@ -97,7 +97,7 @@ class Binder {
   /// Binds a body. If these sizes make that fail, the bound plan has the error for entering it.
   BoundPlanPtr bind_body(const Plan& body, const PlanUse& use) const {
     static const NoDestructor<Plan> empty;
-    static const NoDestructor<PlanFacts> no_facts(*empty, std::vector<BuiltKernel>());
+    static const NoDestructor<PlanFacts> no_facts(*empty, BuiltKernels());
     BoundPlanPtr bound;
     std::optional<BindFailure> failure =
         failure_of_body(body, inputs_.evaluate, [&] { bound = bind_plan(body, inputs_, use); });

@@ -2,7 +2,6 @@
 #include "backends/codegen/host/bind/bound_cost.h"
 
 #include "backends/codegen/bind/step_cost.h"
-#include "core/types/at.h"
 
 namespace kiln::codegen {
 
@@ -18,7 +17,7 @@ StepCost cost_of(const Step& step, const BoundStep& bound, const SlotSizes& size
   if (kernel == nullptr) return other_cost(step, sizes);
   if (kernel->range == 0) return {};
   const auto& described = std::get<KernelStep>(step);
-  return kernel_cost(program.kernels[at(described.kernel)].kernel, described, kernel->sizes, sizes,
+  return kernel_cost(program.kernels[described.kernel].kernel, described, kernel->sizes, sizes,
                      kernel->range);
 }
 

@@ -1,6 +1,8 @@
 // A compiled kernel and its arguments.
 #pragma once
 
+#include "backends/codegen/kernel/ids.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -33,5 +35,6 @@ struct KernelFunction {
   void (*run)(const void* context, const KernelArguments* arguments) = nullptr;
   const void* context = nullptr;  // passed to `run`; machine code ignores it
 };
+using KernelFunctions = IdVector<KernelId, KernelFunction>;
 
 }  // namespace kiln::codegen

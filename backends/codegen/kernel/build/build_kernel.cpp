@@ -166,17 +166,15 @@ BuiltKernel build_kernel(const KernelGroup& group, const FusionPlan& fusion_plan
 }
 
 KernelsOfGroups build_kernels(const FusionPlan& fusion_plan, const SizeNames& names,
-                              std::vector<BuiltKernel>& kernels) {
-  std::vector<std::vector<int>> numbers;
+                              BuiltKernels& kernels) {
+  KernelsOfGroups numbers;
   for (const FusionGroup& group : fusion_plan.groups) {
     numbers.emplace_back();
     const auto* kernel = std::get_if<KernelGroup>(&group);
     if (!kernel) continue;
     const int number = static_cast<int>(kernels.size());
     BuiltKernel built = build_kernel(*kernel, fusion_plan, names, number);
-    if (built.kernel.stages.empty()) continue;
-    numbers.back().push_back(number);
-    kernels.push_back(std::move(built));
+    if (!built.kernel.stages.empty()) numbers.back().push_back(kernels.add(std::move(built)));
   }
   return numbers;
 }

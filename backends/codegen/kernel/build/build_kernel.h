@@ -10,8 +10,8 @@
 
 namespace kiln::codegen {
 
-/// For each fusion group, its kernels in execution order, as indices into Program::kernels.
-using KernelsOfGroups = std::vector<std::vector<int>>;
+/// For each fusion group, its kernels in execution order.
+using KernelsOfGroups = std::vector<std::vector<KernelId>>;
 
 /// Lowers one group. `number` makes the name of the kernel unique.
 BuiltKernel build_kernel(const KernelGroup& group, const FusionPlan& fusion_plan,
@@ -20,6 +20,6 @@ BuiltKernel build_kernel(const KernelGroup& group, const FusionPlan& fusion_plan
 /// Lowers all groups and appends their kernels to `kernels`. A group has one kernel; none if it is
 /// not a kernel group or all its values are rematerialised in their consumers.
 KernelsOfGroups build_kernels(const FusionPlan& fusion_plan, const SizeNames& names,
-                              std::vector<BuiltKernel>& kernels);
+                              BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

@@ -20,4 +20,7 @@ struct BuiltKernel {
   std::vector<const ir::Node*> nodes = {};  // that it computes, for profiles
 };
 
+/// The kernels of a program.
+using BuiltKernels = IdVector<KernelId, BuiltKernel>;
+
 }  // namespace kiln::codegen

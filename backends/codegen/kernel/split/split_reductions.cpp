@@ -5,7 +5,6 @@
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/kernel/split/partial_kernels.h"
 #include "backends/codegen/kernel/split/split_axis.h"
-#include "core/types/at.h"
 
 #include <kiln/error.h>
 
@@ -44,8 +43,8 @@ int axis_of_kernel(const KernelGroup& group, int axis) {
 
 class Splitter {
  public:
-  Splitter(FusionPlan& fusion_plan, KernelsOfGroups& kernels_of_groups,
-           std::vector<BuiltKernel>& kernels, const TargetDescription& target, bool is_body)
+  Splitter(FusionPlan& fusion_plan, KernelsOfGroups& kernels_of_groups, BuiltKernels& kernels,
+           const TargetDescription& target, bool is_body)
       : fusion_plan_(fusion_plan),
         kernels_of_groups_(kernels_of_groups),
         kernels_(kernels),
@@ -63,11 +62,10 @@ class Splitter {
   }
 
  private:
-  BuiltKernel& kernel_of(std::size_t group) { return kernels_[at(kernels_of_groups_[group][0])]; }
+  BuiltKernel& kernel_of(std::size_t group) { return kernels_[kernels_of_groups_[group][0]]; }
 
   void append(std::size_t group, BuiltKernel built) {
-    kernels_of_groups_[group].push_back(static_cast<int>(kernels_.size()));
-    kernels_.push_back(std::move(built));
+    kernels_of_groups_[group].push_back(kernels_.add(std::move(built)));
   }
 
   bool split_reduction(std::size_t i) {
@@ -103,11 +101,11 @@ class Splitter {
 
   /// The kernel that fills the tensor: the first with it as an operand.
   BuiltKernel& fill_of(const Value& target) {
-    for (const std::vector<int>& numbers : kernels_of_groups_) {
-      for (const int number : numbers) {
-        const IdVector<OperandId, Value>& operands = kernels_[at(number)].operands;
+    for (const std::vector<KernelId>& kernels : kernels_of_groups_) {
+      for (const KernelId kernel : kernels) {
+        const IdVector<OperandId, Value>& operands = kernels_[kernel].operands;
         if (std::find(operands.begin(), operands.end(), target) != operands.end()) {
-          return kernels_[at(number)];
+          return kernels_[kernel];
         }
       }
     }
@@ -116,7 +114,7 @@ class Splitter {
 
   FusionPlan& fusion_plan_;
   KernelsOfGroups& kernels_of_groups_;
-  std::vector<BuiltKernel>& kernels_;
+  BuiltKernels& kernels_;
   const TargetDescription& target_;
   const bool is_body_;
 };
@@ -124,8 +122,7 @@ class Splitter {
 }  // namespace
 
 bool split_reductions(FusionPlan& fusion_plan, KernelsOfGroups& kernels_of_groups,
-                      std::vector<BuiltKernel>& kernels, const TargetDescription& target,
-                      bool is_body) {
+                      BuiltKernels& kernels, const TargetDescription& target, bool is_body) {
   return Splitter(fusion_plan, kernels_of_groups, kernels, target, is_body).run();
 }
 

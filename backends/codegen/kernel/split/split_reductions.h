@@ -25,7 +25,6 @@ namespace kiln::codegen {
 ///         axes [64][32] | [512]; parts += x
 ///         axes [512] | [64]; reduce sum(parts); s = sum
 bool split_reductions(FusionPlan& fusion_plan, KernelsOfGroups& kernels_of_groups,
-                      std::vector<BuiltKernel>& kernels, const TargetDescription& target,
-                      bool is_body);
+                      BuiltKernels& kernels, const TargetDescription& target, bool is_body);
 
 }  // namespace kiln::codegen

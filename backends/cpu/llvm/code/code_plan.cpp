@@ -16,6 +16,7 @@ namespace kiln::cpu {
 namespace {
 
 using codegen::BuiltKernel;
+using codegen::BuiltKernels;
 using codegen::Kernel;
 using codegen::key_of;
 using codegen::parametric_key_of;
@@ -27,7 +28,7 @@ struct DistinctKernels {
   std::vector<std::size_t> of;
 };
 
-DistinctKernels distinct(const std::vector<BuiltKernel>& kernels) {
+DistinctKernels distinct(const BuiltKernels& kernels) {
   DistinctKernels result;
   std::unordered_map<std::string, std::size_t> numbers;
   for (const BuiltKernel& built : kernels) {
@@ -103,8 +104,8 @@ std::string target_key(const std::string& key, bool is_ir, const IsaTarget& targ
 
 }  // namespace
 
-CodePlan plan_codes(const std::vector<BuiltKernel>& kernels, const IsaTarget& target,
-                    ParametricCode parametric, std::size_t threads) {
+CodePlan plan_codes(const BuiltKernels& kernels, const IsaTarget& target, ParametricCode parametric,
+                    std::size_t threads) {
   DistinctKernels work = distinct(kernels);
   std::vector<ParametricIr> parametric_irs(work.kernels.size());
   std::vector<bool> is_parametric(work.kernels.size(), false);

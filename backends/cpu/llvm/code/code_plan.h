@@ -35,13 +35,13 @@ struct CodeUse {
 
 struct CodePlan {
   std::vector<PlannedCode> codes;  // their keys differ
-  std::vector<CodeUse> uses;       // one per kernel
+  IdVector<codegen::KernelId, CodeUse> uses;
 };
 
 /// Whether parametric kernels are equal is decided by their LLVM IR, which up to `threads` compile
 /// threads emit. REQUIRES: set_up_llvm has returned; the kernels outlive the plan. Throws
 /// sdk::Failure.
-CodePlan plan_codes(const std::vector<codegen::BuiltKernel>& kernels, const IsaTarget& target,
+CodePlan plan_codes(const codegen::BuiltKernels& kernels, const IsaTarget& target,
                     ParametricCode parametric, std::size_t threads);
 
 }  // namespace kiln::cpu

@@ -17,8 +17,9 @@
 namespace kiln::cpu {
 namespace {
 
-using codegen::BuiltKernel;
-using codegen::KernelFunction;
+using codegen::BuiltKernels;
+using codegen::KernelFunctions;
+using codegen::KernelId;
 
 using Code = void (*)(const codegen::KernelArguments*);
 
@@ -188,9 +189,8 @@ class ParallelCompilation {
   std::string perf_map_;
 };
 
-std::vector<KernelFunction> functions_of(const CodePlan& plan,
-                                         std::shared_ptr<ProgramCode> program) {
-  std::vector<KernelFunction> functions;
+KernelFunctions functions_of(const CodePlan& plan, std::shared_ptr<ProgramCode> program) {
+  KernelFunctions functions;
   program->parametric.reserve(plan.uses.size());
   for (const CodeUse& use : plan.uses) {
     const void* code = program->codes[use.code]->address;
@@ -205,10 +205,10 @@ std::vector<KernelFunction> functions_of(const CodePlan& plan,
 }
 
 /// Rows of a perf map for kernels that share code with an earlier kernel, which has another name.
-std::string rows_of_shared_code(const std::vector<BuiltKernel>& kernels, const CodePlan& plan,
+std::string rows_of_shared_code(const BuiltKernels& kernels, const CodePlan& plan,
                                 const ProgramCode& program, const std::vector<bool>& compiled) {
   std::string rows;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (const KernelId i : kernels.ids()) {
     const std::size_t number = plan.uses[i].code;
     const std::string& name = kernels[i].kernel.name;
     if (compiled[number] && plan.codes[number].kernel->name == name) continue;  // is listed
@@ -219,10 +219,9 @@ std::string rows_of_shared_code(const std::vector<BuiltKernel>& kernels, const C
 }
 
 /// Compiles all distinct kernels for their texts, in one module that is not cached.
-std::vector<KernelFunction> compile_for_texts(const CodePlan& plan, const IsaTarget& target,
-                                              std::shared_ptr<const void>& keep_alive,
-                                              CompileTexts& texts) {
-  std::vector<KernelFunction> functions;
+KernelFunctions compile_for_texts(const CodePlan& plan, const IsaTarget& target,
+                                  std::shared_ptr<const void>& keep_alive, CompileTexts& texts) {
+  KernelFunctions functions;
   on_compile_thread([&] {
     ModuleCompiler compiler(target);
     std::vector<const PlannedCode*> codes;
@@ -240,10 +239,8 @@ std::vector<KernelFunction> compile_for_texts(const CodePlan& plan, const IsaTar
 
 }  // namespace
 
-std::vector<KernelFunction> compile_kernels(const std::vector<BuiltKernel>& kernels,
-                                            const CompileOptions& options,
-                                            std::shared_ptr<const void>& keep_alive,
-                                            CompileTexts& texts) {
+KernelFunctions compile_kernels(const BuiltKernels& kernels, const CompileOptions& options,
+                                std::shared_ptr<const void>& keep_alive, CompileTexts& texts) {
   if (kernels.empty()) return {};
   const IsaTarget& target = options.target;
   set_up_llvm(target);

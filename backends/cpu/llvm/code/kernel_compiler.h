@@ -23,8 +23,9 @@ struct CompileOptions {
 /// kernel's results depend on the kernel and the target only, not on the number of threads nor on
 /// sharing. Where texts are wanted, each distinct kernel gets code without parameters, in one
 /// module that is not cached. Throws sdk::Failure. Any thread but compile threads.
-std::vector<codegen::KernelFunction> compile_kernels(
-    const std::vector<codegen::BuiltKernel>& kernels, const CompileOptions& options,
-    std::shared_ptr<const void>& keep_alive, CompileTexts& texts);
+codegen::KernelFunctions compile_kernels(const codegen::BuiltKernels& kernels,
+                                         const CompileOptions& options,
+                                         std::shared_ptr<const void>& keep_alive,
+                                         CompileTexts& texts);
 
 }  // namespace kiln::cpu

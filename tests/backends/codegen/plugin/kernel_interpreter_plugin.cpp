@@ -10,13 +10,13 @@ namespace {
 
 class InterpretedTarget final : public codegen::HostTarget {
  public:
-  std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& kernels,
-                                               std::shared_ptr<const void>& keep_alive,
-                                               const codegen::Dumps&,
-                                               codegen::CompileTimes&) override {
-    auto holders = std::make_shared<std::vector<std::shared_ptr<const void>>>(kernels.size());
-    std::vector<codegen::KernelFunction> functions;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
+  codegen::KernelFunctions compile(const codegen::BuiltKernels& kernels,
+                                   std::shared_ptr<const void>& keep_alive, const codegen::Dumps&,
+                                   codegen::CompileTimes&) override {
+    auto holders =
+        std::make_shared<IdVector<codegen::KernelId, std::shared_ptr<const void>>>(kernels.size());
+    codegen::KernelFunctions functions;
+    for (const codegen::KernelId i : kernels.ids()) {
       functions.push_back(interpreted(parse_kernel(print(kernels[i].kernel)), (*holders)[i]));
     }
     keep_alive = holders;

@@ -8,10 +8,9 @@ namespace {
 
 class TextTarget final : public codegen::HostTarget {
  public:
-  std::vector<codegen::KernelFunction> compile(const std::vector<codegen::BuiltKernel>& built,
-                                               std::shared_ptr<const void>& keep_alive,
-                                               const codegen::Dumps& dumps,
-                                               codegen::CompileTimes&) override {
+  codegen::KernelFunctions compile(const codegen::BuiltKernels& built,
+                                   std::shared_ptr<const void>& keep_alive,
+                                   const codegen::Dumps& dumps, codegen::CompileTimes&) override {
     if (built.empty()) return {};
     std::vector<codegen::Kernel> kernels;
     for (const codegen::BuiltKernel& each : built) kernels.push_back(each.kernel);
