@@ -25,6 +25,7 @@
 #include "backends/codegen/plan/note_claims.h"
 #include "backends/codegen/plan/read_narrow_weights.h"
 #include "backends/codegen/plan/stack_carries.h"
+#include "backends/codegen/plan/transpose_filters.h"
 #include "backends/codegen/plan/verify_plan.h"
 #include "core/module/print.h"
 #include "core/module/verify.h"
@@ -155,6 +156,16 @@ bool fuse_epilogues(Compilation& c) {
 
 bool read_narrow_weights(Compilation& c) {
   return read_narrow_weights(c.program.plan, c.program.kernels, c.unchanged, c.library);
+}
+
+bool transpose_filters(Compilation& c) {
+  if (c.library == nullptr || !c.library->takes_filters_first()) return false;
+  bool changed = false;
+  const std::vector<Plan*> plans = plans_of(c);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (transpose_filters(*plans[i], c.computations[i].names, c.program)) changed = true;
+  }
+  return changed;
 }
 
 bool drop_unused_kernels(Compilation& c) {
@@ -318,6 +329,8 @@ constexpr CodegenPass kPipeline[] = {
      "fuses bias and relu into the epilogues of library calls"},
     {"read_narrow_weights", read_narrow_weights, verify_plan, print_program, kOptional, kReorders,
      "has matmuls widen weights of 16-bit floats, of which no float32 copy is stored then"},
+    {"transpose_filters", transpose_filters, verify_plan, print_program, kRequired, kKeepsBits,
+     "transposes the filters of convolutions where a library has them in another layout"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
     {"order_loops", order_loops, verify_plan_and_kernels, print_program, kRequired, kReorders,

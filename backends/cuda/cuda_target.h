@@ -5,7 +5,6 @@
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
-#include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/execute/rank_kernels.h"
 #include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/device_claims.h"
@@ -19,8 +18,7 @@ struct InstanceLibraries {
   std::shared_ptr<const api::Compiler> compiler;
   Matmuls matmuls;
   std::shared_ptr<const DeviceConvolutions> convolutions;
-  std::shared_ptr<const FilterTranspositions> transpositions;  // for convolutions
-  std::shared_ptr<const RankKernels> rank_kernels;             // for collectives
+  std::shared_ptr<const RankKernels> rank_kernels;  // for collectives
   std::shared_ptr<Communicators> communicators;  // null: the host runs collectives
 };
 

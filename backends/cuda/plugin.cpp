@@ -55,7 +55,6 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(
       options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
   const KernelCompiler compiler{resources.device, libraries.compiler, host};
-  libraries.transpositions = std::make_shared<const FilterTranspositions>(compiler);
   libraries.rank_kernels = std::make_shared<const RankKernels>(compiler);
   if (!options.collectives_through_host) {
     libraries.communicators = std::make_shared<Communicators>(options.nccl, resources.device, host);

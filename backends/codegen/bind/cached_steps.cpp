@@ -4,6 +4,7 @@
 
 #include "backends/codegen/plan/step_effects.h"
 #include "core/types/at.h"
+#include "core/types/text.h"
 
 #include <algorithm>
 
@@ -176,13 +177,25 @@ class CacheFinder {
 
 CachedSteps find_cached_steps(const Plan& plan, const BuiltKernels& kernels,
                               const std::vector<bool>& unchanged) {
-  if (std::find(unchanged.begin(), unchanged.end(), true) != unchanged.end()) {
-    return CacheFinder(plan, kernels, unchanged).run();
-  }
+  if (!unchanged.empty()) return CacheFinder(plan, kernels, unchanged).run();
   CachedSteps none;
   none.is_cached_step.assign(plan.steps.size(), 0);
   none.group_of_slot.assign(plan.slots.size(), -1);
   return none;
+}
+
+std::string print(const CachedSteps& cached) {
+  std::string out;
+  for (const CachedGroup& group : cached.groups) {
+    std::string arguments;
+    for (const SlotId slot : group.arguments) {
+      arguments += text(arguments.empty() ? "" : ", ", slot);
+    }
+    for (const int step : group.steps) {
+      out += text("# step ", step, " runs when one of ", arguments, " has changed\n");
+    }
+  }
+  return out;
 }
 
 }  // namespace kiln::codegen

@@ -9,6 +9,7 @@
 #include "backends/codegen/target.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace kiln::codegen {
@@ -32,5 +33,8 @@ struct CachedSteps {
 /// a body, which caches nothing.
 CachedSteps find_cached_steps(const Plan& plan, const BuiltKernels& kernels,
                               const std::vector<bool>& unchanged);
+
+/// A line of a report for each cached step: the arguments whose changes make it run again.
+std::string print(const CachedSteps& cached);
 
 }  // namespace kiln::codegen

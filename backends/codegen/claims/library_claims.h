@@ -51,6 +51,9 @@ class LibraryClaims {
   /// Whether the library takes only symmetric padding: the same at both ends of an axis. Other
   /// convolutions are rewritten (graph/make_padding_symmetric.h).
   virtual bool requires_symmetric_padding() const { return false; }
+  /// Whether the library's filters are [filters, spatial.., channels of a group] in memory.
+  /// Kernels transpose those of the graph then (plan/transpose_filters.h).
+  virtual bool takes_filters_first() const { return false; }
   /// `node`: a ScatterSub. A target that takes it runs row update steps (plan/plan.h).
   virtual std::optional<std::string> rejection_of_row_update(const ir::Node&) const {
     return "the target has no sparse row updates";

@@ -71,7 +71,8 @@ struct MatmulStep : LibraryStep {
 
   DType rhs_dtype() const { return narrow_rhs.value_or(dtype); }
 };
-/// A Conv. Operands are dense.
+/// A Conv. Operands are dense; the filter is transposed where the target takes it so
+/// (transpose_filters.h).
 struct ConvolutionStep : LibraryStep {};
 /// How a loop divides into groups of rows; see independent_rows.h.
 struct IndependentRows {

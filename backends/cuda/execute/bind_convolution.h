@@ -2,7 +2,6 @@
 #pragma once
 
 #include "backends/codegen/plan/step_times.h"
-#include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/libraries/convolutions.h"
 
 namespace kiln::cuda {
@@ -12,18 +11,14 @@ struct DeviceConvolution {
   /// Null: the result is zero or has no elements.
   std::shared_ptr<const PreparedConvolution> prepared;
   bool zero_fills_result = false;  // cuDNN writes a part of the result; the rest is zero
-  /// To KRSC before the convolution; of backward weights, from it afterwards. Empty where both
-  /// layouts are the same.
-  std::optional<BoundKernel> transposition;
   std::int64_t workspace = 0;  // offset in the arena
-  /// Of cuDNN's workspace, then from filter_offset the transposed filter.
-  std::int64_t workspace_bytes = 0, filter_offset = 0;
+  std::int64_t workspace_bytes = 0;
   codegen::StepCost cost = {};
 };
 
 /// An upper bound on the operations that issue_convolution() queues.
 inline std::int64_t operations_of(const DeviceConvolution& bound) {
-  return 1 + (bound.zero_fills_result ? 1 : 0) + (bound.transposition ? 1 : 0);
+  return bound.zero_fills_result ? 2 : 1;
 }
 
 /// Evaluates the sizes and plans the convolution. Throws sdk::Failure, of UNIMPLEMENTED where the
@@ -31,7 +26,6 @@ inline std::int64_t operations_of(const DeviceConvolution& bound) {
 /// ScopedContext of the thread, which captures no stream.
 DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
                                    const ConvolutionLibrary& library,
-                                   const FilterTranspositions& transpositions,
                                    const codegen::EvaluateDim& evaluate);
 
 }  // namespace kiln::cuda

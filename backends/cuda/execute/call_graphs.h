@@ -89,7 +89,7 @@ class CallGraphs final : public SegmentIssuer {
 };
 
 /// Every address that varies between calls of a bound plan: the arena with its generation, then
-/// arguments and results.
+/// those of DevicePlan::given_slots.
 using GraphKey = std::vector<api::DeviceAddress>;
 
 /// An LRU cache of graphs by GraphKey. Updates that alternate between two buffers need two entries,

@@ -172,13 +172,43 @@ api::DeviceAddress CallMemory::address(std::int64_t offset) const {
 /// is unmapped now.
 GraphKey CallMemory::key_of(const SlotAddresses& slots, const StreamArena& arena) const {
   GraphKey key{arena.address(), arena.generation()};
-  for (const SlotId slot : plan_.plan->arguments) key.push_back(slot ? slots[slot] : 0);
-  for (const SlotId slot : plan_.plan->results) key.push_back(slots[slot]);
+  for (const SlotId slot : plan_.given_slots) key.push_back(slots[slot]);
   return key;
 }
 
-void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
+/// The copies of the plan's cached tensors for the versions of the call's variables.
+std::vector<HeldCopy> CallMemory::hold_cached(const LoadedProgram& program,
+                                              CallTensors& tensors) const {
+  if (plan_.cached_layouts.empty()) return {};
+  std::vector<std::uint64_t> versions;
+  for (const CachedGroup& group : plan_.cached->groups) {
+    for (const SlotId slot : group.arguments) {
+      const int argument = std::get<ArgumentSlot>(plan_.plan->slots[slot].kind).number;
+      versions.push_back(tensors.arguments[at(argument)].version);
+    }
+  }
+  return program.cached.hold(*program.resources.memory, plan_.cached_layouts, versions,
+                             tensors.last_copies);
+}
+
+/// Sets the addresses of cached tensors, and queues the steps that compute new copies.
+void CallMemory::provide_cached(const std::vector<HeldCopy>& held, SlotAddresses& slots,
+                                CallContext& call) {
+  for (std::size_t g = 0; g < held.size(); ++g) {
+    const CachedGroup& group = plan_.cached->groups[g];
+    for (std::size_t i = 0; i < group.slots.size(); ++i) {
+      slots[group.slots[i]] =
+          offset_by(held[g].copy->memory.address(), plan_.cached_layouts[g].offsets[i]);
+    }
+    if (!held[g].is_new) continue;
+    issue_cached_steps(group, address(layout_.temporaries), slots, call);
+  }
+}
+
+void CallMemory::run(const LoadedProgram& program, CallTensors& tensors) {
   const Clock::time_point start = Clock::now();
+  // Outlives the lease, which waits for the work of a call that fails.
+  const std::vector<HeldCopy> cached = hold_cached(program, tensors);
   StreamLease lease(*program.resources.streams, stream_);
   stream_ = lease.id();
   grow(lease.arena());
@@ -217,10 +247,14 @@ void CallMemory::run(const LoadedProgram& program, const CallTensors& tensors) {
   }
   trace_copies(call.timer, StepEvent::kCopyIn, [&] { bind_slots(tensors, slots, call); });
   try {
+    provide_cached(cached, slots, call);
     run_steps(program, tensors, lease.arena(), slots, call);
   } catch (...) {
     if (collectives) collectives->drain();
     throw;
+  }
+  for (const HeldCopy& one : cached) {
+    if (one.is_new) program.cached.share(one.copy);
   }
   if (!timer) return;
   MeasuredCall measured = timer->finish(Clock::now() - start);

@@ -23,6 +23,7 @@ struct LoadedProgram {
   const sdk::Host& host;
   const DeviceResources& resources;
   Communicators* communicators;  // null: the host runs collectives
+  CachedTensors& cached;
   CallTimes& times;
   codegen::StepTrace& trace;
 };
@@ -32,6 +33,7 @@ struct LoadedProgram {
 struct CallTensor {
   void* host = nullptr;
   api::DeviceAddress device = 0;
+  std::uint64_t version = 0;  // of a variable: equal versions, equal contents; 0: unknown
 };
 
 /// The arguments of one call; `seed` and `call_counter` as in kiln_execute_args.
@@ -40,6 +42,7 @@ struct CallTensors {
   std::vector<CallTensor> results;  // outputs, then updates: written
   std::uint64_t seed = 0, call_counter = 0;
   void* host_call_context = nullptr;
+  LastCopies last_copies = {};  // of calls with these arguments
 };
 
 /// The memory of a call. In the arena of the leased stream: copies of host inputs and outputs, the
@@ -58,7 +61,7 @@ class CallMemory {
   /// keep their values: kernels write them after every step that can fail
   /// (codegen/plan/buffer_aliasing.h). If the driver or an allocation of host memory fails after
   /// such a kernel was launched, the call ends the device with DATA_LOSS.
-  void run(const LoadedProgram& program, const CallTensors& tensors);
+  void run(const LoadedProgram& program, CallTensors& tensors);
 
  private:
   /// The bytes from the beginning of the arena to each part of it.
@@ -70,6 +73,8 @@ class CallMemory {
 
   static Layout lay_out(const DevicePlan& plan, std::size_t inputs, std::size_t outputs);
   void upload_iteration_numbers(const LoadedProgram& program);
+  std::vector<HeldCopy> hold_cached(const LoadedProgram& program, CallTensors& tensors) const;
+  void provide_cached(const std::vector<HeldCopy>& held, SlotAddresses& slots, CallContext& call);
   void grow(StreamArena& arena) const;
   GraphKey key_of(const SlotAddresses& slots, const StreamArena& arena) const;
   void clear_arrivals(const LoadedProgram& program);

@@ -92,9 +92,10 @@ class DeviceExecutable final : public sdk::Executable {
                 host_,
                 resources_,
                 libraries.communicators,
+                cached_,
                 call_times_,
                 step_trace_},
-        facts_(lowered_.program, {}),
+        facts_(lowered_.program, unchanged_arguments(lowered_)),
         call_sizes_(lowered_.module.graph.inputs, lowered_.guards) {
     const ir::Graph& graph = lowered_.module.graph;
     inputs = graph.inputs.size();
@@ -203,7 +204,6 @@ class DeviceExecutable final : public sdk::Executable {
            .grid = resources_.device->grid(),
            .matmuls = libraries_.matmuls,
            .convolutions = libraries_.convolutions.library(),
-           .transpositions = libraries_.transpositions,
            .rank_kernels = libraries_.communicators == nullptr ? nullptr : &libraries_.rank_kernels,
            .evaluate = evaluate});
       check_launches(*sized->plan);
@@ -233,8 +233,7 @@ class DeviceExecutable final : public sdk::Executable {
   void dump_binding(const SizedPlan& sized) const {
     const std::string name = text("sizes-", sized.number);
     dumps_.hand_over("memory_plan", name, [&] {
-      return print_memory(lowered_.program, memory_of(*sized.plan),
-                          {.totals = "", .lines = print_collectives(*sized.plan)});
+      return print_memory(lowered_.program, memory_of(*sized.plan), memory_notes(*sized.plan));
     });
   }
 
@@ -259,7 +258,7 @@ class DeviceExecutable final : public sdk::Executable {
     }
   }
 
-  void run(SizedPlan& sized, const CallTensors& tensors) const {
+  void run(SizedPlan& sized, CallTensors& tensors) const {
     CallMemoryLease lease(sized);
     if (!lease.memory) {
       lease.memory = std::make_unique<CallMemory>(*sized.plan, loaded_, inputs, outputs);
@@ -276,6 +275,7 @@ class DeviceExecutable final : public sdk::Executable {
   std::unique_ptr<const KernelLibrary> library_;
   std::vector<DeviceMemory> constants_;
   ConstantAddresses constant_addresses_;
+  mutable CachedTensors cached_;
   mutable CallTimes call_times_;
   mutable BindingTimes bindings_;
   mutable StepTrace step_trace_{lowered_.program, dumps_};
@@ -295,11 +295,12 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
     const sdk::Buffer& input = *call.inputs[i];
     check_input(lowered_.module.graph.inputs, i, input.dtype(), input.dims().size());
     sizes.push_back(input.dims());
-    tensors.arguments.push_back({nullptr, device_buffer(input).address()});
+    tensors.arguments.push_back({nullptr, device_buffer(input).address(), 0});
   }
   for (std::size_t i = 0; i < call.states.size(); ++i) {
     check_state(lowered_.module, i, *call.states[i].buffer);
-    tensors.arguments.push_back({nullptr, device_buffer(*call.states[i].buffer).address()});
+    tensors.arguments.push_back(
+        {nullptr, device_buffer(*call.states[i].buffer).address(), call.states[i].version});
   }
   const std::shared_ptr<SizedPlan> sized = sized_plan(sizes);
   // A call that fails returns no results.
@@ -312,13 +313,13 @@ std::unique_ptr<sdk::Event> DeviceExecutable::execute(const sdk::Call& call) con
     const std::vector<std::int64_t>& dims = sized->result_dims[i];
     if (result.given) {
       check_given_result(lowered_.results[i], i, dims, *result.given);
-      tensors.results.push_back({nullptr, device_buffer(*result.given).address()});
+      tensors.results.push_back({nullptr, device_buffer(*result.given).address(), 0});
       continue;
     }
     const auto dtype = static_cast<std::uint32_t>(lowered_.results[i].dtype());
     buffers[i] = std::make_unique<DeviceBuffer>(dtype, dims, resources_,
                                                 result_source(lowered_.results[i], i));
-    tensors.results.push_back({nullptr, buffers[i]->address()});
+    tensors.results.push_back({nullptr, buffers[i]->address(), 0});
   }
   tensors.seed = call.seed;
   tensors.call_counter = call.call_counter;
@@ -342,7 +343,9 @@ class DeviceFrame final : public sdk::Frame {
     const std::size_t inputs = io_.input_count(), outputs = io_.output_count();
     for (std::size_t i = 0; i < inputs; ++i) tensors_.arguments[i].host = io_.input(i).data;
     for (std::size_t i = 0; i < io_.state_count(); ++i) {
-      tensors_.arguments[inputs + i].device = device_buffer(io_.state(i)).address();
+      CallTensor& state = tensors_.arguments[inputs + i];
+      state.device = device_buffer(io_.state(i)).address();
+      state.version = io_.state_version(i);
     }
     for (std::size_t i = 0; i < outputs; ++i) tensors_.results[i].host = io_.output(i).data;
     for (std::size_t i = 0; i < io_.update_count(); ++i) {

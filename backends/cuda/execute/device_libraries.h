@@ -1,7 +1,6 @@
 // The libraries of an instance, as its programs use them.
 #pragma once
 
-#include "backends/cuda/execute/filter_transposition.h"
 #include "backends/cuda/execute/rank_kernels.h"
 #include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/cublaslt.h"
@@ -14,7 +13,6 @@ struct DeviceLibraries {
   const api::Compiler& compiler;
   const MatmulLibrary* matmuls;  // null: no matmul is claimed
   const DeviceConvolutions& convolutions;
-  const FilterTranspositions& transpositions;
   const RankKernels& rank_kernels;
   Communicators* communicators;  // of a program whose collectives NCCL runs, else null
 };

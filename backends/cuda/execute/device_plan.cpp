@@ -32,6 +32,9 @@ class Binder {
           std::visit([&](const auto& one) -> DeviceStep { return bind(one); }, step));
     }
     place_collectives();
+    out_->cached = &facts.cached;
+    for (std::size_t g = 0; g < facts.cached.groups.size(); ++g) add_cached_layout(g);
+    list_given_slots(facts);
     cut();
     out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
                               [this] { return memory_of(*out_).bodies; });
@@ -61,8 +64,7 @@ class Binder {
 
   DeviceConvolution bind(const ConvolutionStep& step) const {
     if (inputs_.convolutions == nullptr) throw no_library(step);
-    DeviceConvolution bound =
-        bind_convolution(step, *inputs_.convolutions, inputs_.transpositions, inputs_.evaluate);
+    DeviceConvolution bound = bind_convolution(step, *inputs_.convolutions, inputs_.evaluate);
     bound.cost = convolution_cost(step, inputs_.evaluate);
     return bound;
   }
@@ -143,9 +145,44 @@ class Binder {
     return bound;
   }
 
+  /// The results of a group depend on the sizes of its kernels and of the slots.
+  void add_cached_layout(std::size_t number) {
+    const CachedGroup& group = out_->cached->groups[number];
+    CachedLayout layout;
+    layout.key = {static_cast<std::int64_t>(number)};
+    layout.variables = group.arguments.size();
+    for (const int step : group.steps) {
+      const auto& launch = std::get<KernelLaunch>(out_->steps[at(step)]);
+      layout.key.push_back(launch.grid.points);
+      layout.key.insert(layout.key.end(), launch.sizes.begin(), launch.sizes.end());
+    }
+    for (const SlotId slot : group.slots) {
+      layout.offsets.push_back(layout.bytes);
+      layout.bytes += aligned(out_->sizes.bytes[slot]);
+      layout.key.push_back(layout.bytes);
+    }
+    out_->cached_layouts.push_back(std::move(layout));
+  }
+
+  void list_given_slots(const PlanFacts& facts) {
+    if (&plan_ != &inputs_.program.plan) return;
+    IdVector<SlotId, bool> is_read(plan_.slots.size());
+    for (std::size_t s = 0; s < facts.effects.size(); ++s) {
+      if (facts.cached.is_cached_step[s]) continue;
+      for (const SlotId slot : facts.effects[s].read) is_read[slot] = true;
+    }
+    std::vector<SlotId>& given = out_->given_slots;
+    for (const SlotId slot : plan_.arguments) {
+      if (slot && is_read[slot]) given.push_back(slot);
+    }
+    given.insert(given.end(), plan_.results.begin(), plan_.results.end());
+    for (const CachedGroup& group : facts.cached.groups) given.push_back(group.slots.at(0));
+  }
+
   // ---- operations ----
 
-  /// Counts the operations of each step and cuts the steps into segments.
+  /// Counts the operations of each step and cuts the steps into segments. Cached steps are part of
+  /// none: calls queue them before all others.
   void cut() {
     std::vector<StepWork> work;
     for (const DeviceStep& step : out_->steps) {
@@ -153,6 +190,7 @@ class Binder {
       const std::int64_t before = std::exchange(out_->operations, 0);
       const bool waited = std::exchange(out_->waits_for_host, false);
       std::visit([&](const auto& one) { count(one); }, step);
+      if (out_->cached->is_cached_step[work.size()]) out_->operations = 0;
       work.push_back({out_->operations, out_->waits_for_host});
       add_operations(before);
       out_->waits_for_host = out_->waits_for_host || waited;
@@ -280,14 +318,19 @@ const KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t number) 
   return std::get<KernelStep>(plan.plan->steps[step]);
 }
 
-std::string print_collectives(const DevicePlan& plan) {
-  if (plan.collective_bytes == 0) return "";
-  std::string out = text("# collectives: ", plan.collective_bytes, " bytes besides the arena\n");
+MemoryNotes memory_notes(const DevicePlan& plan) {
+  MemoryNotes notes;
+  std::int64_t cached = 0;
+  for (const CachedLayout& layout : plan.cached_layouts) cached += layout.bytes;
+  if (cached != 0) notes.totals = text("; cached: ", cached, " bytes");
+  notes.lines = print(*plan.cached);
+  if (plan.collective_bytes == 0) return notes;
+  notes.lines += text("# collectives: ", plan.collective_bytes, " bytes besides the arena\n");
   for (const DeviceCollective& one : plan.collectives) {
-    out += text("#   at ", one.buffer, ": ", one.buffer_bytes, " bytes  # ", source_of(*one.node),
-                "\n");
+    notes.lines += text("#   at ", one.buffer, ": ", one.buffer_bytes, " bytes  # ",
+                        source_of(*one.node), "\n");
   }
-  return out;
+  return notes;
 }
 
 PlanMemory memory_of(const DevicePlan& plan) {

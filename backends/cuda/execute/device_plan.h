@@ -9,6 +9,7 @@
 #include "backends/cuda/execute/bind_collective.h"
 #include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
+#include "backends/cuda/execute/cached_tensors.h"
 #include "backends/cuda/execute/launch_kernel.h"
 #include "backends/cuda/execute/segments.h"
 
@@ -60,6 +61,12 @@ struct DevicePlan {
   codegen::SlotSizes sizes;
   std::vector<DeviceStep> steps;  // one per step of the plan
   codegen::Arena arena;
+  /// Steps whose results outlive the call, and the memory of each group of them; none in bodies.
+  const codegen::CachedSteps* cached = nullptr;
+  std::vector<CachedLayout> cached_layouts;
+  /// The slots outside of the arena whose addresses other steps get: arguments, results, and one of
+  /// each group of cached steps. None in bodies.
+  std::vector<codegen::SlotId> given_slots;
   std::int64_t longest_loop = 0;  // maximum trip count, bodies included
   std::int64_t operations = 0;  // steps that queue work, loops unrolled; saturates
   std::int64_t arrivals = 0;  // maximum GridLaunch::arrivals of a launch, bodies included
@@ -81,7 +88,6 @@ struct DeviceBindInputs {
   const codegen::GridDescription& grid;
   const MatmulLibrary* matmuls;  // null: the program has none
   const ConvolutionLibrary* convolutions;  // likewise
-  const FilterTranspositions& transpositions;
   const RankKernels* rank_kernels;  // null: the host runs collectives
   const codegen::EvaluateDim& evaluate;
 };
@@ -99,10 +105,12 @@ const codegen::KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t
 /// Throws codegen::SizeFailure if CallBlock::step cannot number all launches.
 void check_launches(const DevicePlan& plan);
 
-/// Lines of a memory report: the bytes of collectives, then the buffer of each; none without them.
-std::string print_collectives(const DevicePlan& plan);
+/// What a memory report says of memory besides the arena: cached tensors, then the bytes of
+/// collectives and the buffer of each.
+codegen::MemoryNotes memory_notes(const DevicePlan& plan);
 
-/// The memory of the plan and its bodies, without that of collectives. `plan` outlives the result.
+/// The memory of the plan and its bodies, without that of cached tensors and collectives. `plan`
+/// outlives the result.
 codegen::PlanMemory memory_of(const DevicePlan& plan);
 
 }  // namespace kiln::cuda

@@ -1,5 +1,4 @@
-// Queues a bound convolution on a stream by cuDNN, with a zero fill and a transposition of the
-// filter where it needs them.
+// Queues a bound convolution on a stream by cuDNN, after a zero fill where it needs one.
 #pragma once
 
 #include "backends/cuda/device/stream.h"
@@ -14,8 +13,6 @@ struct ConvolutionCall {
   const module::Module& module;  // for the source line of an error
   api::DeviceAddress lhs = 0, rhs = 0, result = 0, workspace = 0;
   std::int64_t result_bytes = 0;
-  api::DeviceAddress call_block = 0;  // as LaunchArguments
-  LaunchMemory& launch_memory;
 };
 
 /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread.

@@ -48,15 +48,18 @@ class PlanIssuer {
     }
   }
 
+  void queue_step(std::size_t s) {
+    if (call_.between_steps) call_.between_steps(call_.operations);
+    launch_ = first_launch_ + plan_.first_launches[s];
+    if (call_.timer != nullptr) call_.timer->begin(*plan_.plan, s);
+    std::visit([&](const auto& bound) { issue(plan_.plan->steps[s], bound); }, plan_.steps[s]);
+    if (call_.timer != nullptr) call_.timer->end();
+  }
+
  private:
   void queue_steps(const Segment& segment) {
     for (std::size_t s = segment.begin; s < segment.end; ++s) {
-      const Step& step = plan_.plan->steps[s];
-      if (call_.between_steps) call_.between_steps(call_.operations);
-      launch_ = first_launch_ + plan_.first_launches[s];
-      if (call_.timer != nullptr) call_.timer->begin(*plan_.plan, s);
-      std::visit([&](const auto& bound) { issue(step, bound); }, plan_.steps[s]);
-      if (call_.timer != nullptr) call_.timer->end();
+      if (!plan_.cached->is_cached_step[s]) queue_step(s);
       if (&plan_ == &call_.plan) call_.queued_steps = s + 1;
     }
   }
@@ -120,9 +123,7 @@ class PlanIssuer {
                        .rhs = slot(convolution.rhs),
                        .result = slot(convolution.result),
                        .workspace = offset_by(arena_, bound.workspace),
-                       .result_bytes = bytes(convolution.result),
-                       .call_block = call_.call_block,
-                       .launch_memory = launch_memory_});
+                       .result_bytes = bytes(convolution.result)});
   }
 
   // ---- loops ----
@@ -383,6 +384,12 @@ SlotAddresses fixed_addresses(const DevicePlan& plan, DeviceAddress arena,
 
 void issue_plan(DeviceAddress arena, SlotAddresses& slots, CallContext& call) {
   PlanIssuer(call.plan, arena, slots, call, 0).run();
+}
+
+void issue_cached_steps(const CachedGroup& group, DeviceAddress arena, SlotAddresses& slots,
+                        CallContext& call) {
+  PlanIssuer issuer(call.plan, arena, slots, call, 0);
+  for (const int step : group.steps) issuer.queue_step(at(step));
 }
 
 void finish_call(CallContext& call) {

@@ -74,6 +74,11 @@ SlotAddresses fixed_addresses(const DevicePlan& plan, api::DeviceAddress arena,
 /// ScopedContext of the thread. Throws sdk::Failure; the stream may then still have work.
 void issue_plan(api::DeviceAddress arena, SlotAddresses& slots, CallContext& call);
 
+/// Queues the steps of a group of DevicePlan::cached, before those of issue_plan(). REQUIRES: those
+/// of issue_plan; `slots` has the group's slots.
+void issue_cached_steps(const codegen::CachedGroup& group, api::DeviceAddress arena,
+                        SlotAddresses& slots, CallContext& call);
+
 /// Synchronizes the stream and finishes downloads. Throws sdk::Failure if a launch of the call has
 /// recorded an index out of range, with the text and source line that every backend gives.
 void finish_call(CallContext& call);

@@ -16,6 +16,7 @@ class ConvolutionClaims final : public codegen::LibraryClaims {
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
                                                    codegen::EpilogueOp op) const override;
   bool requires_symmetric_padding() const override { return true; }
+  bool takes_filters_first() const override { return true; }
 };
 
 }  // namespace kiln::cuda

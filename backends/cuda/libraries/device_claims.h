@@ -30,6 +30,7 @@ class DeviceClaims final : public codegen::LibraryClaims {
   bool requires_symmetric_padding() const override {
     return convolutions_->requires_symmetric_padding();
   }
+  bool takes_filters_first() const override { return convolutions_->takes_filters_first(); }
 
  private:
   std::shared_ptr<const codegen::LibraryClaims> matmuls_, convolutions_;

@@ -26,6 +26,7 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
     return claims_.rejection_of_epilogue(node, op);
   }
   bool requires_symmetric_padding() const override { return claims_.requires_symmetric_padding(); }
+  bool takes_filters_first() const override { return claims_.takes_filters_first(); }
 
   const EngineOptions& options() const { return options_; }
   /// Null before the first claim, and if cuDNN is missing. Valid as long as the object.

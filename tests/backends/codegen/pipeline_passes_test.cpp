@@ -36,6 +36,7 @@ class EveryLibraryCall final : public LibraryClaims {
     return std::nullopt;
   }
   bool requires_symmetric_padding() const override { return true; }
+  bool takes_filters_first() const override { return true; }
   std::optional<std::string> rejection_of_narrow_rhs(const ir::Node&, DType) const override {
     return std::nullopt;
   }
@@ -202,6 +203,12 @@ const Row kRows[] = {
        return sample;
      },
      nullptr, "float32(%"},
+    {"transpose_filters",
+     [] {
+       const Tensor x = input({2, 8, 8, 3}), w = input({3, 3, 3, 4});
+       return Sample{{x, w}, {conv2d(x, w)}};
+     },
+     nullptr, "_transpose_filter"},
     {"drop_unused_kernels",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8}), b = input({8});

@@ -41,6 +41,7 @@ class TestLibrary final : public codegen::HostLibrary {
     return rejection_of(node.types[0].dtype);
   }
   bool requires_symmetric_padding() const override { return true; }
+  bool takes_filters_first() const override { return true; }
 
  private:
   std::optional<std::string> rejection_of(DType dtype) const {

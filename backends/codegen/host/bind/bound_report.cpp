@@ -74,26 +74,12 @@ void print_calls(const BoundPlan& bound, const std::string& indent, std::string&
   }
 }
 
-std::string cached_steps_text(const CachedSteps& cached) {
-  std::string out;
-  for (const CachedGroup& group : cached.groups) {
-    std::string arguments;
-    for (const SlotId slot : group.arguments) {
-      arguments += text(arguments.empty() ? "" : ", ", slot);
-    }
-    for (const int step : group.steps) {
-      out += text("# step ", step, " runs when one of ", arguments, " has changed\n");
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string print_memory(const Program& program, const BoundPlan& bound) {
   return print_memory(
       program, memory_of(bound),
-      {text("; packed: ", bound.weight_bytes, " bytes"), cached_steps_text(bound.facts->cached)});
+      {text("; packed: ", bound.weight_bytes, " bytes"), print(bound.facts->cached)});
 }
 
 std::string print_library_calls(const BoundPlan& bound) {
