@@ -81,6 +81,7 @@ struct GridSchedule {
   int elements = 1;  // Points: consecutive points of a thread along the last axis, a power of two
   int unroll = 1;  // Points: groups whose loads a thread issues before it computes
   int tile_axis = -1;  // Tile: the rows
+  int batch = 1;  // launches that one launch may stand for (batch.h); 1: takes no table
 
   bool operator==(const GridSchedule&) const = default;
 };

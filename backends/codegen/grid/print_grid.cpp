@@ -27,6 +27,7 @@ std::string print(const GridSchedule& schedule) {
   if (schedule.elements > 1) out += text(", vectors of ", schedule.elements);
   if (schedule.unroll > 1) out += text(", unroll ", schedule.unroll);
   if (schedule.split_k) out += ", split";
+  if (schedule.batch > 1) out += text(", up to ", schedule.batch, " launches at a time");
   out += list(", keep", "v", schedule.kept);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;

@@ -1,5 +1,6 @@
 // Checks the rules of a schedule from the accesses of the kernel, independently of the scheduler.
 #include "backends/codegen/grid/additions.h"
+#include "backends/codegen/grid/batch.h"
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/grid_schedule.h"
 #include "backends/codegen/grid/kept_values.h"
@@ -27,6 +28,9 @@ class Verifier {
   void run() const {
     require(schedule_.threads > 0 && schedule_.threads <= device_.max_threads,
             "its blocks do not fit the device");
+    require(schedule_.batch >= 1 &&
+                schedule_.batch == rows_of_table(kernel_, schedule_, schedule_.batch),
+            "its launches cannot be batched");
     check_axes();
     check_groups();
     if (has_teams(schedule_)) return check_teams();

@@ -127,18 +127,18 @@ class FilterTransposer {
   SlotId new_slot(const Value& value) {
     program_.nodes.push_back(value);
     return plan_.slots.add({.kind = TemporarySlot{},
-                           .dtype = value.dtype(),
-                           .dims = names_(value.dims()),
-                           .node = value.node.get()});
+                            .dtype = value.dtype(),
+                            .dims = names_(value.dims()),
+                            .node = value.node.get()});
   }
 
   void add_kernel(BuiltKernel built, IdVector<OperandId, SlotId> slots) {
-    const std::size_t number = program_.kernels.size();
+    const KernelId id = program_.kernels.back_id().next();
     built.nodes = {program_.nodes.back().node.get()};
-    built.kernel.name = text("k", number, "_transpose_filter");
-    built.kernel.comes_from = kernel_title(built.nodes, static_cast<int>(number)).comes_from;
+    built.kernel.name = text("k", id.number, "_transpose_filter");
+    built.kernel.comes_from = kernel_title(built.nodes, id.number).comes_from;
     program_.kernels.push_back(std::move(built));
-    plan_.steps.push_back(KernelStep{static_cast<int>(number), std::move(slots)});
+    plan_.steps.push_back(KernelStep{id, std::move(slots)});
   }
 
   Plan& plan_;

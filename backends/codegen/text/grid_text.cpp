@@ -48,13 +48,23 @@ inline bool record(CallBlock* call, s32 step, s64 point, s64 access, s64 index, 
 }  // namespace
 )";
 
-std::string parameters(const Kernel& kernel, const SplitText& split) {
-  std::string list;
+/// A parameter that each launch has: the declaration without the name, and the name.
+struct Parameter {
+  std::string type, name;
+};
+
+/// Operands, sizes and points, in the order of the launch.
+std::vector<Parameter> parameters(const Kernel& kernel) {
+  std::vector<Parameter> list;
   for (const OperandId i : kernel.operands.ids()) {
-    list += text(kernel.operands[i].written ? "u8* const b" : "const u8* const b", i.number, ", ");
+    const char* type = kernel.operands[i].written ? "u8* const" : "const u8* const";
+    list.push_back({type, text("b", i.number)});
   }
-  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) list += text("const s64 n", i, ", ");
-  return list + "const s64 points, " + split.parameters() + "const s32 step, CallBlock* const call";
+  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
+    list.push_back({"const s64", text("n", i)});
+  }
+  list.push_back({"const s64", "points"});
+  return list;
 }
 
 /// The lines as comments.
@@ -85,15 +95,39 @@ class FunctionText {
 
   std::string run() {
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
-    lines_.open(text(kernel_.name, "(", parameters(kernel_, split_), ")"));
+    const std::string table = schedule_.batch > 1 ? open_batch() : "";
+    if (schedule_.batch == 1) open_one();
     if (may_stop_) lines_.line("if (is_stopped(call, step)) return;");
     lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
     const std::string shared = write_body();
     lines_.close_to(0);
-    return shared + commented(print(kernel_) + print(schedule_)) + lines_.str();
+    return table + shared + commented(print(kernel_) + print(schedule_)) + lines_.str();
   }
 
  private:
+  void open_one() {
+    std::string list;
+    for (const Parameter& one : parameters(kernel_)) list += one.type + " " + one.name + ", ";
+    lines_.open(text(kernel_.name, "(", list, split_.parameters(),
+                     "const s32 step, CallBlock* const call)"));
+  }
+
+  /// Opens a function that takes a table of parameters; returns the declaration of the table.
+  std::string open_batch() {
+    const std::string table = kernel_.name + "_table";
+    lines_.open(
+        text(kernel_.name, "(const __grid_constant__ ", table, " table, CallBlock* const call)"));
+    lines_.line("const auto& row = table.rows[blockIdx.y];");
+    std::string members;
+    for (const Parameter& one : parameters(kernel_)) {
+      members += text("    ", one.type, " ", one.name, ";\n");
+      lines_.line(text(one.type, " ", one.name, " = row.", one.name, ";"));
+    }
+    lines_.line("const s32 step = s32(row.step);");
+    return text("struct ", table, " {\n  struct Row {\n", members, "    const s64 step;\n  } rows[",
+                schedule_.batch, "];\n};\n");
+  }
+
   /// Returns the declarations of shared memory.
   std::string write_body() {
     if (schedule_.form == GridForm::Owners) {

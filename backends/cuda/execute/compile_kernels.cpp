@@ -2,9 +2,11 @@
 // text: the updates of many variables are often one kernel.
 #include "backends/cuda/execute/compile_kernels.h"
 
+#include "backends/codegen/grid/batch.h"
 #include "backends/codegen/kernel/kernel_key.h"
 #include "core/types/text.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace kiln::cuda {
@@ -23,6 +25,16 @@ std::string print_schedules(const BuiltKernels& kernels, const CompiledKernels& 
                 function == name ? "" : text("; the function ", function), "\n");
   }
   return out;
+}
+
+/// For each kernel, the first one that differs from it in names alone.
+IdVector<KernelId, KernelId> first_equal(const BuiltKernels& kernels) {
+  IdVector<KernelId, KernelId> first;
+  std::unordered_map<std::string, KernelId> first_of_key;
+  for (const KernelId i : kernels.ids()) {
+    first.push_back(first_of_key.try_emplace(key_of(kernels[i].kernel), i).first->second);
+  }
+  return first;
 }
 
 }  // namespace
@@ -44,17 +56,21 @@ CompiledKernels compile_kernels(const BuiltKernels& kernels, const CodeTarget& t
                                 const std::string& label) {
   CompiledKernels compiled;
   if (kernels.empty()) return compiled;
-  for (const BuiltKernel& built : kernels) {
-    compiled.schedules.push_back(schedule_grid(built.kernel, target.grid));
-    verify(built.kernel, compiled.schedules.back(), target.grid);
-  }
+  const IdVector<KernelId, KernelId> first = first_equal(kernels);
   std::vector<ScheduledKernel> scheduled;  // one of equal kernels, which have equal schedules
-  std::unordered_map<std::string, std::string> function_of_key;
+  compiled.schedules.reserve(kernels.size());
   for (const KernelId i : kernels.ids()) {
     const codegen::Kernel& kernel = kernels[i].kernel;
-    const auto [known, is_new] = function_of_key.try_emplace(key_of(kernel), kernel.name);
-    compiled.functions.push_back(known->second);
-    if (is_new) scheduled.push_back({kernel, compiled.schedules[i]});
+    compiled.functions.push_back(kernels[first[i]].kernel.name);
+    if (first[i] != i) {
+      compiled.schedules.push_back(compiled.schedules[first[i]]);
+      continue;
+    }
+    codegen::GridSchedule schedule = schedule_grid(kernel, target.grid);
+    schedule.batch = rows_of_table(kernel, schedule, std::ranges::count(first, i));
+    verify(kernel, schedule, target.grid);
+    compiled.schedules.push_back(std::move(schedule));
+    scheduled.push_back({kernel, compiled.schedules.back()});
   }
   dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled); });
   const std::string source = grid_text(scheduled);

@@ -11,6 +11,7 @@
 #include <kiln/error.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace kiln::cuda {
@@ -35,6 +36,7 @@ class Binder {
     out_->cached = &facts.cached;
     for (std::size_t g = 0; g < facts.cached.groups.size(); ++g) add_cached_layout(g);
     list_given_slots(facts);
+    batch_region();
     cut();
     out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
                               [this] { return memory_of(*out_).bodies; });
@@ -177,6 +179,24 @@ class Binder {
     }
     given.insert(given.end(), plan_.results.begin(), plan_.results.end());
     for (const CachedGroup& group : facts.cached.groups) given.push_back(group.slots.at(0));
+  }
+
+  /// Adds each step to the last launch of its function, unless that is full.
+  void batch_region() {
+    std::map<const void*, std::size_t> last;  // by function
+    for (std::size_t s = plan_.region_begin; s < plan_.region_end; ++s) {
+      const auto& launch = std::get<KernelLaunch>(out_->steps[s]);
+      if (launch.grid.points == 0) continue;
+      std::vector<std::vector<std::size_t>>& launches = out_->region_launches;
+      const auto [found, is_first] = last.try_emplace(launch.kernel->function, launches.size());
+      const auto rows = at(launch.kernel->schedule.batch);
+      if (!is_first && launches[found->second].size() < rows) {
+        launches[found->second].push_back(s);
+        continue;
+      }
+      found->second = launches.size();
+      launches.push_back({s});
+    }
   }
 
   // ---- operations ----

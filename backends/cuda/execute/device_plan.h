@@ -72,6 +72,8 @@ struct DevicePlan {
   std::int64_t arrivals = 0;  // maximum GridLaunch::arrivals of a launch, bodies included
   bool waits_for_host = false;  // has a branch, a host call, a collective or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
+  /// The steps of the parallel region by launch: those of equal kernels are launched as one.
+  std::vector<std::vector<std::size_t>> region_launches;
   /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
   /// bodies of branches counted. Their count, which saturates, and the first number of each step.
   std::int64_t launches = 0;

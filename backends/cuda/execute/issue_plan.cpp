@@ -59,9 +59,54 @@ class PlanIssuer {
  private:
   void queue_steps(const Segment& segment) {
     for (std::size_t s = segment.begin; s < segment.end; ++s) {
+      if (s == plan_.plan->region_begin && batches_region(segment)) {
+        queue_region();
+        s = plan_.plan->region_end - 1;
+        continue;
+      }
       if (!plan_.cached->is_cached_step[s]) queue_step(s);
       if (&plan_ == &call_.plan) call_.queued_steps = s + 1;
     }
+  }
+
+  /// Steps that are timed are launched one by one.
+  bool batches_region(const Segment& segment) const {
+    return call_.timer == nullptr && plan_.plan->region_begin < plan_.plan->region_end &&
+           plan_.plan->region_end <= segment.end;
+  }
+
+  void queue_region() {
+    for (const std::vector<std::size_t>& steps : plan_.region_launches) {
+      if (steps.size() == 1) {
+        queue_step(steps[0]);
+      } else {
+        if (call_.between_steps) call_.between_steps(call_.operations);
+        queue_batch(steps);
+      }
+      // A failure of a later launch comes after writes of any of the steps.
+      call_.queued_steps = plan_.plan->region_end;
+    }
+  }
+
+  void queue_batch(const std::vector<std::size_t>& steps) {
+    std::vector<std::vector<DeviceAddress>> operands;
+    std::vector<LaunchArguments> arguments;
+    std::vector<BatchedLaunch> batch;
+    arguments.reserve(steps.size());
+    for (const std::size_t s : steps) {
+      append_operands(std::get<KernelStep>(plan_.plan->steps[s]), operands.emplace_back());
+      const std::int64_t number = first_launch_ + plan_.first_launches[s];
+      arguments.push_back({.operands = operands.back(),
+                           .number = static_cast<std::int32_t>(number),
+                           .call_block = call_.call_block});
+      batch.push_back({std::get<KernelLaunch>(plan_.steps[s]), arguments.back()});
+    }
+    ++call_.operations;
+    launch_batch(call_.stream, batch, launch_memory_);
+  }
+
+  void append_operands(const KernelStep& kernel, std::vector<DeviceAddress>& to) {
+    for (const SlotId operand : kernel.slots) to.push_back(slot(operand));
   }
 
   DeviceAddress& slot(SlotId id) { return slots_[id]; }
@@ -89,7 +134,7 @@ class PlanIssuer {
     const auto& kernel = std::get<KernelStep>(step);
     ++call_.operations;
     operands_.clear();
-    for (const SlotId operand : kernel.slots) operands_.push_back(slot(operand));
+    append_operands(kernel, operands_);
     launch_kernel(call_.stream, launch,
                   {.operands = operands_,
                    .partials = offset_by(arena_, launch.partials),

@@ -7,6 +7,35 @@
 #include <algorithm>
 
 namespace kiln::cuda {
+namespace {
+
+/// The blocks along x and y, and the threads of a block.
+struct Grid {
+  std::int64_t x, y;
+  int threads;
+};
+
+/// Appends operands, sizes and points.
+void add_row(const BoundKernel& bound, const LaunchArguments& arguments,
+             std::vector<std::uint64_t>& values) {
+  values.insert(values.end(), arguments.operands.begin(), arguments.operands.end());
+  for (const std::int64_t size : bound.sizes) values.push_back(static_cast<std::uint64_t>(size));
+  values.push_back(static_cast<std::uint64_t>(bound.grid.points));
+}
+
+void submit(const Stream& stream, const LoadedKernel& kernel, const Grid& grid,
+            std::vector<void*>& parameters) {
+  stream.submit(
+      [&] {
+        return stream.device().driver().launch_kernel(
+            kernel.function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1,
+            static_cast<unsigned>(grid.threads), 1, 1, 0, stream.handle(), parameters.data(),
+            nullptr);
+      },
+      "launch a kernel");
+}
+
+}  // namespace
 
 BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loaded,
                         const codegen::GridDescription& device,
@@ -23,11 +52,14 @@ BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loade
 
 void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchArguments& arguments,
                    LaunchMemory& memory) {
+  if (bound.kernel->schedule.batch > 1) {
+    const BatchedLaunch one{bound, arguments};
+    return launch_batch(stream, {&one, 1}, memory);
+  }
   auto& [values, parameters] = memory;
+  values.clear();
+  add_row(bound, arguments, values);
   const codegen::GridLaunch& grid = bound.grid;
-  values.assign(arguments.operands.begin(), arguments.operands.end());
-  for (const std::int64_t size : bound.sizes) values.push_back(static_cast<std::uint64_t>(size));
-  values.push_back(static_cast<std::uint64_t>(grid.points));
   if (bound.kernel->schedule.split_k) {
     values.push_back(static_cast<std::uint64_t>(grid.part_points));
     values.push_back(arguments.partials);
@@ -39,13 +71,27 @@ void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchA
   api::DeviceAddress call_block = arguments.call_block;
   parameters.push_back(&number);
   parameters.push_back(&call_block);
-  stream.submit(
-      [&, parameters = parameters.data()] {
-        return stream.device().driver().launch_kernel(
-            bound.kernel->function, static_cast<unsigned>(grid.blocks), 1, 1,
-            static_cast<unsigned>(grid.threads), 1, 1, 0, stream.handle(), parameters, nullptr);
-      },
-      "launch a kernel");
+  submit(stream, *bound.kernel, {grid.blocks, 1, grid.threads}, parameters);
+}
+
+void launch_batch(const Stream& stream, std::span<const BatchedLaunch> batch,
+                  LaunchMemory& memory) {
+  auto& [values, parameters] = memory;
+  values.clear();
+  const BoundKernel& first = batch.front().bound;
+  std::int64_t blocks = 0;
+  for (const BatchedLaunch& launch : batch) {
+    add_row(launch.bound, launch.arguments, values);
+    values.push_back(static_cast<std::uint64_t>(launch.arguments.number));
+    blocks = std::max(blocks, launch.bound.grid.blocks);
+  }
+  // The driver copies the whole table.
+  values.resize(values.size() / batch.size() *
+                static_cast<std::size_t>(first.kernel->schedule.batch));
+  api::DeviceAddress call_block = batch.front().arguments.call_block;
+  parameters.assign({values.data(), &call_block});
+  submit(stream, *first.kernel,
+         {blocks, static_cast<std::int64_t>(batch.size()), first.grid.threads}, parameters);
 }
 
 }  // namespace kiln::cuda

@@ -41,4 +41,14 @@ struct LaunchMemory {
 void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchArguments& arguments,
                    LaunchMemory& memory);
 
+/// A launch of a batch: without memory of its own.
+struct BatchedLaunch {
+  const BoundKernel& bound;
+  const LaunchArguments& arguments;
+};
+
+/// Queues launches of one function as one. Throws sdk::Failure. REQUIRES: a ScopedContext of the
+/// thread; one to GridSchedule::batch launches, each with points, and all with one call block.
+void launch_batch(const Stream& stream, std::span<const BatchedLaunch> batch, LaunchMemory& memory);
+
 }  // namespace kiln::cuda

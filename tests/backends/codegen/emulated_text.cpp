@@ -16,9 +16,10 @@ using namespace codegen;
 
 constexpr const char* kDevice = R"(
 #define __global__
+#define __grid_constant__
 #define __launch_bounds__(threads)
 struct Index {
-  u32 x;
+  u32 x, y;
 };
 struct EmulatedFunctions {
   void (*wait_for_block)();
@@ -178,11 +179,15 @@ std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedA
   for (const SharedArray& one : arrays) {
     poison += text("  __builtin_memset(&", one.name, ", 255, sizeof(", one.name, "));\n");
   }
+  // A table of one row, where the function takes one.
+  const std::string all = scheduled.schedule.batch > 1
+                              ? text(kernel.name, "_table{{{", arguments, "points, step}}}, call")
+                              : text(arguments, "points, ", parts, "step, call");
   return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
               "extern \"C\" void run_", kernel.name,
               "(u8* const* b, const s64* n, s64 points, s64 part_points, u8* partials, "
               "u32* arrivals, s32 step, CallBlock* call) {\n  ",
-              kernel.name, "(", arguments, "points, ", parts, "step, call);\n}\n");
+              kernel.name, "(", all, ");\n}\n");
 }
 
 }  // namespace

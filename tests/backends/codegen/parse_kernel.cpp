@@ -355,6 +355,10 @@ GridSchedule schedule_of(LineScanner line) {
   if (line.take(", unroll ")) schedule.unroll = line.index(std::numeric_limits<int>::max());
   if (schedule.elements < 1 || schedule.unroll < 1) line.fail("expected groups of points");
   schedule.split_k = line.take(", split");
+  if (line.take(", up to ")) {
+    schedule.batch = line.index(std::numeric_limits<int>::max());
+    line.expect(" launches at a time");
+  }
   if (line.take(", keep")) schedule.kept = numbers<ExpressionId>(line, " v");
   if (line.take(", barriers before")) schedule.barrier_before = numbers<StageId>(line, " stage ");
   if (line.take("; ")) schedule.reason = line.rest();

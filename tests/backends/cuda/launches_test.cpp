@@ -11,6 +11,8 @@
 
 #include <kiln/k.h>
 
+#include <optional>
+
 using namespace kiln;
 using cuda_test::control;
 using kiln::testing::contents_of;
@@ -76,4 +78,85 @@ TEST_CASE("kiln graph: draws kernels and plan of the cuda backend without a devi
     CHECK(has(text, "w float32[3,2]"));
     CHECK(has(text, "k0_tanh_line"));
   }
+}
+
+namespace {
+
+/// A gather that may fail, and a kernel for each variable that updates it.
+struct Updates {
+  Updates(std::size_t count, const std::string& backend) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Array start = Array::full({5}, 0.5 * static_cast<double>(i));
+      const Variable w = variable(start), mean = variable(zeros_of(5)),
+                     square_mean = variable(zeros_of(5));
+      const Tensor slope = tanh(w) + 0.25;
+      const Tensor m = 0.9 * mean + 0.1 * slope, s = 0.999 * square_mean + 0.001 * square(slope);
+      updates.insert(updates.end(), {update(mean, m), update(square_mean, s),
+                                     update(w, w - 0.01 * m / (sqrt(s) + 1e-7))});
+      variables.insert(variables.end(), {w, mean, square_mean});
+    }
+    step = function({rows}, {gather(table, rows)}, {.updates = updates, .backend = backend});
+  }
+  static Array zeros_of(std::int64_t size) { return Array::full({size}, 0); }
+  std::vector<Array> values() const { return batch_get_value(variables); }
+  void run(std::int32_t row) const { (*step)({Array{row}}); }
+  /// Kernels that a call launches.
+  int launches() const {
+    const int before = control().calls("cuLaunchKernel");
+    run(0);
+    return control().calls("cuLaunchKernel") - before;
+  }
+
+  Tensor rows = placeholder({.shape = {1}, .dtype = "int32"});
+  Tensor table = constant(Array{{1.f, 2.f}, {3.f, 4.f}});
+  std::vector<Tensor> variables;
+  std::vector<UpdateOp> updates;
+  std::optional<Function> step;
+};
+
+/// Kernels that the first call launches; four calls must give the values of `reference`.
+int launches_of_updates(std::size_t count) {
+  const Updates found(count, "cuda"), wanted(count, "reference");
+  const int launches = found.launches();
+  wanted.run(0);
+  for (int call = 0; call < 3; ++call) {
+    found.run(1);
+    wanted.run(1);
+  }
+  const std::vector<Array> f = found.values(), w = wanted.values();
+  for (std::size_t i = 0; i < w.size(); ++i) CHECK(test::difference(f[i], w[i], 1e-5, 1e-6) == "");
+  return launches;
+}
+
+}  // namespace
+
+TEST_CASE("launches: updates of equal shapes are one launch") {
+  control().reset();
+  CHECK(launches_of_updates(2) == 2);  // the gather, and one kernel
+  CHECK(launches_of_updates(60) == 2);
+  CHECK(launches_of_updates(130) == 4);  // a table has 63 rows of 8 words
+}
+
+TEST_CASE("launches: after an index out of range no update of a batch is written") {
+  control().reset();
+  const Updates updates(20, "cuda");
+  for (int call = 0; call < 4; ++call) {
+    INFO(call);  // the third one replays a graph
+    const std::vector<Array> before = updates.values();
+    CHECK_THROWS_AS(updates.run(2), Error);
+    CHECK(updates.values() == before);
+    updates.run(1);
+    CHECK(updates.values() != before);
+  }
+}
+
+TEST_CASE("launches: timed calls launch updates one by one, with the same values") {
+  control().reset();
+  const testing::Scratch scratch;
+  const Updates timed(20, "cuda"), plain(21, "cuda");
+  timed.step->dump(scratch.path("f"), Stage::Timings);
+  CHECK(timed.launches() == 21);
+  CHECK(plain.launches() == 2);
+  const std::vector<Array> values = timed.values(), all = plain.values();
+  CHECK(std::equal(values.begin(), values.end(), all.begin()));
 }

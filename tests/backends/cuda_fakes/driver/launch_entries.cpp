@@ -17,15 +17,28 @@ struct Grid {
   unsigned blocks[3], threads[3], shared_bytes;
 };
 
-/// Kernels are one-dimensional, with blocks of the size that they were compiled for.
+/// Blocks are one-dimensional and of the size that the kernel was compiled for; a grid has a row of
+/// them for each launch that it stands for.
 bool fits(const Grid& grid, const LoadedKernel& kernel) {
-  const bool is_line =
-      grid.blocks[1] == 1 && grid.blocks[2] == 1 && grid.threads[1] == 1 && grid.threads[2] == 1;
+  const auto rows = static_cast<unsigned>(kernel.grid.schedule().batch);
+  const bool is_line = grid.blocks[1] >= 1 && grid.blocks[1] <= rows && grid.blocks[2] == 1 &&
+                       grid.threads[1] == 1 && grid.threads[2] == 1;
   const auto max_blocks = static_cast<unsigned>(value_of(DeviceAttribute::MaxGridDimX));
   const bool has_blocks = grid.blocks[0] >= 1 && grid.blocks[0] <= max_blocks;
   const bool has_threads = grid.threads[0] == static_cast<unsigned>(kernel.threads());
   const auto shared = static_cast<unsigned>(kernel.max_dynamic_shared_bytes);
   return is_line && has_blocks && has_threads && grid.shared_bytes <= shared;
+}
+
+/// Runs the rows of a grid, which are in no order.
+Status run_rows(const LoadedKernel& kernel, std::vector<LaunchParameters> rows, bool is_reversed) {
+  if (is_reversed) std::reverse(rows.begin(), rows.end());
+  const auto order = is_reversed ? test::ThreadOrder::Descending : test::ThreadOrder::Ascending;
+  for (const LaunchParameters& row : rows) {
+    const Status status = run_kernel(kernel, row, order);
+    if (status != Status::Success) return status;
+  }
+  return Status::Success;
 }
 
 Status launch(FunctionHandle function, const Grid& grid, StreamHandle handle, void** parameters,
@@ -36,13 +49,9 @@ Status launch(FunctionHandle function, const Grid& grid, StreamHandle handle, vo
   if (kernel == nullptr || stream == nullptr) return Status::InvalidHandle;
   if (parameters == nullptr || extra != nullptr) return Status::InvalidValue;
   if (!fits(grid, *kernel)) return Status::InvalidValue;
-  const LaunchParameters values = read_parameters(*kernel, grid.blocks[0], parameters);
-  return all.streams.enqueue(*stream, {OperationKind::Kernel, [kernel, values] {
-                                         const bool is_reversed = state().next_is_reversed();
-                                         const auto order = is_reversed
-                                                                ? test::ThreadOrder::Descending
-                                                                : test::ThreadOrder::Ascending;
-                                         return run_kernel(*kernel, values, order);
+  std::vector<LaunchParameters> rows = read_parameters(*kernel, grid.blocks, parameters);
+  return all.streams.enqueue(*stream, {OperationKind::Kernel, [kernel, rows = std::move(rows)] {
+                                         return run_rows(*kernel, rows, state().next_is_reversed());
                                        }});
 }
 

@@ -1,6 +1,7 @@
 // Launches check their addresses when they run, against what is live then.
 #include "tests/backends/cuda_fakes/driver/library.h"
 
+#include "backends/codegen/grid/batch.h"
 #include "backends/codegen/grid/split_rows.h"
 #include "tests/backends/codegen/parse_kernel.h"
 #include "tests/backends/cuda_fakes/driver/emulation.h"
@@ -84,6 +85,30 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
   return Status::Success;
 }
 
+/// The rows of the launch. Copies the whole table first, as a driver does.
+std::vector<LaunchParameters> read_table(const LoadedKernel& kernel, const unsigned* blocks,
+                                         void** parameters) {
+  const codegen::Kernel& one = kernel.grid.kernel();
+  const auto words = static_cast<std::size_t>(codegen::row_words(one));
+  std::vector<std::int64_t> table(words * static_cast<std::size_t>(kernel.grid.schedule().batch));
+  std::memcpy(table.data(), parameters[0], table.size() * sizeof(std::int64_t));
+  std::vector<LaunchParameters> rows;
+  for (std::size_t y = 0; y < blocks[1]; ++y) {
+    const std::int64_t* next = table.data() + y * words;
+    LaunchParameters& row = rows.emplace_back();
+    for (std::size_t i = 0; i < one.operands.size(); ++i) {
+      row.operands.push_back(static_cast<DeviceAddress>(*next++));
+    }
+    row.sizes.assign(next, next + one.sizes.size());
+    next += one.sizes.size();
+    row.points = *next++;
+    row.step = static_cast<std::int32_t>(*next);
+    row.call = value_at<DeviceAddress>(parameters[1]);
+    row.blocks = blocks[0];
+  }
+  return rows;
+}
+
 }  // namespace
 
 LoadedKernel::LoadedKernel(test::GridKernel kernel)
@@ -104,7 +129,9 @@ Status load_library(const void* image, Library& library) try {
   return Status::InvalidImage;
 }
 
-LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, void** parameters) {
+std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, const unsigned* blocks,
+                                              void** parameters) {
+  if (kernel.grid.schedule().batch > 1) return read_table(kernel, blocks, parameters);
   const codegen::Kernel& one = kernel.grid.kernel();
   LaunchParameters read;
   for (std::size_t i = 0; i < one.operands.size(); ++i) {
@@ -121,8 +148,8 @@ LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, vo
   }
   read.step = value_at<std::int32_t>(*parameters++);
   read.call = value_at<DeviceAddress>(*parameters++);
-  read.blocks = blocks;
-  return read;
+  read.blocks = blocks[0];
+  return {read};
 }
 
 Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters,

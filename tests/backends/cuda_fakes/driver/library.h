@@ -48,7 +48,9 @@ struct LaunchParameters {
   std::int32_t step = 0;
   DeviceAddress call = 0;
 };
-LaunchParameters read_parameters(const LoadedKernel& kernel, unsigned blocks, void** parameters);
+/// `blocks`: along x and y. One for each row of the table of a function that takes one.
+std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, const unsigned* blocks,
+                                              void** parameters);
 
 /// Runs the grid. IllegalAddress, MisalignedAddress where the operands, partial results or the call
 /// block are not in live memory, IllegalInstruction after the library was unloaded. LaunchFailed,
