@@ -62,7 +62,7 @@ std::string PointText::value(const Expression& e) const {
     case ExpressionKind::SizeValue: return text("n", e.number);
     case ExpressionKind::StageResult: return text("r", e.stage.number);
     case ExpressionKind::Random: return random(e);
-    case ExpressionKind::Load: return load(e);
+    case ExpressionKind::Load: return load(e.access);
     case ExpressionKind::Convert: return convert(e);
     case ExpressionKind::Bitcast:
       return bitcast_text(dtype_of(e.arguments[0]), e.dtype, text("v", e.arguments[0].number));
@@ -100,11 +100,11 @@ std::string PointText::convert(const Expression& e) const {
   return text("convert<", type_text(e.dtype), ">(", argument(e, 0), ")");
 }
 
-std::string PointText::load(const Expression& e) const {
-  const std::string read = load_text(e.dtype, element(e.access));
-  const std::string allowed = condition(e.access);
+std::string PointText::load(AccessId access) const {
+  const DType dtype = kernel_.operands[kernel_.accesses[access].operand].dtype;
+  const std::string read = load_text(dtype, element(access)), allowed = condition(access);
   if (allowed.empty()) return read;
-  return text(allowed, " ? ", read, " : ", type_text(e.dtype), "(0)");
+  return text(allowed, " ? ", read, " : ", type_text(dtype), "(0)");
 }
 
 std::string PointText::random(const Expression& e) const {
@@ -146,13 +146,14 @@ std::string PointText::element(AccessId id, const std::string& dynamic_index) co
   return text("b", access.operand.number, ", ", sum);
 }
 
-void PointText::write_store(const Store& store) {
+void PointText::write_store(const Store& store, const std::string& old) {
   const DType dtype = dtype_of(store.value);
   const std::string to = element(store.access), allowed = condition(store.access);
   lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));
   std::string value = text("v", store.value.number);
   if (store.accumulate) {
-    lines_.line(text("const ", type_text(dtype), " old = ", load_text(dtype, to), ";"));
+    const std::string before = old.empty() ? load_text(dtype, to) : old;
+    lines_.line(text("const ", type_text(dtype), " old = ", before, ";"));
     value =
         apply_text(ir::Op::Add, dtype, dtype,
                    {operand_text(ir::Op::Add, dtype, "old"), operand(ir::Op::Add, store.value)});

@@ -28,7 +28,8 @@ class PointText {
   /// Declares the expression with the given text as its value.
   void declare(ExpressionId id, const std::string& value);
   bool is_declared(ExpressionId id) const { return declared_[id]; }
-  void write_store(const Store& store);
+  /// `old`: the element before an accumulating store; empty: the store loads it.
+  void write_store(const Store& store, const std::string& old = "");
 
   /// "b0, element", the arguments of a load or a store, at the given value of the dynamic index (an
   /// expression of type s64).
@@ -38,6 +39,8 @@ class PointText {
   /// A declared value with subnormals flushed, and as an operand of this op.
   std::string flushed(ExpressionId expression) const;
   std::string operand(ir::Op op, ExpressionId expression) const;
+  /// The element, or 0 where the condition of the access is false.
+  std::string load(AccessId access) const;
   /// The text of an expression whose arguments are declared.
   std::string value(const Expression& e) const;
   /// A size as an expression of type s64.
@@ -54,7 +57,6 @@ class PointText {
   bool is_as_declared(ExpressionId expression) const;
   std::string argument(const Expression& e, std::size_t i) const;
   std::string convert(const Expression& e) const;
-  std::string load(const Expression& e) const;
   std::string random(const Expression& e) const;
 
   const Kernel& kernel_;

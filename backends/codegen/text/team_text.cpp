@@ -1,44 +1,13 @@
-// Lanes stride over the inner points by the size of the team, so that their loads are coalesced.
+// One loop per group of stages, and barriers between groups that share memory.
 #include "backends/codegen/text/team_text.h"
 
 #include "backends/codegen/kernel/needed.h"
-#include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/running_text.h"
-#include "backends/codegen/text/scalar_text.h"
 #include "core/types/text.h"
 
 #include <algorithm>
 
 namespace kiln::codegen {
-namespace {
-
-/// Loop-invariant expressions: equal at all inner points, without index checks, and of operands
-/// that the kernel does not write.
-ExpressionFlags hoistable(const Kernel& kernel) {
-  const ExpressionFlags inner = depends_on_inner(kernel);
-  ExpressionFlags can_hoist(inner.size());
-  for (const ExpressionId i : can_hoist.ids()) {
-    const Expression& e = kernel.expressions[i];
-    can_hoist[i] = !inner[i];
-    const auto require = [&](ExpressionId other) {
-      if (other) can_hoist[i] = can_hoist[i] && can_hoist[other];
-    };
-    for (const ExpressionId argument : e.arguments) require(argument);
-    if (e.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel.accesses[e.access];
-    require(access.when);
-    const bool is_fixed = !access.dynamic && !kernel.operands[access.operand].written;
-    can_hoist[i] = can_hoist[i] && is_fixed;
-  }
-  return can_hoist;
-}
-
-bool has_dynamic_access(const Kernel& kernel) {
-  return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
-                     [](const Access& access) { return access.dynamic; });
-}
-
-}  // namespace
 
 const char* team_functions() {
   return R"(
@@ -77,18 +46,10 @@ TeamText::TeamText(const Kernel& kernel, const GridSchedule& schedule, TextLines
       point_(kernel, lines),
       reductions_(kernel, schedule, lines),
       split_(kernel, schedule, lines),
-      lanes_(lanes_of(schedule)),
-      accumulators_(accumulators_of(kernel, schedule)),
-      lane_points_(points_of_lane(kernel, schedule)),
-      checks_indices_(has_dynamic_access(kernel)),
-      can_hoist_(hoistable(kernel)),
-      is_kept_(kernel.expressions.size(), false),
-      is_known_(kernel.expressions.size(), false) {
-  for (const ExpressionId one : schedule.kept) is_kept_[one] = true;
-}
+      loop_(kernel, schedule, reductions_, lines) {}
 
 void TeamText::write() {
-  declare_kept();
+  loop_.declare_kept();
   if (schedule_.split_k) {
     // Stages without inner axes follow all others (split_rows.h).
     write_groups(/*inner=*/true);
@@ -112,15 +73,8 @@ void TeamText::write_groups(bool inner) {
 }
 
 void TeamText::barrier() {
-  const bool is_warp = schedule_.form == GridForm::Rows && lanes_ <= kWarpLanes;
+  const bool is_warp = schedule_.form == GridForm::Rows && lanes_of(schedule_) <= kWarpLanes;
   lines_.line(is_warp ? "__syncwarp();" : "__syncthreads();");
-}
-
-void TeamText::declare_kept() {
-  for (const ExpressionId one : schedule_.kept) {
-    lines_.line(
-        text(type_text(point_.dtype_of(one)), " kept", one.number, "[", lane_points_, "];"));
-  }
 }
 
 void TeamText::write(const StageGroup& group) {
@@ -132,7 +86,7 @@ void TeamText::write(const StageGroup& group) {
   for (const StageId s : group) {
     if (reductions_.is_reduction(s)) reductions_.declare_accumulators(s);
   }
-  visit_points(group);
+  loop_.write(group);
   for (const StageId s : group) {
     if (!reductions_.is_reduction(s)) continue;
     reductions_.combine_accumulators(s);
@@ -144,147 +98,14 @@ void TeamText::write(const StageGroup& group) {
 void TeamText::write_once(StageId id, const Stage& stage) {
   lines_.open("if (live && lane == 0)");
   point_.begin();
-  declare_out_of_range(id, "0");
+  loop_.declare_out_of_range(id, "0");
   point_.evaluate(roots_of(kernel_, stage));
   for (const Store& store : stage.stores) point_.write_store(store);
   lines_.close();
 }
 
 void TeamText::write_running(StageId id) {
-  codegen::write_running(kernel_, schedule_, id, point_, lines_, [&] { begin_point(id); });
-}
-
-// ---- points ----
-
-void TeamText::visit_points(const StageGroup& group) {
-  lines_.open("if (live && inner > 0)");
-  point_.begin();
-  hoist(group);
-  if (is_unrolled(kernel_, schedule_)) {
-    visit_unrolled(group);
-  } else {
-    visit_in_loop(group);
-  }
-  lines_.close();
-}
-
-void TeamText::hoist(const StageGroup& group) {
-  for (const StageId s : group) {
-    ExpressionFlags wanted = needed(kernel_, roots_of(kernel_, kernel_.stages[s]), is_known_);
-    for (const ExpressionId i : wanted.ids()) wanted[i] = wanted[i] && can_hoist_[i];
-    point_.declare(wanted);
-  }
-}
-
-void TeamText::visit_unrolled(const StageGroup& group) {
-  const std::int64_t whole = static_inner_points(kernel_) / lanes_;
-  lines_.line("#pragma unroll");
-  lines_.open(text("for (int k = 0; k < ", lane_points_, "; ++k)"));
-  lines_.line(text("const s64 p = lane + k * ", lanes_, ";"));
-  lines_.line(text("if (k >= ", whole, " && p >= inner) break;"));
-  for (const StageId s : group) {
-    if (!reductions_.is_reduction(s)) continue;
-    const std::string type = accumulator_text(kernel_, kernel_.stages[s]);
-    lines_.line(text(type, "& part", s.number, " = parts", s.number, "[k % ", accumulators_, "];"));
-  }
-  write_point(group);
-  lines_.close();
-}
-
-void TeamText::visit_in_loop(const StageGroup& group) {
-  std::string parameters;
-  for (const StageId s : group) {
-    if (!reductions_.is_reduction(s)) continue;
-    parameters += text(", ", accumulator_text(kernel_, kernel_.stages[s]), "& part", s.number);
-  }
-  lines_.open(text("const auto visit = [&](s64 p", parameters, ")"));
-  write_point(group);
-  lines_.close();
-  lines_.line(";");
-  const std::string end = schedule_.split_k ? "end" : "inner";
-  lines_.line(text("s64 p = ", schedule_.split_k ? "begin + " : "", "lane;"));
-  std::vector<StageId> chained;
-  for (const StageId s : group) {
-    if (reductions_.has_chains(s)) chained.push_back(s);
-  }
-  if (chained.empty()) return visit_turns(group, end);
-  const std::int64_t points = kChainTerms * accumulators_ * lanes_;
-  lines_.open(text("while (p < ", end, ")"));
-  lines_.line(
-      text("const s64 stop = ", end, " - p > ", points, " ? p + ", points, " : ", end, ";"));
-  visit_turns(group, "stop");
-  for (const StageId s : chained) reductions_.end_chains(s);
-  lines_.line(text("if (stop == ", end, ") break;"));
-  lines_.close();
-}
-
-void TeamText::visit_turns(const StageGroup& group, const std::string& end) {
-  const auto visit = [&](int k) {
-    std::string arguments = text("p + ", k * lanes_);
-    for (const StageId s : group) {
-      if (reductions_.is_reduction(s)) arguments += text(", parts", s.number, "[", k, "]");
-    }
-    return text("visit(", arguments, ");");
-  };
-  lines_.open(text("for (; p + ", 3 * lanes_, " < ", end, "; p += ", 4 * lanes_, ")"));
-  for (int k = 0; k < 4; ++k) lines_.line(visit(k));
-  lines_.close();
-  for (int k = 0; k < 3; ++k) {
-    lines_.line(text("if (p + ", k * lanes_, " < ", end, ") ", visit(k)));
-  }
-}
-
-void TeamText::begin_point(StageId stage) {
-  std::vector<int> inner;
-  for (int axis = kernel_.outer; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
-    inner.push_back(axis);
-  }
-  write_digits(kernel_, inner, "p", lines_);
-  declare_out_of_range(stage, "p");
-}
-
-void TeamText::write_point(const StageGroup& group) {
-  begin_point(group.first);
-  for (const StageId s : group) {
-    if (checks_indices_ && s > group.first) lines_.line("point += inner;");
-    write_stage(s, kernel_.stages[s]);
-  }
-  // Later groups read them from registers.
-  for (const ExpressionId one : schedule_.kept) {
-    is_known_[one] = is_known_[one] || point_.is_declared(one);
-  }
-}
-
-void TeamText::write_stage(StageId id, const Stage& stage) {
-  declare(needed(kernel_, roots_of(kernel_, stage), is_known_));
-  if (stage.kind == StageKind::Reduce) {
-    std::string value = point_.flushed(stage.value);
-    if (stage.combiner == Combiner::ArgMax) {
-      value = text(accumulator_text(kernel_, stage), "{", value, ", p}");
-    }
-    const std::string part = text("part", id.number);
-    lines_.line(text(part, " = ", combined_text(kernel_, stage, part, value), ";"));
-  }
-  for (const Store& store : stage.stores) point_.write_store(store);
-}
-
-void TeamText::declare(const ExpressionFlags& wanted) {
-  for (const ExpressionId i : wanted.ids()) {
-    if (!wanted[i] || point_.is_declared(i)) continue;
-    if (is_known_[i]) {
-      point_.declare(i, text("kept", i.number, "[k]"));
-      continue;
-    }
-    point_.declare(i, point_.value(kernel_.expressions[i]));
-    if (is_kept_[i]) lines_.line(text("kept", i.number, "[k] = v", i.number, ";"));
-  }
-}
-
-void TeamText::declare_out_of_range(StageId id, const std::string& point) {
-  if (!checks_indices_) return;
-  lines_.line(text("s64 point = (outer * ", kernel_.stages.size(), " + ", id.number,
-                   ") * (inner > 0 ? inner : 1) + ", point, ";"));
-  lines_.line(out_of_range_lambda());
+  codegen::write_running(kernel_, schedule_, id, point_, lines_, [&] { loop_.begin_point(id); });
 }
 
 }  // namespace kiln::codegen

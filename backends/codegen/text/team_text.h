@@ -5,6 +5,7 @@
 #include "backends/codegen/grid/stage_groups.h"
 #include "backends/codegen/text/point_text.h"
 #include "backends/codegen/text/split_text.h"
+#include "backends/codegen/text/team_loop.h"
 
 #include <string>
 
@@ -34,21 +35,6 @@ class TeamText {
   void write(const StageGroup& group);
   void write_once(StageId id, const Stage& stage);
   void write_running(StageId id);
-  void declare_kept();
-  void visit_points(const StageGroup& group);
-  void visit_unrolled(const StageGroup& group);
-  void visit_in_loop(const StageGroup& group);
-  /// A loop of the lanes over the points before `end`, four per iteration, one per accumulator.
-  void visit_turns(const StageGroup& group, const std::string& end);
-  /// Declares the indices of inner point `p`, and `out_of_range`.
-  void begin_point(StageId stage);
-  /// Writes the stages at inner point `p`; a reduction combines its value with `part<stage>`.
-  void write_point(const StageGroup& group);
-  void write_stage(StageId id, const Stage& stage);
-  void declare_out_of_range(StageId id, const std::string& point);
-  void hoist(const StageGroup& group);
-  void declare(const ExpressionFlags& wanted);
-
   void barrier();
 
   const Kernel& kernel_;
@@ -57,12 +43,7 @@ class TeamText {
   PointText point_;
   ReductionText reductions_;
   SplitText split_;
-  const int lanes_, accumulators_;
-  const std::int64_t lane_points_;
-  const bool checks_indices_;
-  ExpressionFlags can_hoist_;  // expressions that are invariant over inner points
-  ExpressionFlags is_kept_;    // expressions whose values stay in registers
-  ExpressionFlags is_known_;   // kept expressions that an earlier group has evaluated
+  TeamLoop loop_;
 };
 
 }  // namespace kiln::codegen

@@ -12,19 +12,6 @@
 namespace kiln::codegen {
 namespace {
 
-/// The type of an element in memory.
-std::string stored_type(DType dtype) { return half_text(dtype) ? "u16" : type_text(dtype); }
-
-std::string value_of(DType dtype, const std::string& stored) {
-  const char* half = half_text(dtype);
-  return half ? text(half, "_value(", stored, ")") : stored;
-}
-
-std::string stored_of(DType dtype, const std::string& value) {
-  const char* half = half_text(dtype);
-  return half ? text(half, "_bits(", value, ")") : value;
-}
-
 bool has_dynamic_access(const Kernel& kernel) {
   const std::vector<AccessId> used = used_accesses(kernel);
   return std::any_of(used.begin(), used.end(),
@@ -60,6 +47,7 @@ VectorText::VectorText(const Kernel& kernel, const GridSchedule& schedule, TextL
       lines_(lines),
       point_(kernel, lines),
       found_(vector_accesses(kernel, schedule.elements)),
+      turns_(kernel, schedule.elements, found_.is_vector, lines),
       checks_indices_(has_dynamic_access(kernel)) {}
 
 // ---- alignment ----
@@ -115,19 +103,12 @@ void VectorText::write_stage(const Stage& stage) {
 void VectorText::write_unrolled(const Stage& stage) {
   lines_.open("");
   const std::vector<ExpressionId> early = early_loads(stage);
-  for (const ExpressionId load : early) {
-    const Expression& e = kernel_.expressions[load];
-    const std::string type = is_vector(e.access) ? vector_type(e.dtype) : type_text(e.dtype);
-    lines_.line(text(type, " x", load.number, "[", schedule_.unroll, "];"));
-  }
+  turns_.declare(early, schedule_.unroll);
   open_turn();
   load(stage);
   lines_.close();
   open_turn();
-  for (const ExpressionId load : early) {
-    const Expression& e = kernel_.expressions[load];
-    if (!is_vector(e.access)) point_.declare(load, text("x", load.number, "[turn]"));
-  }
+  turns_.use(early, point_);
   compute(stage);
   lines_.close();
   lines_.close();
@@ -168,23 +149,10 @@ std::vector<ExpressionId> VectorText::early_loads(const Stage& stage) const {
 }
 
 void VectorText::load(const Stage& stage) {
-  const bool is_unrolled = schedule_.unroll > 1;
   for (const ExpressionId load : early_loads(stage)) {
-    const Expression& e = kernel_.expressions[load];
-    const Access& access = kernel_.accesses[e.access];
+    const Access& access = kernel_.accesses[kernel_.expressions[load].access];
     point_.evaluate({access.dynamic, access.when});
-    if (is_vector(e.access)) {
-      const std::string name = is_unrolled
-                                   ? text("x", load.number, "[turn]")
-                                   : text("const ", vector_type(e.dtype), " x", load.number);
-      const std::string allowed = point_.condition(e.access), read = vector_load(e.access);
-      lines_.line(allowed.empty() ? text(name, " = ", read, ";")
-                                  : text(name, " = ", allowed, " ? ", read, " : ",
-                                         vector_type(e.dtype), "{};"));
-      continue;
-    }
-    point_.declare(load, point_.value(e));
-    if (is_unrolled) lines_.line(text("x", load.number, "[turn] = v", load.number, ";"));
+    turns_.load(load, point_);
   }
 }
 
@@ -216,12 +184,7 @@ void VectorText::write_elements(const Stage& stage) {
   lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
   lines_.line(text("const s64 i", last, " = base + e;"));
   declare_out_of_range();
-  for (const ExpressionId load : early_loads(stage)) {
-    const Expression& e = kernel_.expressions[load];
-    if (!is_vector(e.access)) continue;
-    const char* turn = schedule_.unroll > 1 ? "[turn]" : "";
-    element.declare(load, value_of(e.dtype, text("x", load.number, turn, ".at[e]")));
-  }
+  turns_.use_elements(early_loads(stage), element);
   element.evaluate(roots_of(kernel_, stage));
   for (std::size_t i = 0; i < stage.stores.size(); ++i) {
     const Store& store = stage.stores[i];
@@ -239,9 +202,10 @@ void VectorText::write_vector(std::size_t number, const Store& store) {
   const std::string allowed = point_.condition(store.access);
   lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));
   if (store.accumulate) {
-    lines_.line(text("const ", vector_type(dtype), " old = ", vector_load(store.access), ";"));
+    lines_.line(text("const ", turns_.vector_type(dtype),
+                     " old = ", turns_.vector_load(store.access, point_), ";"));
   }
-  lines_.line(text(vector_type(dtype), " packed;"));
+  lines_.line(text(turns_.vector_type(dtype), " packed;"));
   lines_.line("#pragma unroll");
   lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
   std::string value = text("y", number, "[e]");
@@ -253,19 +217,9 @@ void VectorText::write_vector(std::size_t number, const Store& store) {
   }
   lines_.line(text("packed.at[e] = ", stored_of(dtype, value), ";"));
   lines_.close();
-  lines_.line(text("store_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
+  lines_.line(text("store_vector<", turns_.vector_type(dtype), ", ", stored_type(dtype), ">(",
                    point_.element(store.access), ", packed);"));
   lines_.close();
-}
-
-std::string VectorText::vector_type(DType dtype) const {
-  return text("Vector<", stored_type(dtype), ", ", schedule_.elements, ">");
-}
-
-std::string VectorText::vector_load(AccessId access) const {
-  const DType dtype = kernel_.operands[kernel_.accesses[access].operand].dtype;
-  return text("load_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
-              point_.element(access), ")");
 }
 
 }  // namespace kiln::codegen

@@ -4,6 +4,7 @@
 #include "backends/codegen/grid/grid_schedule.h"
 #include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/text/point_text.h"
+#include "backends/codegen/text/turn_loads.h"
 
 #include <string>
 #include <vector>
@@ -38,18 +39,16 @@ class VectorText {
   void open_group();
   void declare_out_of_range();
 
-  bool is_vector(AccessId access) const { return found_.is_vector[access]; }
+  bool is_vector(AccessId access) const { return turns_.is_vector(access); }
   /// The vector and uniform loads of the stage, which precede its other expressions, in order.
   std::vector<ExpressionId> early_loads(const Stage& stage) const;
-  std::string vector_type(DType dtype) const;
-  /// REQUIRES: the enclosing text checks the access's condition.
-  std::string vector_load(AccessId access) const;
 
   const Kernel& kernel_;
   const GridSchedule& schedule_;
   TextLines& lines_;
   PointText point_;
   const VectorAccesses found_;
+  TurnLoads turns_;
   const bool checks_indices_;
 };
 
