@@ -9,6 +9,7 @@
 #include "backends/codegen/grid/tile.h"
 #include "backends/codegen/grid/split_rows.h"
 #include "backends/codegen/grid/static_points.h"
+#include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/kernel/order_axes.h"
 
 #include <algorithm>
@@ -180,12 +181,25 @@ class Chooser {
     split.form = form;
     split.threads = threads;
     split.teams = teams;
+    choose_elements(split);
     if (shared_bytes(kernel_, split) > device_.shared_bytes) return false;
     if (!may_have_parts(kernel_, limits_of(split, device_), points_)) return false;
     split.split_k = true;
     split.barrier_before = barrier_stages(kernel_);
     schedule_ = split;
     return true;
+  }
+
+  /// Vectors as wide as possible, unless that leaves lanes idle.
+  void choose_elements(GridSchedule& teams) const {
+    if (teams.form != GridForm::Rows) return;
+    const auto fits = [&](int elements) {
+      const std::int64_t round = std::int64_t{elements} * lanes_of(teams);
+      const std::int64_t idle = (round - points_ % round) % round;  // points of the last turn
+      return (points_ < 0 || idle <= points_ / 4) && fits_row_vectors(kernel_, elements);
+    };
+    teams.elements = widest_vector(kernel_);
+    while (teams.elements > 1 && !fits(teams.elements)) teams.elements /= 2;
   }
 
   /// Teams of one lane if values can be kept in registers between stages, else Serial.
@@ -208,6 +222,7 @@ class Chooser {
     teams.form = form;
     teams.threads = threads;
     teams.teams = threads / lanes;
+    choose_elements(teams);
     if (shared_bytes(kernel_, teams) > device_.shared_bytes) return use_serial("shared memory");
     schedule_ = teams;
     schedule_.barrier_before = barrier_stages(kernel_);
@@ -249,8 +264,9 @@ std::int64_t static_inner_points(const Kernel& kernel) {
 }
 
 std::int64_t points_of_lane(const Kernel& kernel, const GridSchedule& schedule) {
-  const std::int64_t points = static_inner_points(kernel), lanes = lanes_of(schedule);
-  return points < 0 ? -1 : (points + lanes - 1) / lanes;
+  const std::int64_t points = static_inner_points(kernel);
+  const std::int64_t round = std::int64_t{lanes_of(schedule)} * schedule.elements;
+  return points < 0 ? -1 : (points + round - 1) / round * schedule.elements;
 }
 
 bool is_unrolled(const Kernel& kernel, const GridSchedule& schedule) {

@@ -38,9 +38,11 @@ enum class GridForm : std::uint8_t {
 /// Rows and Columns: a block is divided into teams of L = threads / teams lanes (threads), L a
 /// power of two. Team t of a grid of T teams computes points t, t + T, ... Thread x of a block is
 /// lane x % L of team x / L (Rows), or lane x / teams of team x % teams (Columns). With the inner
-/// points numbered row-major, lane l computes points l, l + L, ... of a stage over inner axes,
-/// point l + k * L with accumulator k % accumulators_of(). Lane 0 runs stages without inner axes. A
-/// reduction combines the accumulators of a lane in order, then
+/// points numbered row-major, lane l computes groups l, l + L, ... of `elements` consecutive points
+/// of a stage over inner axes, its k-th point with accumulator k % accumulators_of(). Lane 0 runs
+/// stages without inner axes. The order does not depend on addresses: where a launch does not align
+/// the vectors of vector_accesses(), lanes load and store the same points one by one. A reduction
+/// combines the accumulators of a lane in order, then
 ///   Rows     lanes of a warp by butterfly shuffles of distances min(L, 32) / 2, ..., 2, 1, then
 ///            warps in order through shared memory;
 ///   Columns  lanes in order through shared memory.
@@ -78,7 +80,8 @@ struct GridSchedule {
   std::vector<StageId> barrier_before = {};  // before these stages (dependences.h)
   bool split_k = false;  // blocks may divide the inner points of an outer point
   std::string reason = {};  // for Serial; empty: nothing is reduced
-  int elements = 1;  // Points: consecutive points of a thread along the last axis, a power of two
+  int elements = 1;  // Points, Rows: consecutive points of a thread along the last axis, a power
+                     // of two
   int unroll = 1;  // Points: groups whose loads a thread issues before it computes
   int tile_axis = -1;  // Tile: the rows
   int batch = 1;  // launches that one launch may stand for (batch.h); 1: takes no table
@@ -108,7 +111,8 @@ constexpr int kRunningTurns = 4;  // points of a lane in a chunk of a running st
 ///   scatter-adds to one element in order    Owners if owners_reason() is empty, else Serial
 ///   inner points with dependences           Serial
 ///   a running stage                         Rows, with a warp or a block per outer point
-///   contiguous inner points                 Rows, split-k if outer points are few
+///   contiguous inner points                 Rows, split-k if outer points are few, vectors if
+///                                           these leave few lanes idle
 ///   contiguous outer points                 Columns; Serial if outer points fill all threads
 /// Additions to one element keep the order that Store demands: points that may add to the same
 /// element are computed by one thread, or by one team, one after the other.

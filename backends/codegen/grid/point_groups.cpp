@@ -9,20 +9,9 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kBytesInFlight = 32;      // of a thread
 constexpr std::int64_t kMaxLoadedBytes = 96 * 4;  // of a thread: 96 of its 255 registers
 constexpr std::int64_t kMaxUnrolledExpressions = 2048;
-
-/// The elements of a vector of the widest dtype that is contiguous along the last axis.
-int widest_group(const Kernel& kernel) {
-  std::int64_t width = 0;
-  for (const AccessId access : used_accesses(kernel)) {
-    const bool is_contiguous = kernel.accesses[access].strides.back().is_one();
-    if (is_contiguous) width = std::max(width, width_of(kernel, access));
-  }
-  return width == 0 ? 1 : static_cast<int>(kVectorBytes / width);
-}
 
 /// The bytes that a group loads: of its vectors, or of its only element.
 std::int64_t loaded_bytes(const Kernel& kernel, int elements) {
@@ -51,7 +40,7 @@ PointGroups choose_point_groups(const Kernel& kernel, std::int64_t busy_threads,
     return has_work(elements, busy_threads) && loaded_bytes(kernel, elements) <= kMaxLoadedBytes &&
            expressions * elements <= kMaxUnrolledExpressions && fits_vectors(kernel, elements);
   };
-  groups.elements = widest_group(kernel);
+  groups.elements = widest_vector(kernel);
   while (groups.elements > 1 && !fits(groups.elements)) groups.elements /= 2;
   const std::int64_t bytes = loaded_bytes(kernel, groups.elements);
   if (bytes == 0) return groups;

@@ -3,6 +3,7 @@
 // dynamic index only if every access with one is a vector or uniform over the group.
 #include "backends/codegen/grid/vector_access.h"
 
+#include "backends/codegen/grid/loop_invariants.h"
 #include "backends/codegen/kernel/needed.h"
 #include "core/types/at.h"
 
@@ -11,6 +12,8 @@
 
 namespace kiln::codegen {
 namespace {
+
+constexpr std::int64_t kVectorBytes = 16;
 
 bool may_be_multiple(const ir::Dim& dim, int elements) {
   return !dim.is_static() || dim.value() % elements == 0;
@@ -144,6 +147,12 @@ std::vector<AccessId> used_accesses(const Kernel& kernel) {
   return list;
 }
 
+bool has_dynamic_access(const Kernel& kernel) {
+  const std::vector<AccessId> used = used_accesses(kernel);
+  return std::any_of(used.begin(), used.end(),
+                     [&](AccessId access) { return bool(kernel.accesses[access].dynamic); });
+}
+
 VectorAccesses vector_accesses(const Kernel& kernel, int elements) {
   return Finder(kernel, elements).run();
 }
@@ -162,6 +171,44 @@ bool fits_vectors(const Kernel& kernel, int elements) {
       has_vector = true;
     } else if (is_contiguous(kernel.accesses[access])) {
       return false;
+    }
+  }
+  return has_vector;
+}
+
+int widest_vector(const Kernel& kernel) {
+  std::int64_t width = 0;
+  for (const AccessId access : used_accesses(kernel)) {
+    const bool is_contiguous = kernel.accesses[access].strides.back().is_one();
+    if (is_contiguous) width = std::max(width, width_of(kernel, access));
+  }
+  return width == 0 ? 1 : static_cast<int>(kVectorBytes / width);
+}
+
+bool fits_row_vectors(const Kernel& kernel, int elements) {
+  const bool is_row = static_cast<int>(kernel.axes.size()) == kernel.outer + 1;
+  if (!is_row || !may_be_multiple(kernel.axes.back(), elements)) return false;
+  if (has_dynamic_access(kernel)) return false;
+  const VectorAccesses found = vector_accesses(kernel, elements);
+  const ExpressionFlags is_invariant = loop_invariants(kernel);
+  const auto is_vector = [&](AccessId id) {
+    const ExpressionId when = kernel.accesses[id].when;
+    return found.is_vector[id] && (!when || is_invariant[when]);
+  };
+  bool has_vector = false;
+  for (const Stage& stage : kernel.stages) {
+    if (stage.kind == StageKind::Running) return false;
+    if (!stage.inner) continue;
+    const ExpressionFlags wanted = needed(kernel, roots_of(kernel, stage));
+    for (const ExpressionId i : wanted.ids()) {
+      const Expression& e = kernel.expressions[i];
+      if (!wanted[i] || e.kind != ExpressionKind::Load || is_invariant[i]) continue;
+      if (!is_vector(e.access)) return false;
+      has_vector = true;
+    }
+    for (const Store& store : stage.stores) {
+      if (!is_vector(store.access)) return false;
+      has_vector = true;
     }
   }
   return has_vector;

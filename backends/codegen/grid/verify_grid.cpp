@@ -72,10 +72,13 @@ class Verifier {
                           std::has_single_bit(static_cast<unsigned>(elements)) && unroll > 0 &&
                           unroll <= kMaxUnroll;
     require(is_group, "its point groups have an invalid size");
-    const bool is_one = elements == 1 && unroll == 1;
-    require(is_one || (schedule_.form == GridForm::Points && !kernel_.axes.empty()),
+    const bool is_points = schedule_.form == GridForm::Points && !kernel_.axes.empty();
+    const bool is_rows = schedule_.form == GridForm::Rows;
+    require((elements == 1 || is_points || is_rows) && (unroll == 1 || is_points),
             "its form has no point groups");
-    require(elements == 1 || fits_vectors(kernel_, elements), "its vectors are not contiguous");
+    const bool fits =
+        is_rows ? fits_row_vectors(kernel_, elements) : fits_vectors(kernel_, elements);
+    require(elements == 1 || fits, "its vectors are not contiguous");
   }
 
   void check_tile() const {
@@ -113,6 +116,7 @@ class Verifier {
             "blocks divide inner points that a stage needs together");
     require(static_cast<int>(schedule_.axes.size()) == kernel_.outer,
             "blocks divide points that run in order");
+    require(4 * lanes_of(schedule_) % schedule_.elements == 0, "parts begin within a vector");
   }
 
   void check_barriers() const {

@@ -7,6 +7,7 @@
 #include "backends/codegen/text/team_text.h"
 #include "backends/codegen/text/text_prelude.h"
 #include "backends/codegen/text/tile_text.h"
+#include "backends/codegen/text/vector_memory.h"
 #include "backends/codegen/text/vector_text.h"
 #include "core/types/text.h"
 
@@ -142,6 +143,7 @@ class FunctionText {
     }
     if (has_teams(schedule_)) {
       TeamText team(kernel_, schedule_, lines_);
+      team.declare();
       open_teams();
       team.write();
       return team.shared();

@@ -1,6 +1,8 @@
-// Lanes stride over the inner points by the size of the team, so that their loads are coalesced.
+// Lanes stride over the inner points, so that their loads are coalesced.
 #include "backends/codegen/text/team_loop.h"
 
+#include "backends/codegen/grid/loop_invariants.h"
+#include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/kernel/needed.h"
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/scalar_text.h"
@@ -11,41 +13,20 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t kLoopTurns = 4;        // of an iteration
+constexpr std::int64_t kRegisterBytes = 4;
+constexpr std::int64_t kMaxLoopTurns = 4;     // of an iteration
 constexpr std::int64_t kMaxTurns = 8;         // in flight
 constexpr std::int64_t kBytesInFlight = 64;   // of a thread, at most, with several turns
 
-/// Loop-invariant expressions: equal at all inner points, without index checks, and of operands
-/// that the kernel does not write.
-ExpressionFlags hoistable(const Kernel& kernel) {
-  const ExpressionFlags inner = depends_on_inner(kernel);
-  ExpressionFlags can_hoist(inner.size());
-  for (const ExpressionId i : can_hoist.ids()) {
-    const Expression& e = kernel.expressions[i];
-    can_hoist[i] = !inner[i];
-    const auto require = [&](ExpressionId other) {
-      if (other) can_hoist[i] = can_hoist[i] && can_hoist[other];
-    };
-    for (const ExpressionId argument : e.arguments) require(argument);
-    if (e.kind != ExpressionKind::Load) continue;
-    const Access& access = kernel.accesses[e.access];
-    require(access.when);
-    const bool is_fixed = !access.dynamic && !kernel.operands[access.operand].written;
-    can_hoist[i] = can_hoist[i] && is_fixed;
-  }
-  return can_hoist;
-}
+}  // namespace
 
-bool has_dynamic_access(const Kernel& kernel) {
-  return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
-                     [](const Access& access) { return access.dynamic; });
-}
-
-std::string old_name(StageId stage, std::size_t store) {
+std::string TeamLoop::old_name(StageId stage, std::size_t store) {
   return text("old", stage.number, "_", store);
 }
 
-}  // namespace
+std::string TeamLoop::stored_name(StageId stage, std::size_t store) {
+  return text("y", stage.number, "_", store);
+}
 
 TeamLoop::TeamLoop(const Kernel& kernel, const GridSchedule& schedule, ReductionText& reductions,
                    TextLines& lines)
@@ -54,12 +35,15 @@ TeamLoop::TeamLoop(const Kernel& kernel, const GridSchedule& schedule, Reduction
       reductions_(reductions),
       lines_(lines),
       point_(kernel, lines),
-      turns_(kernel, 1, IdVector<AccessId, bool>(kernel.accesses.size(), false), lines),
+      memory_(kernel, schedule.elements),
+      turns_(kernel, memory_, vector_accesses(kernel, schedule.elements).is_vector, lines),
       lanes_(lanes_of(schedule)),
       accumulators_(accumulators_of(kernel, schedule)),
+      elements_(schedule.elements),
       lane_points_(points_of_lane(kernel, schedule)),
+      stride_(std::int64_t{lanes_} * elements_),
       checks_indices_(has_dynamic_access(kernel)),
-      can_hoist_(hoistable(kernel)),
+      can_hoist_(loop_invariants(kernel)),
       is_kept_(kernel.expressions.size(), false),
       is_known_(kernel.expressions.size(), false) {
   for (const ExpressionId one : schedule.kept) is_kept_[one] = true;
@@ -138,7 +122,8 @@ void TeamLoop::declare_arrays(std::int64_t turns) {
     turns_.declare(early.loads, turns);
     for (const std::size_t sum : early.sums) {
       const DType dtype = point_.dtype_of(kernel_.stages[early.stage].stores[sum].value);
-      lines_.line(text(type_text(dtype), " ", old_name(early.stage, sum), "[", turns, "];"));
+      const std::string type = elements_ > 1 ? memory_.type(dtype) : type_text(dtype);
+      lines_.line(text(type, " ", old_name(early.stage, sum), "[", turns, "];"));
     }
   }
 }
@@ -166,14 +151,14 @@ void TeamLoop::load_turn(PointText point) {
 // ---- turns ----
 
 void TeamLoop::write_unrolled() {
-  const bool is_whole = static_inner_points(kernel_) % lanes_ == 0;
-  const std::int64_t whole = static_inner_points(kernel_) / lanes_;
-  write_turns({lane_points_, "lane", is_whole ? "" : text("k >= ", whole, " && p >= inner")});
+  const std::int64_t turns = lane_points_ / elements_;
+  const std::int64_t points = static_inner_points(kernel_);
+  write_turns({turns, points / stride_, first_of_lane(), "inner", false});
 }
 
 void TeamLoop::write_loop(const StageGroup& group) {
   const std::string end = schedule_.split_k ? "end" : "inner";
-  lines_.line(text("s64 next = ", schedule_.split_k ? "begin + " : "", "lane;"));
+  lines_.line(text("s64 next = ", schedule_.split_k ? "begin + " : "", first_of_lane(), ";"));
   std::vector<StageId> chained;
   for (const StageId s : group) {
     if (reductions_.has_chains(s)) chained.push_back(s);
@@ -189,13 +174,23 @@ void TeamLoop::write_loop(const StageGroup& group) {
   lines_.close();
 }
 
+std::string TeamLoop::first_of_lane() const {
+  return elements_ == 1 ? "lane" : text("lane * ", elements_);
+}
+
 void TeamLoop::write_iterations(const std::string& end) {
-  lines_.open(text("for (; next + ", (kLoopTurns - 1) * lanes_, " < ", end,
-                   "; next += ", kLoopTurns * lanes_, ")"));
-  write_turns({kLoopTurns, "next", ""});
+  const bool may_end_within = elements_ > 1 && !kernel_.axes.back().is_static();
+  // Whole rounds of the accumulators.
+  const std::int64_t turns =
+      std::max<std::int64_t>(turns_in_flight(kMaxLoopTurns), accumulators_ / elements_);
+  const std::int64_t last = (turns - 1) * stride_ + (may_end_within ? elements_ - 1 : 0);
+  lines_.open(text("for (; next + ", last, " < ", end, "; next += ", turns * stride_, ")"));
+  write_turns({turns, turns, "next", end, false});
   lines_.close();
+  const std::int64_t rest = may_end_within ? turns : turns - 1;
+  if (rest == 0) return;
   lines_.open(text("if (next < ", end, ")"));
-  write_turns({kLoopTurns - 1, "next", "p >= " + end});
+  write_turns({rest, 0, "next", end, may_end_within});
   lines_.close();
 }
 
@@ -210,23 +205,29 @@ void TeamLoop::write_turns(const Turns& turns) {
   if (loads_early()) {
     declare_arrays(in_flight);
     open_turn(turns, in_flight);
-    load_turn(point_);
+    elements_ == 1 ? load_turn(point_) : load_vectors(turns);
     lines_.close();
   }
   open_turn(turns, in_flight);
-  compute_turn(point_);
+  elements_ == 1 ? compute_turn(point_) : compute_vectors(turns);
   lines_.close();
   lines_.close();
 }
 
 void TeamLoop::open_turn(const Turns& turns, std::int64_t in_flight) {
-  const bool is_all = in_flight == turns.count;
+  const char* number = elements_ == 1 ? "k" : "group";
+  const char* point = elements_ == 1 ? "p" : "base";
   lines_.line("#pragma unroll");
   lines_.open(text("for (int turn = 0; turn < ", in_flight, "; ++turn)"));
-  lines_.line(text("const int k = ", is_all ? "" : "from + ", "turn;"));
-  if (turns.count % in_flight != 0) lines_.line(text("if (k >= ", turns.count, ") break;"));
-  lines_.line(text("const s64 p = ", turns.first, " + k * ", lanes_, ";"));
-  if (!turns.end.empty()) lines_.line(text("if (", turns.end, ") break;"));
+  lines_.line(
+      text("const int ", number, " = ", in_flight == turns.count ? "" : "from + ", "turn;"));
+  if (turns.count % in_flight != 0) {
+    lines_.line(text("if (", number, " >= ", turns.count, ") break;"));
+  }
+  lines_.line(text("const s64 ", point, " = ", turns.first, " + ", number, " * ", stride_, ";"));
+  if (turns.whole == turns.count) return;
+  const std::string may_end = turns.whole == 0 ? "" : text(number, " >= ", turns.whole, " && ");
+  lines_.line(text("if (", may_end, point, " >= ", turns.end, ") break;"));
 }
 
 void TeamLoop::compute_turn(PointText point) {
@@ -239,10 +240,7 @@ void TeamLoop::compute_turn(PointText point) {
     if (checks_indices_ && &early != &early_.front()) lines_.line("point += inner;");
     compute_stage(early, point);
   }
-  // Later groups read them from registers.
-  for (const ExpressionId one : schedule_.kept) {
-    is_known_[one] = is_known_[one] || point.is_declared(one);
-  }
+  note_known(point);
 }
 
 void TeamLoop::compute_stage(const StageLoads& early, PointText& point) {
@@ -256,10 +254,17 @@ void TeamLoop::compute_stage(const StageLoads& early, PointText& point) {
     const std::string part = text("parts", early.stage.number, "[k % ", accumulators_, "]");
     lines_.line(text(part, " = ", combined_text(kernel_, stage, part, value), ";"));
   }
-  for (std::size_t i = 0; i < stage.stores.size(); ++i) {
-    const bool is_early = std::find(early.sums.begin(), early.sums.end(), i) != early.sums.end();
-    point.write_store(stage.stores[i], is_early ? old_name(early.stage, i) + "[turn]" : "");
+  for (std::size_t i = 0; i < stage.stores.size(); ++i) write_store(early, i, point);
+}
+
+void TeamLoop::write_store(const StageLoads& early, std::size_t number, PointText& point) {
+  const Store& store = kernel_.stages[early.stage].stores[number];
+  if (elements_ > 1) {
+    lines_.line(text(stored_name(early.stage, number), "[e] = v", store.value.number, ";"));
+    return;
   }
+  const bool is_early = std::find(early.sums.begin(), early.sums.end(), number) != early.sums.end();
+  point.write_store(store, is_early ? old_name(early.stage, number) + "[turn]" : "");
 }
 
 void TeamLoop::declare(const ExpressionFlags& wanted, PointText& point) {
@@ -276,6 +281,13 @@ void TeamLoop::declare(const ExpressionFlags& wanted, PointText& point) {
 
 void TeamLoop::keep(ExpressionId one) {
   if (is_kept_[one]) lines_.line(text("kept", one.number, "[k] = v", one.number, ";"));
+}
+
+void TeamLoop::note_known(const PointText& point) {
+  // Later groups read them from registers.
+  for (const ExpressionId one : schedule_.kept) {
+    is_known_[one] = is_known_[one] || point.is_declared(one);
+  }
 }
 
 // ---- points ----

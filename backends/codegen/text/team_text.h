@@ -27,6 +27,8 @@ class TeamText {
 
   /// Declarations of shared memory for the scope around the function.
   std::string shared() const { return reductions_.shared() + split_.shared(); }
+  /// Declares names for the scope of the function.
+  void declare() { loop_.declare_alignment(); }
   /// Writes all stages, with barriers where they share memory.
   void write();
 

@@ -7,28 +7,6 @@
 
 namespace kiln::codegen {
 
-std::string stored_type(DType dtype) { return half_text(dtype) ? "u16" : type_text(dtype); }
-
-std::string value_of(DType dtype, const std::string& stored) {
-  const char* half = half_text(dtype);
-  return half ? text(half, "_value(", stored, ")") : stored;
-}
-
-std::string stored_of(DType dtype, const std::string& value) {
-  const char* half = half_text(dtype);
-  return half ? text(half, "_bits(", value, ")") : value;
-}
-
-std::string TurnLoads::vector_type(DType dtype) const {
-  return text("Vector<", stored_type(dtype), ", ", elements_, ">");
-}
-
-std::string TurnLoads::vector_load(AccessId access, const PointText& point) const {
-  const DType dtype = kernel_.operands[kernel_.accesses[access].operand].dtype;
-  return text("load_vector<", vector_type(dtype), ", ", stored_type(dtype), ">(",
-              point.element(access), ")");
-}
-
 std::string TurnLoads::name(ExpressionId load) const {
   return text("x", load.number, has_arrays_ ? "[turn]" : "");
 }
@@ -37,23 +15,24 @@ void TurnLoads::declare(const std::vector<ExpressionId>& loads, std::int64_t tur
   has_arrays_ = true;
   for (const ExpressionId load : loads) {
     const DType dtype = kernel_.expressions[load].dtype;
-    const std::string type = is_vector(load) ? vector_type(dtype) : type_text(dtype);
+    const std::string type = is_vector(load) ? memory_.type(dtype) : type_text(dtype);
     lines_.line(text(type, " x", load.number, "[", turns, "];"));
   }
 }
 
 void TurnLoads::load(ExpressionId load, PointText& point) {
   const Expression& e = kernel_.expressions[load];
-  if (!is_vector(load)) {
-    point.declare(load, point.value(e));
-    if (has_arrays_) lines_.line(text(name(load), " = v", load.number, ";"));
-    return;
+  if (is_vector(load)) {
+    const std::string type = has_arrays_ ? "" : text("const ", memory_.type(e.dtype), " ");
+    return lines_.line(text(type, name(load), " = ", memory_.guarded_load(e.access, point), ";"));
   }
-  const std::string type = vector_type(e.dtype), allowed = point.condition(e.access);
-  const std::string read = vector_load(e.access, point);
-  const std::string to = text(has_arrays_ ? "" : "const " + type + " ", name(load));
-  lines_.line(allowed.empty() ? text(to, " = ", read, ";")
-                              : text(to, " = ", allowed, " ? ", read, " : ", type, "{};"));
+  point.declare(load, point.value(e));
+  if (has_arrays_) lines_.line(text(name(load), " = v", load.number, ";"));
+}
+
+void TurnLoads::load_element(ExpressionId load, const PointText& point) {
+  const AccessId access = kernel_.expressions[load].access;
+  lines_.line(text(name(load), ".at[e] = ", memory_.guarded_element(access, point), ";"));
 }
 
 void TurnLoads::use(const std::vector<ExpressionId>& loads, PointText& point) const {

@@ -6,30 +6,30 @@
 #pragma once
 
 #include "backends/codegen/text/point_text.h"
+#include "backends/codegen/text/vector_memory.h"
 
 #include <string>
 #include <vector>
 
 namespace kiln::codegen {
 
-/// The loaded values are `x<load>`: vectors of `elements` in the format of memory where the access
-/// is a vector, else values. With declare(), they are the arrays `x<load>[turn]`.
+/// The loaded values are `x<load>`: vectors of VectorMemory where the access is a vector, else
+/// values. With declare(), they are the arrays `x<load>[turn]`.
 class TurnLoads {
  public:
-  TurnLoads(const Kernel& kernel, int elements, IdVector<AccessId, bool> is_vector,
+  TurnLoads(const Kernel& kernel, const VectorMemory& memory, IdVector<AccessId, bool> is_vector,
             TextLines& lines)
-      : kernel_(kernel), elements_(elements), is_vector_(std::move(is_vector)), lines_(lines) {}
+      : kernel_(kernel), memory_(memory), is_vector_(std::move(is_vector)), lines_(lines) {}
 
   bool is_vector(AccessId access) const { return is_vector_[access]; }
-  std::string vector_type(DType dtype) const;
-  /// REQUIRES: the enclosing text checks the access's condition.
-  std::string vector_load(AccessId access, const PointText& point) const;
 
   /// Declares the arrays of values, for several turns.
   void declare(const std::vector<ExpressionId>& loads, std::int64_t turns);
   /// Loads the value of this turn; `point` declares it where it is no vector. REQUIRES: `point`
   /// declares the dynamic index and the guard of the access.
   void load(ExpressionId load, PointText& point);
+  /// Loads element `e` of a vector.
+  void load_element(ExpressionId load, const PointText& point);
   /// Declares the values of this turn that are no vectors, in another scope than load().
   void use(const std::vector<ExpressionId>& loads, PointText& point) const;
   /// Declares element `e` of the vectors of this turn.
@@ -40,16 +40,10 @@ class TurnLoads {
   std::string name(ExpressionId load) const;
 
   const Kernel& kernel_;
-  const int elements_;
+  const VectorMemory& memory_;
   const IdVector<AccessId, bool> is_vector_;
   TextLines& lines_;
   bool has_arrays_ = false;
 };
-
-/// The type of an element in memory.
-std::string stored_type(DType dtype);
-/// An element in memory from its value in registers, and the reverse.
-std::string stored_of(DType dtype, const std::string& value);
-std::string value_of(DType dtype, const std::string& stored);
 
 }  // namespace kiln::codegen

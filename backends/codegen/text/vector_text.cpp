@@ -10,36 +10,6 @@
 #include <algorithm>
 
 namespace kiln::codegen {
-namespace {
-
-bool has_dynamic_access(const Kernel& kernel) {
-  const std::vector<AccessId> used = used_accesses(kernel);
-  return std::any_of(used.begin(), used.end(),
-                     [&](AccessId access) { return bool(kernel.accesses[access].dynamic); });
-}
-
-}  // namespace
-
-const char* vector_functions() {
-  return R"(
-namespace {
-// Neighbours in memory, aligned as a whole.
-template <class T, int kCount> struct alignas(sizeof(T) * kCount) Vector {
-  T at[kCount];
-};
-template <class V, class T> V load_vector(const u8* from, s64 i) {
-  V x;
-  const void* first = __builtin_assume_aligned(from + i * s64(sizeof(T)), sizeof(V));
-  KILN_BUILTIN(memcpy)(&x, first, sizeof(V));
-  return x;
-}
-template <class V, class T> void store_vector(u8* to, s64 i, const V& x) {
-  void* first = __builtin_assume_aligned(to + i * s64(sizeof(T)), sizeof(V));
-  KILN_BUILTIN(memcpy)(first, &x, sizeof(V));
-}
-}  // namespace
-)";
-}
 
 VectorText::VectorText(const Kernel& kernel, const GridSchedule& schedule, TextLines& lines)
     : kernel_(kernel),
@@ -47,36 +17,21 @@ VectorText::VectorText(const Kernel& kernel, const GridSchedule& schedule, TextL
       lines_(lines),
       point_(kernel, lines),
       found_(vector_accesses(kernel, schedule.elements)),
-      turns_(kernel, schedule.elements, found_.is_vector, lines),
+      memory_(kernel, schedule.elements),
+      turns_(kernel, memory_, found_.is_vector, lines),
       checks_indices_(has_dynamic_access(kernel)) {}
 
 // ---- alignment ----
 
 std::string VectorText::condition() const {
-  std::vector<std::string> rests;
-  const auto add = [&](const std::string& value, std::int64_t whole) {
-    const std::string rest = text(value, " % ", whole);
-    if (std::find(rests.begin(), rests.end(), rest) == rests.end()) rests.push_back(rest);
-  };
-  const auto add_size = [&](const ir::Dim& dim) {
-    if (!dim.is_static()) add(text("u64(", point_.size(dim), ")"), schedule_.elements);
-  };
+  std::vector<std::string> remainders;
   for (const AccessId id : used_accesses(kernel_)) {
-    if (!is_vector(id)) continue;
-    const Access& access = kernel_.accesses[id];
-    const DType dtype = kernel_.operands[access.operand].dtype;
-    const auto bytes = static_cast<std::int64_t>(dtype_bytes(dtype)) * schedule_.elements;
-    add(text("u64(b", access.operand.number, ")"), bytes);
-    add_size(access.offset);
-    for (std::size_t axis = 0; axis + 1 < access.strides.size(); ++axis) {
-      add_size(access.strides[axis]);
-    }
-    add_size(access.dynamic_stride);
+    if (is_vector(id)) memory_.add_remainders(id, point_, remainders);
   }
-  if (!rests.empty() && kernel_.axes.size() > 1) add_size(kernel_.axes.back());
-  std::string all;
-  for (const std::string& rest : rests) all += (all.empty() ? "" : " | ") + rest;
-  return all.empty() ? "" : text("(", all, ") == 0");
+  if (!remainders.empty() && kernel_.axes.size() > 1) {
+    memory_.add_remainder(kernel_.axes.back(), point_, remainders);
+  }
+  return are_zero(remainders);
 }
 
 // ---- groups ----
@@ -198,27 +153,14 @@ void VectorText::write_elements(const Stage& stage) {
 }
 
 void VectorText::write_vector(std::size_t number, const Store& store) {
-  const DType dtype = point_.dtype_of(store.value);
   const std::string allowed = point_.condition(store.access);
   lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));
   if (store.accumulate) {
-    lines_.line(text("const ", turns_.vector_type(dtype),
-                     " old = ", turns_.vector_load(store.access, point_), ";"));
+    const std::string type = memory_.type(point_.dtype_of(store.value));
+    lines_.line(text("const ", type, " old = ", memory_.load(store.access, point_), ";"));
   }
-  lines_.line(text(turns_.vector_type(dtype), " packed;"));
-  lines_.line("#pragma unroll");
-  lines_.open(text("for (int e = 0; e < ", schedule_.elements, "; ++e)"));
-  std::string value = text("y", number, "[e]");
-  if (store.accumulate) {
-    const std::string old = value_of(dtype, "old.at[e]");
-    value = apply_text(
-        ir::Op::Add, dtype, dtype,
-        {operand_text(ir::Op::Add, dtype, old), operand_text(ir::Op::Add, dtype, value)});
-  }
-  lines_.line(text("packed.at[e] = ", stored_of(dtype, value), ";"));
-  lines_.close();
-  lines_.line(text("store_vector<", turns_.vector_type(dtype), ", ", stored_type(dtype), ">(",
-                   point_.element(store.access), ", packed);"));
+  memory_.pack(store, text("y", number), "old", lines_);
+  lines_.line(memory_.store(store.access, "packed", point_));
   lines_.close();
 }
 

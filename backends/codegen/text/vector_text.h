@@ -5,14 +5,12 @@
 #include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/text/point_text.h"
 #include "backends/codegen/text/turn_loads.h"
+#include "backends/codegen/text/vector_memory.h"
 
 #include <string>
 #include <vector>
 
 namespace kiln::codegen {
-
-/// Functions for loads and stores of vectors.
-const char* vector_functions();
 
 /// Writes the loop over groups of a kernel with GridForm::Points to `lines`. The enclosing function
 /// declares the names of PointText except indices and `out_of_range`, and
@@ -48,6 +46,7 @@ class VectorText {
   TextLines& lines_;
   PointText point_;
   const VectorAccesses found_;
+  const VectorMemory memory_;
   TurnLoads turns_;
   const bool checks_indices_;
 };

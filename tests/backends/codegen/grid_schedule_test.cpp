@@ -99,6 +99,10 @@ GridSchedule points_of(int elements, int unroll) {
   return {.form = GridForm::Points, .axes = {0, 1}, .elements = elements, .unroll = unroll};
 }
 
+GridSchedule rows_of(int elements, int unroll) {
+  return {.form = GridForm::Rows, .axes = {0}, .teams = 32, .elements = elements, .unroll = unroll};
+}
+
 GridSchedule tiles_of(int tile_axis, int threads) {
   return {.form = GridForm::Tile, .threads = threads, .axes = {0, 1}, .tile_axis = tile_axis};
 }
@@ -151,10 +155,11 @@ TEST_CASE("grid schedule: the form follows from inner axes and additions") {
       {row_sums(2), "serial: blocks of 256 threads over i0; few inner points"},
       {row_sums(8), "rows: blocks of 256 threads over i0, 32 teams"},
       {row_sums(86), "rows: blocks of 256 threads over i0, 8 teams"},
-      {row_sums(512), "rows: blocks of 128 threads over i0, 2 teams"},
-      {row_sums(1000), "rows: blocks of 128 threads over i0, 1 teams"},
-      {row_sums(1 << 20), "rows: blocks of 256 threads over i0, 1 teams, split"},
-      {row_sums(n), "rows: blocks of 256 threads over i0, 1 teams, split"},
+      {row_sums(512), "rows: blocks of 128 threads over i0, 2 teams, vectors of 4"},
+      {row_sums(1000), "rows: blocks of 128 threads over i0, 1 teams, vectors of 4"},
+      {row_sums(1001), "rows: blocks of 128 threads over i0, 1 teams"},
+      {row_sums(1 << 20), "rows: blocks of 256 threads over i0, 1 teams, vectors of 4, split"},
+      {row_sums(n), "rows: blocks of 256 threads over i0, 1 teams, vectors of 4, split"},
       {column_means(8), "serial: blocks of 256 threads over i0; few inner points"},
       {column_means(32), "columns: blocks of 32 threads over i0, 8 teams"},
       {column_means(n), "columns: blocks of 256 threads over i0, 8 teams, split"},
@@ -270,6 +275,12 @@ TEST_CASE("grid schedule: the verifier names the kernel and the broken rule") {
       {elementwise(4), points_of(4, 0), "its point groups have an invalid size"},
       {elementwise(4), points_of(16, 1), "its vectors are not contiguous"},
       {narrowed(4, 8, 9), points_of(2, 1), "its vectors are not contiguous"},
+      {row_sums(9), rows_of(2, 1), "its vectors are not contiguous"},
+      {softmax(8), rows_of(2, 1), "its vectors are not contiguous"},
+      {row_sums(), rows_of(2, 2), "its form has no point groups"},
+      {column_means(8),
+       {.form = GridForm::Columns, .axes = {0}, .teams = 32, .elements = 2},
+       "its form has no point groups"},
       {row_sums(),
        {.form = GridForm::Serial, .axes = {0}, .elements = 2},
        "its form has no point groups"},

@@ -91,14 +91,16 @@ TEST_CASE("teams: the sum of a row is one tree") {
   const StageId sum = k.reduce(Combiner::Sum, k.load(k.access(k.input(kF32), {8, 1})));
   k.map({{k.access(k.output(kF32), {1, 0}), k.result(sum)}}, false);
   const Floats x{1e8f, 1, -1e8f, 3, 0.5f, 1e7f, 7, -1e7f};
-  const float expected = ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
   const KernelCall call{{memory(x), memory(Floats(1))}, {}, 0, 1};
-  // A team of four with two points each, and one of eight.
-  for (const GridDescription& device : {kSmallDevice, kTwoWarps}) {
+  const auto sum_on = [&](const GridDescription& device) {
     const KernelOutcome outcome =
         run_as_grid({k.kernel}, {call}, ThreadOrder::Drawn, {}, device)[0];
-    CHECK(elements<float>(outcome.operands[1])[0] == expected);
-  }
+    return elements<float>(outcome.operands[1])[0];
+  };
+  // A team of four, of which each lane has two consecutive points, and one of eight.
+  CHECK(schedule_grid(k.kernel, kSmallDevice).elements == 2);
+  CHECK(sum_on(kSmallDevice) == ((x[0] + x[1]) + (x[4] + x[5])) + ((x[2] + x[3]) + (x[6] + x[7])));
+  CHECK(sum_on(kTwoWarps) == ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])));
 }
 
 TEST_CASE("teams: arg_max is the first of equals, and NaN before all") {

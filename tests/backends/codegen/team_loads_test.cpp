@@ -74,7 +74,7 @@ Kernel centred(const ir::Dim& columns, int inputs = 1) {
   return k.kernel;
 }
 
-KernelCall call_of(const Kernel& kernel, std::int64_t rows, std::int64_t columns) {
+KernelCall numbered_call(const Kernel& kernel, std::int64_t rows, std::int64_t columns) {
   KernelCall call{{}, {}, 0, rows};
   for (const OperandId i : kernel.operands.ids()) {
     Floats values;
@@ -86,7 +86,7 @@ KernelCall call_of(const Kernel& kernel, std::int64_t rows, std::int64_t columns
   return call;
 }
 
-void run(const Kernel& kernel, const KernelCall& call) {
+void check_run(const Kernel& kernel, const KernelCall& call) {
   INFO(print(kernel));
   run_as_grids(kernel, call, run_interpreted(kernel, call));
 }
@@ -95,20 +95,22 @@ void run(const Kernel& kernel, const KernelCall& call) {
 
 TEST_CASE("team loads: several turns load before the first one stores") {
   // Unrolled: the maximum, then the map, which loads the scale alone.
-  check_loads_precede_stores(text_of(centred(1000)), 1);
+  check_loads_precede_stores(text_of(centred(1001)), 1);
+  check_loads_precede_stores(text_of(centred(1000)), 1);  // vectors
+  check_loads_precede_stores(text_of(centred(100000)), 2);
   // A loop: its iterations and its last turns.
-  const std::string loop = text_of(centred(100000));
+  const std::string loop = text_of(centred(100001));
   check_loads_precede_stores(loop, 2);
   CHECK_THAT(loop, ContainsSubstring("float x0[4];"));
   CHECK_THAT(loop, ContainsSubstring("float x0[3];"));
   for (const std::int64_t columns : {20, 100, 300, 1100, 5000}) {
-    run(centred(columns), call_of(centred(columns), 5, columns));
+    check_run(centred(columns), numbered_call(centred(columns), 5, columns));
   }
 }
 
 TEST_CASE("team loads: fewer turns are in flight where a turn loads more") {
   const auto in_flight = [](int inputs) {
-    const std::string text = text_of(centred(100000, inputs));
+    const std::string text = text_of(centred(100001, inputs));
     for (const int turns : {4, 2, 1}) {
       if (text.find("float x0[" + std::to_string(turns) + "];") != text.npos) return turns;
     }
@@ -120,7 +122,7 @@ TEST_CASE("team loads: fewer turns are in flight where a turn loads more") {
   CHECK(in_flight(20) == 1);
   for (const int inputs : {3, 7, 20}) {
     for (const std::int64_t columns : {70, 1100, 1500}) {
-      run(centred(columns, inputs), call_of(centred(columns, inputs), 5, columns));
+      check_run(centred(columns, inputs), numbered_call(centred(columns, inputs), 5, columns));
     }
   }
 }
@@ -137,12 +139,12 @@ TEST_CASE("team loads: additions to memory load the old elements early") {
     k.map({{y, k.apply(Op::Sub, {x, highest}), true}, {z, x, true}});
     return k.kernel;
   };
-  const std::string text = text_of(make(100000));
+  const std::string text = text_of(make(100001));
   check_loads_precede_stores(text, 2);
   CHECK(count(text, "float old1_0[") == 2);
   CHECK(count(text, "float old1_1[") == 2);
   for (const std::int64_t columns : {50, 5000}) {
-    run(make(columns), call_of(make(columns), 6, columns));
+    check_run(make(columns), numbered_call(make(columns), 6, columns));
   }
 }
 
@@ -153,7 +155,7 @@ TEST_CASE("team loads: a guarded load keeps its guard") {
   const ExpressionId x = k.load(k.guard(k.access(k.input(kF32), {1100, 1}, -3), is_inside));
   const ExpressionId highest = k.result(k.reduce(Combiner::Max, x));
   k.map({{k.access(k.output(kF32), {1100, 1}), k.apply(Op::Sub, {x, highest})}});
-  run(k.kernel, call_of(k.kernel, 1, 1100));
+  check_run(k.kernel, numbered_call(k.kernel, 1, 1100));
 }
 
 TEST_CASE("team loads: early index checks record the lowest point, and its first index") {

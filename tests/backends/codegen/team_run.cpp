@@ -16,7 +16,8 @@ TeamRun::TeamRun(const Kernel& kernel, const GridSchedule& schedule, KernelRun& 
       run_(run),
       order_(order),
       record_(std::move(record)),
-      lanes_(lanes_of(schedule)) {}
+      lanes_(lanes_of(schedule)),
+      elements_(schedule.elements) {}
 
 void TeamRun::run_stages() {
   for (const StageId s : kernel_.stages.ids()) {
@@ -63,8 +64,10 @@ void TeamRun::visit_points(StageId s, std::int64_t begin, std::int64_t end, cons
   const std::int64_t lanes = std::min(lanes_, end - begin);
   for (std::int64_t i = 0; i < lanes; ++i) {
     const std::int64_t lane = thread_at(order_, i, lanes);
-    for (std::int64_t turn = 0; begin + lane + turn * lanes_ < end; ++turn) {
-      const std::int64_t point = begin + lane + turn * lanes_;
+    for (std::int64_t turn = 0;; ++turn) {
+      const std::int64_t group = turn / elements_ * lanes_ + lane;
+      const std::int64_t point = begin + group * elements_ + turn % elements_;
+      if (point >= end) break;
       run_.move_to(point);
       visit(lane, turn, point);
       run_.finish_point(s);

@@ -57,7 +57,7 @@ class TeamRun {
   KernelRun& run_;
   const ThreadOrder order_;
   const std::function<void(std::int64_t)> record_;
-  const std::int64_t lanes_;
+  const std::int64_t lanes_, elements_;
 };
 
 }  // namespace kiln::test

@@ -1,6 +1,7 @@
 // Lowers programs for the description of a GPU, on a machine without one: plans verify, and differ
 // from plans for CPUs where more parallelism should change them.
 #include "tests/support/catch.h"
+#include "tests/backends/codegen/grid_emulation.h"
 #include "tests/backends/codegen/lowered.h"
 #include "tests/core/ops/evaluate.h"
 #include "tests/backends/random_programs/check_grid_kernel.h"
@@ -42,6 +43,12 @@ int check_grid_runs(const Program& program) {
   if (!lowered) return 0;
   const auto& kernels = lowered->kernels;
   return static_cast<int>(std::count_if(kernels.begin(), kernels.end(), check_grid_run));
+}
+
+/// Whether lanes compute groups of points, in blocks of two warps.
+bool has_row_vectors(const codegen::Kernel& kernel) {
+  const codegen::GridSchedule schedule = schedule_grid(kernel, kiln::test::kTwoWarps);
+  return schedule.form == codegen::GridForm::Rows && schedule.elements > 1;
 }
 
 Program softmax_rows(std::int64_t columns) {
@@ -216,17 +223,19 @@ TEST_CASE("GPU plans: random programs and templates are lowered, and their kerne
   CHECK(run > 150);
   // Some of the kernels also run as text.
   TextSample sample;
-  int owners = 0;
+  int owners = 0, row_vectors = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     clear_session();
     const std::optional<codegen::Program> lowered = gpu_program_of(random_program(seed));
     if (!lowered) continue;
     for (const codegen::BuiltKernel& built : lowered->kernels) {
       owners += schedule_grid(built.kernel, {}).form == codegen::GridForm::Owners ? 1 : 0;
+      row_vectors += has_row_vectors(built.kernel) ? 1 : 0;
       sample.add(built);
     }
   }
   CHECK(owners > 4);
+  CHECK(row_vectors > 4);
   CHECK(sample.check() > 50);
   for (const Template& one : coverage_templates()) {
     clear_session();
