@@ -9,6 +9,30 @@
 namespace kiln::cuda {
 namespace {
 
+/// The limits of the device with the resident threads that the kernel's registers and shared memory
+/// leave.
+codegen::GridDescription limits_of(const LoadedKernel& loaded,
+                                   const codegen::GridDescription& device) {
+  codegen::GridDescription limits = device;
+  const std::int64_t blocks = loaded.resident_blocks / device.multiprocessors;
+  const std::int64_t threads = std::max<std::int64_t>(blocks, 1) * loaded.schedule.threads;
+  limits.resident_threads =
+      static_cast<int>(std::min<std::int64_t>(threads, device.resident_threads));
+  return limits;
+}
+
+codegen::GridLaunch launch_of(const codegen::Kernel& kernel, const LoadedKernel& loaded,
+                              const codegen::GridDescription& device,
+                              const codegen::EvaluateDim& evaluate) {
+  const codegen::GridSchedule& schedule = loaded.schedule;
+  const codegen::GridLaunch resident =
+      codegen::launch_of(kernel, schedule, limits_of(loaded, device), evaluate);
+  if (!schedule.split_k || resident.parts > 1) return resident;
+  // Parts for more blocks run in several rounds, but leave no multiprocessor idle.
+  const codegen::GridLaunch rounds = codegen::launch_of(kernel, schedule, device, evaluate);
+  return rounds.parts > 1 ? rounds : resident;
+}
+
 /// The blocks along x and y, and the threads of a block.
 struct Grid {
   std::int64_t x, y;
@@ -41,13 +65,8 @@ BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loade
                         const codegen::GridDescription& device,
                         const codegen::EvaluateDim& evaluate_all) {
   const codegen::EvaluateDim evaluate = codegen::evaluate_for_kernel(kernel, evaluate_all);
-  const codegen::GridSchedule& schedule = loaded.schedule;
-  BoundKernel bound{&loaded, codegen::evaluate_dims(kernel.sizes, evaluate),
-                    codegen::launch_of(kernel, schedule, device, evaluate)};
-  if (!schedule.split_k && schedule.form != codegen::GridForm::Owners) {
-    bound.grid.blocks = std::min(bound.grid.blocks, loaded.resident_blocks);
-  }
-  return bound;
+  return {&loaded, codegen::evaluate_dims(kernel.sizes, evaluate),
+          launch_of(kernel, loaded, device, evaluate)};
 }
 
 void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchArguments& arguments,

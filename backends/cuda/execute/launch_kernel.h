@@ -17,8 +17,9 @@ struct BoundKernel {
 };
 
 /// Launches at most as many blocks as are resident: others would run alone, after the first ones.
-/// The numbers of blocks that results depend on stay those of codegen::launch_of(). `loaded`
-/// outlives the result. Throws as `evaluate`.
+/// Split reductions get parts for these blocks, or, where these are too few, for the blocks that
+/// the threads of the device admit. Their bits therefore depend on sizes, device and machine code.
+/// `loaded` outlives the result. Throws as `evaluate`.
 BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loaded,
                         const codegen::GridDescription& device,
                         const codegen::EvaluateDim& evaluate);

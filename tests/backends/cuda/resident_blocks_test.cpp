@@ -26,19 +26,33 @@ Kernel row_sums(std::int64_t rows, std::int64_t columns) {
   return lowering.program.kernels.front().kernel;
 }
 
-std::int64_t blocks_of(const Kernel& kernel, std::int64_t resident_blocks) {
+GridLaunch launch_with(const Kernel& kernel, std::int64_t resident_blocks) {
   const cuda::LoadedKernel loaded{schedule_grid(kernel, kDevice), nullptr, resident_blocks};
   const EvaluateDim evaluate = [](const ir::Dim& dim) { return dim.value(); };
-  return cuda::bind_kernel(kernel, loaded, kDevice, evaluate).grid.blocks;
+  return cuda::bind_kernel(kernel, loaded, kDevice, evaluate).grid;
 }
 
 }  // namespace
 
-TEST_CASE("resident blocks: a launch has no more, unless its sums depend on their number") {
+TEST_CASE("resident blocks: a launch has no more, and parts of sums for each of them") {
+  const std::int64_t each = kDevice.multiprocessors;
   const Kernel many = row_sums(65536, 1000), few = row_sums(2, 10'000'000);
   REQUIRE_FALSE(schedule_grid(many, kDevice).split_k);
-  CHECK(blocks_of(many, 1584) == 1584);
-  CHECK(blocks_of(many, 1 << 20) == kDevice.multiprocessors * 16);
+  CHECK(launch_with(many, 12 * each).blocks == 12 * each);
+  CHECK(launch_with(many, 1 << 20).blocks == 16 * each);
   REQUIRE(schedule_grid(few, kDevice).split_k);
-  CHECK(blocks_of(few, 3) == blocks_of(few, 1 << 20));
+  for (const std::int64_t blocks : {1, 4, 8}) {
+    const GridLaunch launch = launch_with(few, blocks * each);
+    INFO(blocks);
+    CHECK(launch.blocks == 2 * launch.parts);
+    CHECK(launch.parts <= blocks * each / 2);
+    CHECK(launch.parts * 21 > blocks * each / 2 * 20);  // whole rounds of accumulators
+    CHECK(launch.part_points * launch.parts >= 10'000'000);
+  }
+  // 132 blocks are too few for parts of 60 rows, 16 on each multiprocessor are not.
+  const Kernel some = row_sums(60, 1'000'000);
+  CHECK(launch_with(some, each).parts == launch_with(some, 16 * each).parts);
+  CHECK(launch_with(some, each).parts > 16);
+  // Less than a block on each multiprocessor counts as one.
+  CHECK(launch_with(few, 0).parts == launch_with(few, each).parts);
 }
