@@ -227,8 +227,11 @@ TEST_CASE("group: a rank that does not answer is named, and the wait ends", "[co
 TEST_CASE("group: an engine that fails breaks the group with its reason", "[concurrency]") {
   fake::Ranks ranks({.ranks = 2, .threads = true});
   ranks.world().ranks[1].fault = {fake::Fault::Kind::FailStart, 1, 0};
+  std::atomic<int> opened{0};
   const auto ends = ranks.run([&](std::uint32_t rank) {
     const auto group = testing::open_group(ranks, rank);
+    ++opened;
+    while (opened < 2) std::this_thread::yield();  // rank 1 may end before the other has opened
     return text_or_error([&]() -> std::string {
       barrier(*group);
       return "agreed";
