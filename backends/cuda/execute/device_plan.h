@@ -107,7 +107,7 @@ const codegen::KernelStep& kernel_of_launch(const DevicePlan& plan, std::int64_t
 /// Throws codegen::SizeFailure if CallBlock::step cannot number all launches.
 void check_launches(const DevicePlan& plan);
 
-/// What a memory report says of memory besides the arena: cached tensors, then the bytes of
+/// The notes of a memory report on memory besides the arena: cached tensors, then the bytes of
 /// collectives and the buffer of each.
 codegen::MemoryNotes memory_notes(const DevicePlan& plan);
 
