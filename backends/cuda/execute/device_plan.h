@@ -20,6 +20,9 @@
 
 namespace kiln::cuda {
 
+/// The address of each slot of a plan; 0 where a tensor has no elements or nothing reads it.
+using SlotAddresses = IdVector<codegen::SlotId, api::DeviceAddress>;
+
 struct DevicePlan;
 
 /// A body of a loop or a branch, and the offset of its arena in that of the enclosing plan.

@@ -14,9 +14,6 @@
 
 namespace kiln::cuda {
 
-/// The address of each slot of a plan; 0 where a tensor has no elements or nothing reads it.
-using SlotAddresses = IdVector<codegen::SlotId, api::DeviceAddress>;
-
 /// Constants of a program and its bodies in device memory, by the bytes that they hold.
 using ConstantAddresses = std::unordered_map<const void*, api::DeviceAddress>;
 
