@@ -3,6 +3,7 @@
 
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/cuda/device/device_address.h"
+#include "backends/cuda/execute/body_addresses.h"
 #include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
 #include "core/types/at.h"
@@ -181,15 +182,16 @@ class PlanIssuer {
     const DevicePlan& body = require_runnable(bound.body);
     const DeviceAddress body_arena = offset_by(arena_, bound.body.offset);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
-    start_loop(loop, bound, slots);
+    const LoopAddresses addresses(loop, bound, slots_, arena_);
+    addresses.start(slots);
     copy_ends(bound.loop.first_copies);
     const ScopedWithoutGraphs without_graphs(call_);
     std::int64_t launch = launch_;
     std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
     for (std::int64_t done = 0; done < bound.loop.length; ++done, t += bound.loop.direction) {
-      if (done > 0) advance(loop, bound, slots, done);
+      if (done > 0) addresses.advance(done, slots);
       constexpr std::int64_t kBytes = sizeof(std::int64_t);
-      bind(body, slots, 0, offset_by(call_.iteration_numbers, t * kBytes));
+      set_argument(body, 0, offset_by(call_.iteration_numbers, t * kBytes), slots);
       PlanIssuer(body, body_arena, slots, call_, launch).run();
       launch += body.launches;
     }
@@ -212,11 +214,12 @@ class PlanIssuer {
     const DeviceAddress body_arena = offset_by(arena_, bound.body.offset);
     const DeviceAddress number = offset_by(arena_, bound.step_number);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
-    start_loop(loop, bound, slots);
-    bind(body, slots, 0, number);
+    const LoopAddresses addresses(loop, bound, slots_, arena_);
+    addresses.start(slots);
+    set_argument(body, 0, number, slots);
     const ScopedWithoutGraphs without_graphs(call_);
     for (std::int64_t done = 0;; ++done) {
-      if (done > 0) advance(loop, bound, slots, done);
+      if (done > 0) addresses.advance(done, slots);
       call_.staging.upload(number, &done, sizeof(done));
       PlanIssuer(body, body_arena, slots, call_, launch_).run();
       if (done == bound.loop.length - 1) return;
@@ -237,59 +240,6 @@ class PlanIssuer {
     return value != std::byte{0};
   }
 
-  /// Sets the addresses of the body's arguments and results for the first iteration.
-  void start_loop(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots) {
-    const auto& attrs = step.node->as<ir::ScanAttrs>();
-    const DevicePlan& body = *bound.body.plan;
-    const auto carries = at(attrs.carry), consts = at(attrs.consts);
-    const std::size_t xs = step.operands.size() - consts - carries;
-    const std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
-    for (std::size_t i = 0; i < step.operands.size(); ++i) {
-      const bool is_x = i >= consts + carries;
-      const std::int64_t offset = is_x ? t * bound.loop.slice_bytes[i - consts - carries] : 0;
-      bind(body, slots, 1 + i, offset_by(slot(step.operands[i]), offset));
-    }
-    for (std::size_t i = 0; i < step.results.size(); ++i) {
-      const bool is_y = i >= carries;
-      const std::int64_t offset = is_y ? t * bound.loop.slice_bytes[xs + i - carries] : 0;
-      slots[body.plan->results[i]] = offset_by(slot(step.results[i]), offset);
-    }
-    for (const CarryStacks& stacks : step.carry_stacks) {
-      const LoopCarry& carry = bound.loop.carries[at(stacks.carry)];
-      if (stacks.before < 0 || !carry.argument) continue;
-      slots[carry.argument] = slots[body.plan->results[at(stacks.before)]];
-    }
-    for (const LoopCarry& carry : bound.loop.carries) {
-      set_carry_address(step, bound, carry, slots, 0);
-    }
-  }
-
-  /// Sets the address to which iteration `done` writes the carry. A carry with a stack is written
-  /// to the next element of the stack. Another one is double-buffered: iterations alternate between
-  /// the loop's result and the spare buffer, so that the last iteration writes the result.
-  void set_carry_address(const LoopStep& step, const DeviceLoop& bound, const LoopCarry& carry,
-                         SlotAddresses& slots, std::int64_t done) {
-    const std::int64_t left = bound.loop.length - 1 - done;
-    DeviceAddress where = slot(step.results[carry.number]);
-    if (carry.stack) {
-      if (left > 0 || carry.ends_in_stack) where = offset_by(slots[carry.stack], carry.ahead);
-    } else if (left % 2 != 0) {
-      where = offset_by(arena_, bound.spare_offsets[carry.number]);
-    }
-    slots[carry.result] = where;
-  }
-
-  void advance(const LoopStep& step, const DeviceLoop& bound, SlotAddresses& slots,
-               std::int64_t done) {
-    for (const LoopMove& move : bound.loop.moves) {
-      slots[move.slot] = offset_by(slots[move.slot], move.bytes);
-    }
-    for (const LoopCarry& carry : bound.loop.carries) {
-      if (carry.argument) slots[carry.argument] = slots[carry.result];
-      set_carry_address(step, bound, carry, slots, done);
-    }
-  }
-
   void copy_ends(const List<LoopEndCopy>& copies) {
     for (const LoopEndCopy& one : copies) {
       copy(offset_by(slot(one.to), one.to_offset), offset_by(slot(one.from), one.from_offset),
@@ -304,12 +254,6 @@ class PlanIssuer {
     throw sdk::Failure(body.plan->failure->code, body.plan->failure->text);
   }
 
-  static void bind(const DevicePlan& body, SlotAddresses& slots, std::size_t argument,
-                   DeviceAddress where) {
-    const SlotId slot = body.plan->arguments[argument];
-    if (slot) slots[slot] = where;
-  }
-
   // ---- branches, host calls, copies ----
 
   void issue(const Step& step, const DeviceBranch& bound) {
@@ -320,7 +264,7 @@ class PlanIssuer {
     const DeviceAddress body_arena = offset_by(arena_, taken.offset);
     SlotAddresses slots = fixed_addresses(body, body_arena, call_);
     for (std::size_t i = 1; i < branch.operands.size(); ++i) {
-      bind(body, slots, i - 1, slot(branch.operands[i]));
+      set_argument(body, i - 1, slot(branch.operands[i]), slots);
     }
     for (std::size_t i = 0; i < branch.results.size(); ++i) {
       slots[body.plan->results[i]] = slot(branch.results[i]);
