@@ -20,6 +20,7 @@
 #include "backends/codegen/plan/build_plan.h"
 #include "backends/codegen/plan/drop_unused_kernels.h"
 #include "backends/codegen/plan/find_region.h"
+#include "backends/codegen/plan/gather_equal_kernels.h"
 #include "backends/codegen/plan/fuse_epilogues.h"
 #include "backends/codegen/plan/independent_rows.h"
 #include "backends/codegen/plan/note_claims.h"
@@ -229,6 +230,12 @@ bool find_region(Compilation& c) {
   return plan.region_end > plan.region_begin;
 }
 
+bool gather_equal_kernels(Compilation& c) {
+  if (!c.target.batches_launches) return false;
+  gather_equal_kernels(c.program.plan, c.program.kernels);
+  return c.program.plan.opening_end > 0;
+}
+
 bool find_buffer_aliases(Compilation& c) {
   if (!c.updates.empty()) agree_before_updates(c.program);
   c.updates_in_place = find_buffer_aliases(c.program, c.updates);
@@ -341,6 +348,8 @@ constexpr CodegenPass kPipeline[] = {
      kOptional, kReorders, "finds row-independent loops, which run in parallel over rows"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
+    {"gather_equal_kernels", gather_equal_kernels, verify_plan, print_program, kOptional,
+     kKeepsBits, "moves equal kernels of arguments to the front, where one launch may run them"},
     {"find_buffer_aliases", find_buffer_aliases, verify_plan, nullptr, kOptional, kKeepsBits,
      "finds new values that may share the old ones' buffers; ranks agree before they are written"},
 };

@@ -36,8 +36,8 @@ class OfflineTarget final : public Target {
   /// Compiles the kernels and hands over the stages from the memory plan on.
   void compile(const LoweredModule& lowered, const Dumps& dumps, const sdk::Host& host) const {
     dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
-    const CompiledKernels compiled = compile_kernels(
-        lowered.program.kernels, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
+    const CompiledKernels compiled =
+        compile_kernels(lowered.program, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
     dump_sass(compiled.cubin, *compiler_, dumps, host);
   }
   int architecture() const { return architecture_; }

@@ -17,6 +17,8 @@ struct TargetDescription {
   /// (grid/split_rows.h). The pass split_reductions then leaves reductions whole, and fusion keeps
   /// a reduction apart from work at every point that needs its total: no launch does both.
   bool divides_reductions = false;
+  /// Several launches of one function may be one launch (grid/batch.h).
+  bool batches_launches = false;
 
   /// Points that occupy every lane. reduction_parts.cpp splits only reductions with at most this
   /// many results.

@@ -17,6 +17,7 @@ TargetDescription target_of(const GridDescription& device) {
   target.compute_units = device.multiprocessors;
   target.lanes = device.resident_threads;
   target.divides_reductions = true;
+  target.batches_launches = true;
   return target;
 }
 

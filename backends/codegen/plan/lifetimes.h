@@ -9,7 +9,8 @@ namespace kiln::codegen {
 struct Lifetime {
   int first = -1, last = -1;
 };
-/// One for each slot of the plan.
+/// One for each slot of the plan. Results of the opening live at least until its end: its steps run
+/// in any order.
 IdVector<SlotId, Lifetime> lifetimes(const Plan& plan, const BuiltKernels& kernels);
 
 }  // namespace kiln::codegen

@@ -144,6 +144,9 @@ struct Plan {
   /// The parallel region: steps region_begin .. region_end - 1, which are independent
   /// (find_region.h).
   std::size_t region_begin = 0, region_end = 0;
+  /// The opening: steps 0 .. opening_end - 1, kernels of arguments and constants
+  /// (gather_equal_kernels.h).
+  std::size_t opening_end = 0;
 };
 
 /// The outcome of the decision about one node.
@@ -170,6 +173,8 @@ std::string print(const Program& program, const Step& step);
 std::string print_relu(const LibraryStep& step);
 /// The line above the steps of a region. REQUIRES: the region is not empty.
 std::string print_region(const Plan& plan);
+/// The same for the opening.
+std::string print_opening(const Plan& plan);
 /// The decision, the outcome and the reasons for each node of ClaimOutcome.
 std::string print_claims(const Program& program);
 

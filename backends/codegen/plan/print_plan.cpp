@@ -145,6 +145,7 @@ void print_plan(const Program& program, const Plan& plan, const std::string& ind
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
+    if (s == 0 && s < plan.opening_end) out += indent + print_opening(plan) + "\n";
     if (s == plan.region_begin && s < plan.region_end) out += indent + print_region(plan) + "\n";
     out += indent + print(program, step) + "\n";
     if (const auto* loop = std::get_if<LoopStep>(&step)) {
@@ -168,6 +169,10 @@ std::string print_relu(const LibraryStep& step) {
 
 std::string print_region(const Plan& plan) {
   return text("in parallel: ", plan.region_end - plan.region_begin, " steps");
+}
+
+std::string print_opening(const Plan& plan) {
+  return text("at the beginning: ", plan.opening_end, " steps of equal kernels");
 }
 
 std::string print(const Program& program, const Step& step) {

@@ -165,6 +165,17 @@ void verify_groups(const LoopStep& loop, const BuiltKernels& kernels) {
   }
 }
 
+/// Steps of the opening depend on no step.
+void verify_opening(const Plan& plan, const BuiltKernels& kernels) {
+  if (plan.opening_end > plan.steps.size()) broken("the opening has more steps than the plan");
+  for (std::size_t s = 0; s < plan.opening_end; ++s) {
+    for (const SlotId slot : effects_of(plan.steps[s], kernels).read) {
+      if (is_given(slot_of(plan, slot))) continue;
+      broken(text("step ", s, " of the opening reads ", slot, ", which is not given"));
+    }
+  }
+}
+
 void verify_bodies(const Plan& plan, const Step& step, const BuiltKernels& kernels) {
   if (const auto* loop = std::get_if<LoopStep>(&step)) {
     verify_groups(*loop, kernels);
@@ -210,6 +221,9 @@ void verify(const Plan& plan, const BuiltKernels& kernels, const std::vector<int
 
 }  // namespace
 
-void verify(const Plan& plan, const BuiltKernels& kernels) { verify(plan, kernels, {}); }
+void verify(const Plan& plan, const BuiltKernels& kernels) {
+  verify(plan, kernels, {});
+  verify_opening(plan, kernels);
+}
 
 }  // namespace kiln::codegen

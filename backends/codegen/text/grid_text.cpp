@@ -12,6 +12,7 @@
 #include "core/types/text.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kiln::codegen {
 namespace {
@@ -111,22 +112,37 @@ class FunctionText {
     for (const Parameter& one : parameters(kernel_)) list += one.type + " " + one.name + ", ";
     lines_.open(text(kernel_.name, "(", list, split_.parameters(),
                      "const s32 step, CallBlock* const call)"));
+    lines_.line("const s64 block = blockIdx.x, blocks = gridDim.x;");
   }
 
   /// Opens a function that takes a table of parameters; returns the declaration of the table.
   std::string open_batch() {
     const std::string table = kernel_.name + "_table";
-    lines_.open(
-        text(kernel_.name, "(const __grid_constant__ ", table, " table, CallBlock* const call)"));
-    lines_.line("const auto& row = table.rows[blockIdx.y];");
+    lines_.open(text(kernel_.name, "(const __grid_constant__ ", table,
+                     " table, const s32 step, CallBlock* const call)"));
+    find_row();
     std::string members;
     for (const Parameter& one : parameters(kernel_)) {
       members += text("    ", one.type, " ", one.name, ";\n");
       lines_.line(text(one.type, " ", one.name, " = row.", one.name, ";"));
     }
-    lines_.line("const s32 step = s32(row.step);");
-    return text("struct ", table, " {\n  struct Row {\n", members, "    const s64 step;\n  } rows[",
-                schedule_.batch, "];\n};\n");
+    return text("struct ", table, " {\n  struct Row {\n", members,
+                "    const s32 first_block, blocks;\n  } rows[", schedule_.batch, "];\n};\n");
+  }
+
+  /// Declares the row of the block: the last one whose first block is not behind it, by binary
+  /// search.
+  void find_row() {
+    const auto rows = static_cast<unsigned>(schedule_.batch);
+    lines_.line("s32 launch = 0;");
+    lines_.line("#pragma unroll");
+    lines_.open(text("for (s32 half = ", std::bit_floor(rows - 1), "; half > 0; half /= 2)"));
+    lines_.line(text("const s32 later = launch + half;"));
+    lines_.line(text("if (later < ", rows,
+                     " && table.rows[later].first_block <= s32(blockIdx.x)) launch = later;"));
+    lines_.close();
+    lines_.line("const auto& row = table.rows[launch];");
+    lines_.line("const s64 block = s64(blockIdx.x) - row.first_block, blocks = row.blocks;");
   }
 
   /// Returns the declarations of shared memory.
@@ -153,8 +169,8 @@ class FunctionText {
   }
 
   void write_threads() {
-    lines_.line("const s64 stride = s64(gridDim.x) * blockDim.x;");
-    lines_.line("const s64 thread = s64(blockIdx.x) * blockDim.x + threadIdx.x;");
+    lines_.line("const s64 stride = blocks * blockDim.x;");
+    lines_.line("const s64 thread = block * blockDim.x + threadIdx.x;");
     if (schedule_.elements == 1 && schedule_.unroll == 1) return write_points("thread");
     VectorText groups(kernel_, schedule_, lines_);
     if (schedule_.elements == 1) return groups.write();
@@ -190,8 +206,8 @@ class FunctionText {
     lines_.line(text("const s64 inner = ", inner, ";"));
     split_.declare_part();
     const char* of_part = schedule_.split_k ? " / parts * " : " * ";
-    lines_.open(text("for (s64 first = s64(blockIdx.x)", of_part, teams,
-                     "; first < points; first += s64(gridDim.x)", of_part, teams, ")"));
+    lines_.open(text("for (s64 first = block", of_part, teams, "; first < points; first += blocks",
+                     of_part, teams, ")"));
     lines_.line("const bool live = first + team < points;");
     lines_.line("const s64 number = live ? first + team : points - 1;");
     open_axes("number");

@@ -17,7 +17,7 @@ struct ScheduledKernel {
 /// The functions without the prelude. The parameters of each: a pointer to each operand, each of
 /// Kernel::sizes as s64, the number of points of the parallel axes as s64, those of SplitText (with
 /// GridSchedule::split_k), the number of the step as s32, and a pointer to the CallBlock. With
-/// GridSchedule::batch: a table of rows of all but the CallBlock, in words of 64 bits (batch.h).
+/// GridSchedule::batch: a table of rows (batch.h), the number of the first step, and the CallBlock.
 /// The text of kernel and schedule precedes each function as comments. Verifies the kernels first.
 std::string grid_functions(std::span<const ScheduledKernel> kernels);
 

@@ -69,10 +69,10 @@ void OwnersText::open_unit() {
   lines_.line(
       text("const s32 lane = threadIdx.x % ", lanes, ", team = threadIdx.x / ", lanes, ";"));
   lines_.line(text("const s64 tiles = (points - 1) / ", lanes, " + 1;"));
-  lines_.line("const s64 ranges = s64(gridDim.x) > tiles ? s64(gridDim.x) / tiles : 1;");
+  lines_.line("const s64 ranges = blocks > tiles ? blocks / tiles : 1;");
   lines_.line("const s64 share = (limit - 1) / ranges + 1;");
   lines_.line("s32 turn = 0;");
-  lines_.open("for (s64 unit = blockIdx.x; unit < tiles * ranges; unit += gridDim.x)");
+  lines_.open("for (s64 unit = block; unit < tiles * ranges; unit += blocks)");
   lines_.line("const s64 first = unit % ranges * share;");
   lines_.line(text("const bool live = unit / ranges * ", lanes, " + lane < points;"));
   lines_.line(text("const s64 number = live ? unit / ranges * ", lanes, " + lane : points - 1;"));

@@ -24,7 +24,7 @@ std::string SplitText::shared() const {
 void SplitText::declare_part() {
   if (!schedule_.split_k) return;
   lines_.line("const s64 parts = inner > part_points ? (inner - 1) / part_points + 1 : 1;");
-  lines_.line("const s64 part = blockIdx.x % parts, begin = part * part_points;");
+  lines_.line("const s64 part = block % parts, begin = part * part_points;");
   lines_.line("const s64 end = inner - begin > part_points ? begin + part_points : inner;");
 }
 

@@ -70,7 +70,7 @@ void TileText::open_tiles() {
   }
   lines_.line(text("const s64 tiles = ", tiles, ";"));
   lines_.line(text("const s32 lane = threadIdx.x % ", side, ", warp = threadIdx.x / ", side, ";"));
-  lines_.open("for (s64 tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+  lines_.open("for (s64 tile = block; tile < tiles; tile += blocks)");
   lines_.line(text("const s64 first_column = tile % column_tiles * ", side, ";"));
   lines_.line("s64 rest = tile / column_tiles;");
   lines_.line(text("const s64 first_row = rest % row_tiles * ", side, ";"));

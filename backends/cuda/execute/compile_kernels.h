@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/codegen/dumps.h"
+#include "backends/codegen/plan/plan.h"
 #include "backends/codegen/text/grid_text.h"
 #include "backends/cuda/api/open_compiler.h"
 
@@ -16,16 +17,24 @@ struct CodeTarget {
   int architecture = 90;  // 90: sm_90
 };
 
-struct CompiledKernels {
-  IdVector<codegen::KernelId, codegen::GridSchedule> schedules;
-  /// Names; kernels that differ in names alone share one.
-  IdVector<codegen::KernelId, std::string> functions;
-  std::string cubin;                   // an ELF file of the device; empty: no kernels
+struct CompiledKernel {
+  codegen::GridSchedule schedule;
+  std::string function;  // a name; kernels that differ in names alone share one
+  /// The function takes the extent of the kernel's axis as its only size
+  /// (codegen/kernel/variable_extent.h).
+  bool has_variable_extent = false;
 };
 
-/// Schedules all kernels, and compiles those that differ as one text. Hands the stages `schedule`,
-/// `cuda_c` and `ptx` over to `dumps`; `label` names the text in errors. Throws sdk::Failure.
-CompiledKernels compile_kernels(const codegen::BuiltKernels& kernels, const CodeTarget& target,
+struct CompiledKernels {
+  IdVector<codegen::KernelId, CompiledKernel> kernels;
+  std::string cubin;  // an ELF file of the device; empty: no kernels
+};
+
+/// Schedules all kernels, and compiles those that differ as one text. Kernels of the plan's opening
+/// and region that differ in the extent of their axis share a function, which takes a table.
+/// Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`; `label` names the text in
+/// errors. Throws sdk::Failure.
+CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarget& target,
                                 const api::Compiler& compiler, const codegen::Dumps& dumps,
                                 const std::string& label);
 

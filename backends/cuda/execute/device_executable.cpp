@@ -150,8 +150,8 @@ class DeviceExecutable final : public sdk::Executable {
     const Device& device = *resources_.device;
     const CodeTarget target{device.grid(), code_architecture(libraries_.compiler,
                                                              device.identity().compute_capability)};
-    CompiledKernels compiled = compile_kernels(lowered_.program.kernels, target,
-                                               libraries_.compiler, dumps_, lowered_.label);
+    CompiledKernels compiled =
+        compile_kernels(lowered_.program, target, libraries_.compiler, dumps_, lowered_.label);
     dump_sass(compiled.cubin, libraries_.compiler, dumps_, host_);
     return compiled;
   }

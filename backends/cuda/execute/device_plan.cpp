@@ -36,7 +36,8 @@ class Binder {
     out_->cached = &facts.cached;
     for (std::size_t g = 0; g < facts.cached.groups.size(); ++g) add_cached_layout(g);
     list_given_slots(facts);
-    batch_region();
+    batch(0, plan_.opening_end);
+    batch(plan_.region_begin, plan_.region_end);
     cut();
     out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
                               [this] { return memory_of(*out_).bodies; });
@@ -182,12 +183,14 @@ class Binder {
   }
 
   /// Adds each step to the last launch of its function, unless that is full.
-  void batch_region() {
+  void batch(std::size_t begin, std::size_t end) {
+    if (begin == end) return;
+    BatchedSteps& batched = out_->batched.emplace_back(BatchedSteps{begin, end, {}});
+    std::vector<std::vector<std::size_t>>& launches = batched.launches;
     std::map<const void*, std::size_t> last;  // by function
-    for (std::size_t s = plan_.region_begin; s < plan_.region_end; ++s) {
+    for (std::size_t s = begin; s < end; ++s) {
       const auto& launch = std::get<KernelLaunch>(out_->steps[s]);
-      if (launch.grid.points == 0) continue;
-      std::vector<std::vector<std::size_t>>& launches = out_->region_launches;
+      if (launch.grid.points == 0 || out_->cached->is_cached_step[s]) continue;
       const auto [found, is_first] = last.try_emplace(launch.kernel->function, launches.size());
       const auto rows = at(launch.kernel->schedule.batch);
       if (!is_first && launches[found->second].size() < rows) {

@@ -56,6 +56,14 @@ using DeviceStep =
     std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, DeviceLoop, DeviceBranch,
                  DeviceHostCall, DeviceCollectiveStart, DeviceCollectiveWait, DeviceCopy>;
 
+/// Steps begin .. end - 1, which do not depend on each other, by launch: steps of one function are
+/// one launch, up to GridSchedule::batch of them. Cached steps and launches without points are in
+/// none.
+struct BatchedSteps {
+  std::size_t begin = 0, end = 0;
+  std::vector<std::vector<std::size_t>> launches;
+};
+
 struct DevicePlan {
   const codegen::Plan* plan = nullptr;
   /// The error of entering a body that cannot run with these sizes. `plan` then points to an empty
@@ -75,8 +83,8 @@ struct DevicePlan {
   std::int64_t arrivals = 0;  // maximum GridLaunch::arrivals of a launch, bodies included
   bool waits_for_host = false;  // has a branch, a host call, a collective or a step that throws
   std::vector<Segment> segments;  // of the steps, in order
-  /// The steps of the parallel region by launch: those of equal kernels are launched as one.
-  std::vector<std::vector<std::size_t>> region_launches;
+  /// The opening and the parallel region, where they have steps; none in bodies.
+  std::vector<BatchedSteps> batched;
   /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
   /// bodies of branches counted. Their count, which saturates, and the first number of each step.
   std::int64_t launches = 0;

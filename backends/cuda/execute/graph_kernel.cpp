@@ -45,14 +45,13 @@ GraphKernel::GraphKernel(const KernelCompiler& compiler, std::vector<ir::Value> 
   lowering.loop_transform = codegen::shape_for_grid;
   codegen::run_pipeline(lowering);
   order_ = operand_order(lowering.program, label);
-  built_ = std::move(lowering.program.kernels.front());
   const int capability = compiler.device->identity().compute_capability;
   const CodeTarget target{grid_, code_architecture(*compiler.compiler, capability)};
-  const codegen::BuiltKernels kernels{built_};
   library_ = std::make_unique<const KernelLibrary>(
-      kernels, compiler.device,
-      compile_kernels(kernels, target, *compiler.compiler, codegen::Dumps(compiler.host, label),
-                      label));
+      lowering.program.kernels, compiler.device,
+      compile_kernels(lowering.program, target, *compiler.compiler,
+                      codegen::Dumps(compiler.host, label), label));
+  built_ = std::move(lowering.program.kernels.front());
 }
 
 BoundKernel GraphKernel::bind(const codegen::EvaluateDim& evaluate) const {

@@ -60,9 +60,9 @@ class PlanIssuer {
  private:
   void queue_steps(const Segment& segment) {
     for (std::size_t s = segment.begin; s < segment.end; ++s) {
-      if (s == plan_.plan->region_begin && batches_region(segment)) {
-        queue_region();
-        s = plan_.plan->region_end - 1;
+      if (const BatchedSteps* batched = batch_at(s, segment)) {
+        queue(*batched);
+        s = batched->end - 1;
         continue;
       }
       if (!plan_.cached->is_cached_step[s]) queue_step(s);
@@ -70,14 +70,17 @@ class PlanIssuer {
     }
   }
 
-  /// Steps that are timed are launched one by one.
-  bool batches_region(const Segment& segment) const {
-    return call_.timer == nullptr && plan_.plan->region_begin < plan_.plan->region_end &&
-           plan_.plan->region_end <= segment.end;
+  /// The batched steps that begin there; null: none. Steps that are timed are launched one by one.
+  const BatchedSteps* batch_at(std::size_t step, const Segment& segment) const {
+    if (call_.timer != nullptr) return nullptr;
+    for (const BatchedSteps& one : plan_.batched) {
+      if (one.begin == step && one.end <= segment.end) return &one;
+    }
+    return nullptr;
   }
 
-  void queue_region() {
-    for (const std::vector<std::size_t>& steps : plan_.region_launches) {
+  void queue(const BatchedSteps& batched) {
+    for (const std::vector<std::size_t>& steps : batched.launches) {
       if (steps.size() == 1) {
         queue_step(steps[0]);
       } else {
@@ -85,7 +88,7 @@ class PlanIssuer {
         queue_batch(steps);
       }
       // A failure of a later launch comes after writes of any of the steps.
-      call_.queued_steps = plan_.plan->region_end;
+      call_.queued_steps = batched.end;
     }
   }
 

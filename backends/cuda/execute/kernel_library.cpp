@@ -58,10 +58,10 @@ KernelLibrary::KernelLibrary(const codegen::BuiltKernels& kernels,
   const ScopedContext context(*device);
   code_ = std::make_unique<const LoadedCode>(device, compiled.cubin);
   for (const codegen::KernelId i : kernels.ids()) {
-    const api::FunctionHandle function = code_->function(compiled.functions[i]);
-    const int threads = compiled.schedules[i].threads;
-    kernels_.push_back(
-        {std::move(compiled.schedules[i]), function, resident_blocks(*device, function, threads)});
+    CompiledKernel& one = compiled.kernels[i];
+    const api::FunctionHandle function = code_->function(one.function);
+    const std::int64_t blocks = resident_blocks(*device, function, one.schedule.threads);
+    kernels_.push_back({std::move(one.schedule), function, blocks, one.has_variable_extent});
   }
 }
 

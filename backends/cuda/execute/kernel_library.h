@@ -15,6 +15,7 @@ struct LoadedKernel {
   codegen::GridSchedule schedule;
   api::FunctionHandle function = nullptr;
   std::int64_t resident_blocks = 0;  // that fit the device at a time, with the kernel's registers
+  bool has_variable_extent = false;  // as CompiledKernel's
 };
 
 using LoadedKernels = IdVector<codegen::KernelId, LoadedKernel>;

@@ -3,8 +3,10 @@
 #include "backends/cuda/execute/launch_kernel.h"
 
 #include "backends/codegen/bind/kernel_sizes.h"
+#include "backends/codegen/grid/batch.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kiln::cuda {
 namespace {
@@ -33,11 +35,9 @@ codegen::GridLaunch launch_of(const codegen::Kernel& kernel, const LoadedKernel&
   return rounds.parts > 1 ? rounds : resident;
 }
 
-/// The blocks along x and y, and the threads of a block.
-struct Grid {
-  std::int64_t x, y;
-  int threads;
-};
+std::uint64_t word_of(const codegen::BatchBlocks& blocks) {
+  return std::bit_cast<std::uint64_t>(blocks);
+}
 
 /// Appends operands, sizes and points.
 void add_row(const BoundKernel& bound, const LaunchArguments& arguments,
@@ -47,14 +47,19 @@ void add_row(const BoundKernel& bound, const LaunchArguments& arguments,
   values.push_back(static_cast<std::uint64_t>(bound.grid.points));
 }
 
-void submit(const Stream& stream, const LoadedKernel& kernel, const Grid& grid,
-            std::vector<void*>& parameters) {
+/// `step` and `call_block` are the last parameters.
+void submit(const Stream& stream, const LoadedKernel& kernel, std::int64_t blocks,
+            const LaunchArguments& first, std::vector<void*>& parameters) {
+  std::int32_t step = first.number;
+  api::DeviceAddress call_block = first.call_block;
+  parameters.push_back(&step);
+  parameters.push_back(&call_block);
   stream.submit(
       [&] {
         return stream.device().driver().launch_kernel(
-            kernel.function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1,
-            static_cast<unsigned>(grid.threads), 1, 1, 0, stream.handle(), parameters.data(),
-            nullptr);
+            kernel.function, static_cast<unsigned>(blocks), 1, 1,
+            static_cast<unsigned>(kernel.schedule.threads), 1, 1, 0, stream.handle(),
+            parameters.data(), nullptr);
       },
       "launch a kernel");
 }
@@ -65,7 +70,8 @@ BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loade
                         const codegen::GridDescription& device,
                         const codegen::EvaluateDim& evaluate_all) {
   const codegen::EvaluateDim evaluate = codegen::evaluate_for_kernel(kernel, evaluate_all);
-  return {&loaded, codegen::evaluate_dims(kernel.sizes, evaluate),
+  const std::vector<ir::Dim>& sizes = loaded.has_variable_extent ? kernel.axes : kernel.sizes;
+  return {&loaded, codegen::evaluate_dims(sizes, evaluate),
           launch_of(kernel, loaded, device, evaluate)};
 }
 
@@ -86,31 +92,29 @@ void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchA
   }
   parameters.clear();
   for (std::uint64_t& value : values) parameters.push_back(&value);
-  std::int32_t number = arguments.number;
-  api::DeviceAddress call_block = arguments.call_block;
-  parameters.push_back(&number);
-  parameters.push_back(&call_block);
-  submit(stream, *bound.kernel, {grid.blocks, 1, grid.threads}, parameters);
+  submit(stream, *bound.kernel, grid.blocks, arguments, parameters);
 }
 
 void launch_batch(const Stream& stream, std::span<const BatchedLaunch> batch,
                   LaunchMemory& memory) {
   auto& [values, parameters] = memory;
   values.clear();
-  const BoundKernel& first = batch.front().bound;
-  std::int64_t blocks = 0;
+  const LoadedKernel& kernel = *batch.front().bound.kernel;
+  std::int32_t blocks = 0;
   for (const BatchedLaunch& launch : batch) {
     add_row(launch.bound, launch.arguments, values);
-    values.push_back(static_cast<std::uint64_t>(launch.arguments.number));
-    blocks = std::max(blocks, launch.bound.grid.blocks);
+    const auto count = static_cast<std::int32_t>(launch.bound.grid.blocks);
+    values.push_back(word_of({.first = blocks, .count = count}));
+    blocks += count;
   }
   // The driver copies the whole table.
-  values.resize(values.size() / batch.size() *
-                static_cast<std::size_t>(first.kernel->schedule.batch));
-  api::DeviceAddress call_block = batch.front().arguments.call_block;
-  parameters.assign({values.data(), &call_block});
-  submit(stream, *first.kernel,
-         {blocks, static_cast<std::int64_t>(batch.size()), first.grid.threads}, parameters);
+  const std::size_t words = values.size() / batch.size();
+  for (auto row = static_cast<int>(batch.size()); row < kernel.schedule.batch; ++row) {
+    values.resize(values.size() + words - 1);
+    values.push_back(word_of({}));
+  }
+  parameters.assign({values.data()});
+  submit(stream, kernel, blocks, batch.front().arguments, parameters);
 }
 
 }  // namespace kiln::cuda

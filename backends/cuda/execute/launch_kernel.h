@@ -12,7 +12,7 @@ namespace kiln::cuda {
 /// A kernel with the sizes of a call.
 struct BoundKernel {
   const LoadedKernel* kernel = nullptr;
-  std::vector<std::int64_t> sizes;  // one per Kernel::sizes
+  std::vector<std::int64_t> sizes;  // one per Kernel::sizes, or the variable extent
   codegen::GridLaunch grid;         // 0 points: nothing is launched
 };
 
@@ -48,8 +48,9 @@ struct BatchedLaunch {
   const LaunchArguments& arguments;
 };
 
-/// Queues launches of one function as one. Throws sdk::Failure. REQUIRES: a ScopedContext of the
-/// thread; one to GridSchedule::batch launches, each with points, and all with one call block.
+/// Queues launches of one function as one, which has the number of the first. Throws sdk::Failure.
+/// REQUIRES: a ScopedContext of the thread; one to GridSchedule::batch launches, each with points,
+/// and all with one call block; no step among them or between them can fail.
 void launch_batch(const Stream& stream, std::span<const BatchedLaunch> batch, LaunchMemory& memory);
 
 }  // namespace kiln::cuda

@@ -85,7 +85,8 @@ void EmulatedKernels::run(const std::string& kernel, const EmulatedLaunch& launc
   const auto index = [&](const char* name) -> std::uint32_t& {
     return variable<std::uint32_t>(library_, name);
   };
-  index("gridDim") = static_cast<std::uint32_t>(launch.grid.blocks);
+  const auto first = variable<const std::uint32_t>(library_, "first_block_" + kernel);
+  index("gridDim") = static_cast<std::uint32_t>(launch.grid.blocks) + 2 * first;
   index("blockDim") = static_cast<std::uint32_t>(launch.grid.threads);
   std::uint32_t& thread = index("threadIdx");
   MemoryWatch watch(launch.is_in_bounds);
@@ -93,7 +94,7 @@ void EmulatedKernels::run(const std::string& kernel, const EmulatedLaunch& launc
   BlockFibres fibres(launch.grid.threads);
   for (std::int64_t turn = 0; turn < launch.grid.blocks; ++turn) {
     g_block_number = thread_at(launch.order, turn, launch.grid.blocks);
-    index("blockIdx") = static_cast<std::uint32_t>(g_block_number);
+    index("blockIdx") = static_cast<std::uint32_t>(g_block_number) + first;
     poison();
     watch.begin_block();
     fibres.run(

@@ -104,6 +104,7 @@ template <class T, int... counts> struct Shared {
 )";
 
 constexpr std::string_view kShared = "static __shared__ ";
+constexpr int kOtherBlocks = 3;  // of the first row of a table, and of the third one
 
 /// An array of shared memory, as the text declares it.
 struct SharedArray {
@@ -170,6 +171,17 @@ std::string rewrite_shared(const std::string& functions, std::vector<SharedArray
   return out;
 }
 
+/// Declares a table whose second row is that of the launch. Blocks of the rows beside it would
+/// store to null.
+std::string table_text(const Kernel& kernel, const std::string& arguments, int rows) {
+  const std::string end = text("s32(gridDim.x) - ", kOtherBlocks);
+  std::string list = text("{.first_block = 0, .blocks = ", kOtherBlocks, "}, {", arguments,
+                          "points, ", kOtherBlocks, ", ", end, " - ", kOtherBlocks, "}");
+  if (rows > 2) list += text(", {.first_block = ", end, ", .blocks = ", kOtherBlocks, "}");
+  for (int row = 3; row < rows; ++row) list += ", {.first_block = 0x7fffffff}";
+  return text("  const ", kernel.name, "_table table{{", list, "}};\n");
+}
+
 std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedArray>& arrays) {
   const Kernel& kernel = scheduled.kernel;
   const char* const parts = scheduled.schedule.split_k ? "part_points, partials, arrivals, " : "";
@@ -179,14 +191,15 @@ std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedA
   for (const SharedArray& one : arrays) {
     poison += text("  __builtin_memset(&", one.name, ", 255, sizeof(", one.name, "));\n");
   }
-  // A table of one row, where the function takes one.
-  const std::string all = scheduled.schedule.batch > 1
-                              ? text(kernel.name, "_table{{{", arguments, "points, step}}}, call")
-                              : text(arguments, "points, ", parts, "step, call");
-  return text("extern \"C\" void poison_", kernel.name, "() {\n", poison, "}\n",
-              "extern \"C\" void run_", kernel.name,
+  const bool is_batch = scheduled.schedule.batch > 1;
+  const std::string all =
+      is_batch ? text("table, step, call") : text(arguments, "points, ", parts, "step, call");
+  return text("extern \"C\" const u32 first_block_", kernel.name, " = ",
+              is_batch ? kOtherBlocks : 0, ";\nextern \"C\" void poison_", kernel.name, "() {\n",
+              poison, "}\n", "extern \"C\" void run_", kernel.name,
               "(u8* const* b, const s64* n, s64 points, s64 part_points, u8* partials, "
-              "u32* arrivals, s32 step, CallBlock* call) {\n  ",
+              "u32* arrivals, s32 step, CallBlock* call) {\n",
+              is_batch ? table_text(kernel, arguments, scheduled.schedule.batch) : "", "  ",
               kernel.name, "(", all, ");\n}\n");
 }
 

@@ -7,6 +7,7 @@ namespace kiln::test {
 
 /// The functions and variables of the text:
 ///   run_<kernel>     an EmulatedThread: runs the thread that blockIdx and threadIdx name
+///   first_block_<kernel>  blockIdx of the launch's first block; gridDim has twice as many more
 ///   poison_<kernel>  fills the kernel's shared memory with NaNs
 ///   gridDim, ...     the built-in variables of CUDA
 ///   emulation        EmulatedFunctions, for the emulation to set before threads run

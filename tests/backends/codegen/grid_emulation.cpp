@@ -1,6 +1,7 @@
 // Launches have the grid that the described device would get.
 #include "tests/backends/codegen/grid_emulation.h"
 
+#include "backends/codegen/grid/batch.h"
 #include "tests/support/catch.h"
 #include "tests/backends/codegen/emulated_kernels.h"
 #include "tests/backends/codegen/parse_kernel.h"
@@ -119,7 +120,10 @@ std::vector<KernelOutcome> run_as_grid(const std::vector<Kernel>& kernels,
                                        const std::vector<KernelCall>& calls, ThreadOrder order,
                                        const GridStep& step, const GridDescription& device) {
   std::vector<GridSchedule> schedules;
-  for (const Kernel& kernel : kernels) schedules.push_back(schedule_for(kernel, device));
+  for (const Kernel& kernel : kernels) {
+    schedules.push_back(schedule_for(kernel, device));
+    schedules.back().batch = rows_of_table(kernel, schedules.back(), step.rows);
+  }
   std::vector<ScheduledKernel> scheduled;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     scheduled.push_back({kernels[i], schedules[i]});

@@ -34,6 +34,7 @@ struct GridStep {
   /// Elements between an address that is aligned for all accesses and operand i: shifts[i %
   /// shifts.size()].
   std::vector<std::int64_t> shifts = {0};
+  int rows = 1;  // of the table of functions that may take one (grid/batch.h)
 };
 
 /// Runs the text of all kernels, compiled at once, and returns the operands. REQUIRES, here and

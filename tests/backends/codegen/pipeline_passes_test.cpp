@@ -234,6 +234,12 @@ const Row kRows[] = {
        return Sample{{x, w}, {tanh(x), tanh(dot(x, w))}};
      },
      "region: 0", "region: 2"},
+    {"gather_equal_kernels",
+     [] {
+       const Tensor x = input({4, 8}), w = input({8, 6}, "int32"), v = input({6, 5}, "int32");
+       return Sample{{x, w, v}, {dot(dot(x, cast(w, "float32")), cast(v, "float32"))}};
+     },
+     nullptr, "at the beginning: 2 steps of equal kernels"},
     {"find_buffer_aliases",
      [] {
        const Tensor v = input({4, 8});
@@ -298,6 +304,7 @@ Compilation compiled_until(std::string_view pass, const Sample& sample,
   c.updates = sample.updates;
   c.unchanged = sample.unchanged;
   c.library = &library;
+  c.target.batches_launches = true;
   c.loop_transform = order_loops;
   for (const CodegenPass& earlier : pipeline()) {
     if (earlier.name == pass) break;

@@ -82,13 +82,16 @@ TEST_CASE("kiln graph: draws kernels and plan of the cuda backend without a devi
 
 namespace {
 
+enum class Sizes { Equal, Different };
+
 /// A gather that may fail, and a kernel for each variable that updates it.
 struct Updates {
-  Updates(std::size_t count, const std::string& backend) {
+  Updates(std::size_t count, const std::string& backend, Sizes sizes = Sizes::Equal) {
     for (std::size_t i = 0; i < count; ++i) {
-      const Array start = Array::full({5}, 0.5 * static_cast<double>(i));
-      const Variable w = variable(start), mean = variable(zeros_of(5)),
-                     square_mean = variable(zeros_of(5));
+      const auto size = sizes == Sizes::Equal ? 5 : static_cast<std::int64_t>(5 + 37 * i % 401);
+      const Array start = Array::full({size}, 0.5 * static_cast<double>(i));
+      const Variable w = variable(start), mean = variable(zeros_of(size)),
+                     square_mean = variable(zeros_of(size));
       const Tensor slope = tanh(w) + 0.25;
       const Tensor m = 0.9 * mean + 0.1 * slope, s = 0.999 * square_mean + 0.001 * square(slope);
       updates.insert(updates.end(), {update(mean, m), update(square_mean, s),
@@ -115,8 +118,8 @@ struct Updates {
 };
 
 /// Kernels that the first call launches; four calls must give the values of `reference`.
-int launches_of_updates(std::size_t count) {
-  const Updates found(count, "cuda"), wanted(count, "reference");
+int launches_of_updates(std::size_t count, Sizes sizes = Sizes::Equal) {
+  const Updates found(count, "cuda", sizes), wanted(count, "reference", sizes);
   const int launches = found.launches();
   wanted.run(0);
   for (int call = 0; call < 3; ++call) {
@@ -135,6 +138,47 @@ TEST_CASE("launches: updates of equal shapes are one launch") {
   CHECK(launches_of_updates(2) == 2);  // the gather, and one kernel
   CHECK(launches_of_updates(60) == 2);
   CHECK(launches_of_updates(130) == 4);  // a table has 63 rows of 8 words
+}
+
+TEST_CASE("launches: updates of different sizes are one launch") {
+  control().reset();
+  CHECK(launches_of_updates(2, Sizes::Different) == 2);
+  CHECK(launches_of_updates(56, Sizes::Different) == 2);
+  CHECK(launches_of_updates(57, Sizes::Different) == 3);  // a table has 56 rows of 9 words
+}
+
+TEST_CASE("launches: casts of weights to halves are one launch") {
+  control().reset();
+  const Scratch scratch;
+  const auto value_after = [&](const std::string& backend) {
+    const Tensor x = placeholder({.shape = {None, 8}});
+    Tensor y = cast(x, "bfloat16");
+    std::vector<Tensor> weights;
+    std::int64_t inputs = 8;
+    for (const int units : {16, 8, 24, 8, 2}) {
+      weights.push_back(variable(Array::full({inputs, units}, 0.125)));
+      y = dot(y, cast(weights.back(), "bfloat16"));
+      inputs = units;
+    }
+    const Tensor loss = mean(square(cast(y, "float32")));
+    const std::vector<Tensor> slopes = gradients(loss, weights);
+    std::vector<UpdateOp> updates;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      updates.push_back(update(weights[i], weights[i] - 0.0625 * slopes[i]));
+    }
+    const Function step = function({x}, {loss}, {.updates = updates, .backend = backend});
+    for (int call = 0; call < 3; ++call) step({Array::full({4, 8}, 0.25).astype(DType::Float32)});
+    step.dump(scratch.path(backend));
+    return batch_get_value(weights);
+  };
+  const std::vector<Array> found = value_after("cuda"), wanted = value_after("reference");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CHECK(test::difference(found[i], wanted[i], 1e-2, 1e-3) == "");
+  }
+  const std::string plan = contents_of(scratch.path("cuda/52-plan.txt"));
+  INFO(plan);
+  CHECK(has(plan, "at the beginning: 5 steps of equal kernels"));
+  CHECK(has(contents_of(scratch.path("cuda/54-schedule.txt")), "; any extent"));
 }
 
 TEST_CASE("launches: after an index out of range no update of a batch is written") {

@@ -102,10 +102,10 @@ TEST_CASE("lost device: an error amid updates that are written over their variab
   const Function look =
       function({}, {a + 0.0, b + 0.0}, {.name = "look", .backend = backend.path()});
   look();
-  // The first call of a function: one launch for each of two kernels.
+  // The first call of a function: one launch for each of two kernels, which differ.
   const auto step = [&] {
     function({}, {},
-             {.updates = {update_add(a, 1.0), update_add(b, 1.0)},
+             {.updates = {update_add(a, 1.0), update(b, maximum(b, b + 1.0))},
               .name = "step",
               .backend = backend.path()})(std::vector<Array>{});
   };

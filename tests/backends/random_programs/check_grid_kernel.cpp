@@ -206,8 +206,8 @@ void TextSample::check(const std::vector<BuiltKernel>& sample, const GridDescrip
   for (const kiln::test::ThreadOrder order : kiln::test::kThreadOrders) {
     // Either two of three operands are aligned to a whole vector, or all are.
     const bool is_aligned = order == kiln::test::ThreadOrder::Ascending;
-    const kiln::test::GridStep step{.shifts = is_aligned ? std::vector<std::int64_t>{0}
-                                                         : std::vector<std::int64_t>{0, 0, 1}};
+    kiln::test::GridStep step;
+    if (!is_aligned) step = {.shifts = {0, 0, 1}, .rows = 3};
     const auto found = kiln::test::run_as_grid(kernels, calls, order, step, device);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       INFO(print(kernels[i]) << print(schedule_grid(kernels[i], device)));

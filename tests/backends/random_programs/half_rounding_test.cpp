@@ -199,6 +199,7 @@ class Followed {
     for (const auto& [result, argument] : program_.updates) c.updates.push_back({result, argument});
     c.unchanged = program_.unchanged;
     c.library = library;
+    c.target.batches_launches = true;
     c.loop_transform = codegen::order_loops;
     std::vector<ir::Value> before = c.results;
     codegen::PipelineOptions options;

@@ -17,17 +17,25 @@ struct Grid {
   unsigned blocks[3], threads[3], shared_bytes;
 };
 
-/// Blocks are one-dimensional and of the size that the kernel was compiled for; a grid has a row of
-/// them for each launch that it stands for.
+/// Grids and blocks are one-dimensional, blocks of the size that the kernel was compiled for.
 bool fits(const Grid& grid, const LoadedKernel& kernel) {
-  const auto rows = static_cast<unsigned>(kernel.grid.schedule().batch);
-  const bool is_line = grid.blocks[1] >= 1 && grid.blocks[1] <= rows && grid.blocks[2] == 1 &&
-                       grid.threads[1] == 1 && grid.threads[2] == 1;
+  const bool is_line =
+      grid.blocks[1] == 1 && grid.blocks[2] == 1 && grid.threads[1] == 1 && grid.threads[2] == 1;
   const auto max_blocks = static_cast<unsigned>(value_of(DeviceAttribute::MaxGridDimX));
   const bool has_blocks = grid.blocks[0] >= 1 && grid.blocks[0] <= max_blocks;
   const bool has_threads = grid.threads[0] == static_cast<unsigned>(kernel.threads());
   const auto shared = static_cast<unsigned>(kernel.max_dynamic_shared_bytes);
   return is_line && has_blocks && has_threads && grid.shared_bytes <= shared;
+}
+
+/// Whether the blocks of each row follow those of the row before, and the last ones end the grid.
+bool divide(const std::vector<LaunchParameters>& rows, unsigned blocks) {
+  std::int64_t next = 0;
+  for (const LaunchParameters& row : rows) {
+    if (row.first_block != next || row.blocks < 1) return false;
+    next += row.blocks;
+  }
+  return next == blocks;
 }
 
 /// Runs the rows of a grid, which are in no order.
@@ -49,7 +57,8 @@ Status launch(FunctionHandle function, const Grid& grid, StreamHandle handle, vo
   if (kernel == nullptr || stream == nullptr) return Status::InvalidHandle;
   if (parameters == nullptr || extra != nullptr) return Status::InvalidValue;
   if (!fits(grid, *kernel)) return Status::InvalidValue;
-  std::vector<LaunchParameters> rows = read_parameters(*kernel, grid.blocks, parameters);
+  std::vector<LaunchParameters> rows = read_parameters(*kernel, grid.blocks[0], parameters);
+  if (!divide(rows, grid.blocks[0])) return Status::InvalidValue;
   return all.streams.enqueue(*stream, {OperationKind::Kernel, [kernel, rows = std::move(rows)] {
                                          return run_rows(*kernel, rows, state().next_is_reversed());
                                        }});

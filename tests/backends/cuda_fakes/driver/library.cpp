@@ -10,6 +10,7 @@
 #include "tests/backends/cuda_fakes/driver/state.h"
 #include "tests/backends/cuda_fakes/fake_cubin.h"
 
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -86,25 +87,27 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
 }
 
 /// The rows of the launch. Copies the whole table first, as a driver does.
-std::vector<LaunchParameters> read_table(const LoadedKernel& kernel, const unsigned* blocks,
-                                         void** parameters) {
+std::vector<LaunchParameters> read_table(const LoadedKernel& kernel, void** parameters) {
   const codegen::Kernel& one = kernel.grid.kernel();
   const auto words = static_cast<std::size_t>(codegen::row_words(one));
   std::vector<std::int64_t> table(words * static_cast<std::size_t>(kernel.grid.schedule().batch));
   std::memcpy(table.data(), parameters[0], table.size() * sizeof(std::int64_t));
   std::vector<LaunchParameters> rows;
-  for (std::size_t y = 0; y < blocks[1]; ++y) {
-    const std::int64_t* next = table.data() + y * words;
-    LaunchParameters& row = rows.emplace_back();
+  for (const std::int64_t* next = table.data(); next != table.data() + table.size();) {
+    LaunchParameters row;
     for (std::size_t i = 0; i < one.operands.size(); ++i) {
       row.operands.push_back(static_cast<DeviceAddress>(*next++));
     }
     row.sizes.assign(next, next + one.sizes.size());
     next += one.sizes.size();
     row.points = *next++;
-    row.step = static_cast<std::int32_t>(*next);
-    row.call = value_at<DeviceAddress>(parameters[1]);
-    row.blocks = blocks[0];
+    const auto blocks = std::bit_cast<codegen::BatchBlocks>(*next++);
+    if (blocks.first == INT32_MAX) continue;
+    row.first_block = blocks.first;
+    row.blocks = blocks.count;
+    row.step = value_at<std::int32_t>(parameters[1]);
+    row.call = value_at<DeviceAddress>(parameters[2]);
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -129,9 +132,9 @@ Status load_library(const void* image, Library& library) try {
   return Status::InvalidImage;
 }
 
-std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, const unsigned* blocks,
+std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, unsigned blocks,
                                               void** parameters) {
-  if (kernel.grid.schedule().batch > 1) return read_table(kernel, blocks, parameters);
+  if (kernel.grid.schedule().batch > 1) return read_table(kernel, parameters);
   const codegen::Kernel& one = kernel.grid.kernel();
   LaunchParameters read;
   for (std::size_t i = 0; i < one.operands.size(); ++i) {
@@ -148,7 +151,7 @@ std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, const 
   }
   read.step = value_at<std::int32_t>(*parameters++);
   read.call = value_at<DeviceAddress>(*parameters++);
-  read.blocks = blocks[0];
+  read.blocks = blocks;
   return {read};
 }
 

@@ -42,14 +42,14 @@ Status load_library(const void* image, Library& library);
 struct LaunchParameters {
   IdVector<codegen::OperandId, DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
-  std::int64_t points = 0, blocks = 0;
+  std::int64_t points = 0, first_block = 0, blocks = 0;
   std::int64_t part_points = 0;  // this and the next line: of schedules with `split_k`
   DeviceAddress partials = 0, arrivals = 0;
   std::int32_t step = 0;
   DeviceAddress call = 0;
 };
-/// `blocks`: along x and y. One for each row of the table of a function that takes one.
-std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, const unsigned* blocks,
+/// One for each row with blocks of the table of a function that takes one.
+std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, unsigned blocks,
                                               void** parameters);
 
 /// Runs the grid. IllegalAddress, MisalignedAddress where the operands, partial results or the call
