@@ -3,6 +3,7 @@
 
 #include "backends/codegen/grid/additions.h"
 #include "backends/codegen/grid/dependences.h"
+#include "backends/codegen/grid/held_sums.h"
 #include "backends/codegen/grid/kept_values.h"
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/point_groups.h"
@@ -230,8 +231,10 @@ class Chooser {
     if (points == 0 || !is_unrolled(kernel_, schedule_) || has_running(kernel_)) return;
     // At most half of a thread's registers: a stage needs the others for its own values.
     const std::int64_t half = device_.registers / threads / 2;
-    schedule_.kept = kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before), points,
-                                 std::min(half, kMaxKeptRegisters));
+    const std::int64_t registers = std::min(half, kMaxKeptRegisters);
+    schedule_.kept =
+        kept_values(kernel_, stage_groups(kernel_, schedule_.barrier_before), points, registers);
+    schedule_.held = choose_held_sums(kernel_, schedule_.axes, points, registers);
   }
 
   const Kernel& kernel_;

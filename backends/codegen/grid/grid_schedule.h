@@ -85,6 +85,7 @@ struct GridSchedule {
   int unroll = 1;  // Points: groups whose loads a thread issues before it computes
   int tile_axis = -1;  // Tile: the rows
   int batch = 1;  // launches that one launch may stand for (batch.h); 1: takes no table
+  std::vector<OperandId> held = {};  // column sums in registers (held_sums.h)
 
   bool operator==(const GridSchedule&) const = default;
 };

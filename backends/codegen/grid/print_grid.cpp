@@ -29,6 +29,7 @@ std::string print(const GridSchedule& schedule) {
   if (schedule.split_k) out += ", split";
   if (schedule.batch > 1) out += text(", up to ", schedule.batch, " launches at a time");
   out += list(", keep", "v", schedule.kept);
+  out += list(", hold", "operand ", schedule.held);
   out += list(", barriers before", "stage ", schedule.barrier_before);
   return schedule.reason.empty() ? out : out + "; " + schedule.reason;
 }

@@ -3,6 +3,7 @@
 #include "backends/codegen/grid/batch.h"
 #include "backends/codegen/grid/dependences.h"
 #include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/grid/held_sums.h"
 #include "backends/codegen/grid/kept_values.h"
 #include "backends/codegen/grid/owners.h"
 #include "backends/codegen/grid/point_groups.h"
@@ -34,7 +35,8 @@ class Verifier {
     check_axes();
     check_groups();
     if (has_teams(schedule_)) return check_teams();
-    require(schedule_.kept.empty() && schedule_.barrier_before.empty() && !schedule_.split_k,
+    require(schedule_.kept.empty() && schedule_.held.empty() && schedule_.barrier_before.empty() &&
+                !schedule_.split_k,
             "its form has no teams");
     if (schedule_.form == GridForm::Owners) return check_owners();
     require(schedule_.teams == 1, "its form has no teams");
@@ -108,6 +110,7 @@ class Verifier {
             "a running stage with several teams of several warps");
     check_barriers();
     check_kept();
+    check_held();
     if (schedule_.split_k) check_split();
   }
 
@@ -138,6 +141,16 @@ class Verifier {
   bool has_running() const {
     return std::any_of(kernel_.stages.begin(), kernel_.stages.end(),
                        [](const Stage& stage) { return stage.kind == StageKind::Running; });
+  }
+
+  void check_held() const {
+    if (schedule_.held.empty()) return;
+    require(is_unrolled(kernel_, schedule_) && points_of_lane(kernel_, schedule_) > 0,
+            "it holds sums across a loop that is not unrolled");
+    for (const OperandId one : schedule_.held) {
+      require(one && one <= kernel_.operands.back_id() && held_sum(kernel_, schedule_.axes, one),
+              "it holds an operand that is no column sum of its lanes");
+    }
   }
 
   void check_kept() const {

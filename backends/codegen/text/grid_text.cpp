@@ -161,7 +161,13 @@ class FunctionText {
       TeamText team(kernel_, schedule_, lines_);
       team.declare();
       open_teams();
+      team.load_held();
+      const int depth = lines_.depth();
+      open_loops();
+      lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
       team.write();
+      lines_.close_to(depth);
+      team.store_held();
       return team.shared();
     }
     write_threads();
@@ -184,7 +190,8 @@ class FunctionText {
 
   void write_points(const std::string& first) {
     lines_.open(text("for (s64 number = ", first, "; number < points; number += stride)"));
-    open_axes("number");
+    write_digits(kernel_, schedule_.axes, "number", lines_);
+    open_loops();
     lines_.line(text("const s64 point = ", outer_number(kernel_), ";"));
     lines_.line(out_of_range_lambda());
     for (const StageId s : kernel_.stages.ids()) stages_.write(s);
@@ -210,14 +217,11 @@ class FunctionText {
                      of_part, teams, ")"));
     lines_.line("const bool live = first + team < points;");
     lines_.line("const s64 number = live ? first + team : points - 1;");
-    open_axes("number");
-    lines_.line(text("const s64 outer = ", outer_number(kernel_), ";"));
+    write_digits(kernel_, schedule_.axes, "number", lines_);
   }
 
-  /// Declares the indices of the parallel axes from `number`, and
-  /// opens loops over the other outer axes.
-  void open_axes(const std::string& number) {
-    write_digits(kernel_, schedule_.axes, number, lines_);
+  /// Opens loops over the outer axes that are not parallel.
+  void open_loops() {
     const std::vector<int>& axes = schedule_.axes;
     for (int axis = 0; axis < kernel_.outer; ++axis) {
       if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;

@@ -146,6 +146,12 @@ std::string PointText::element(AccessId id, const std::string& dynamic_index) co
   return text("b", access.operand.number, ", ", sum);
 }
 
+std::string PointText::sum(const Store& store, const std::string& old) const {
+  const DType dtype = dtype_of(store.value);
+  return apply_text(ir::Op::Add, dtype, dtype,
+                    {operand_text(ir::Op::Add, dtype, old), operand(ir::Op::Add, store.value)});
+}
+
 void PointText::write_store(const Store& store, const std::string& old) {
   const DType dtype = dtype_of(store.value);
   const std::string to = element(store.access), allowed = condition(store.access);
@@ -154,9 +160,7 @@ void PointText::write_store(const Store& store, const std::string& old) {
   if (store.accumulate) {
     const std::string before = old.empty() ? load_text(dtype, to) : old;
     lines_.line(text("const ", type_text(dtype), " old = ", before, ";"));
-    value =
-        apply_text(ir::Op::Add, dtype, dtype,
-                   {operand_text(ir::Op::Add, dtype, "old"), operand(ir::Op::Add, store.value)});
+    value = sum(store, "old");
   }
   lines_.line(store_text(dtype, to, value));
   lines_.close();

@@ -28,6 +28,8 @@ class PointText {
   /// Declares the expression with the given text as its value.
   void declare(ExpressionId id, const std::string& value);
   bool is_declared(ExpressionId id) const { return declared_[id]; }
+  /// The sum that an accumulating store writes; `old`: the element before it.
+  std::string sum(const Store& store, const std::string& old) const;
   /// `old`: the element before an accumulating store; empty: the store loads it.
   void write_store(const Store& store, const std::string& old = "");
 

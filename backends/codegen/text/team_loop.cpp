@@ -1,6 +1,7 @@
 // Lanes stride over the inner points, so that their loads are coalesced.
 #include "backends/codegen/text/team_loop.h"
 
+#include "backends/codegen/grid/held_sums.h"
 #include "backends/codegen/grid/loop_invariants.h"
 #include "backends/codegen/grid/vector_access.h"
 #include "backends/codegen/kernel/needed.h"
@@ -13,7 +14,6 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t kRegisterBytes = 4;
 constexpr std::int64_t kMaxLoopTurns = 4;     // of an iteration
 constexpr std::int64_t kMaxTurns = 8;         // in flight
 constexpr std::int64_t kBytesInFlight = 64;   // of a thread, at most, with several turns
@@ -91,7 +91,8 @@ void TeamLoop::find_loads(const StageGroup& group) {
     // Index checks of stores keep their order.
     for (std::size_t i = 0; i < stage.stores.size(); ++i) {
       const Store& store = stage.stores[i];
-      if (store.accumulate && !kernel_.accesses[store.access].dynamic) early.sums.push_back(i);
+      const bool is_early = store.accumulate && !kernel_.accesses[store.access].dynamic;
+      if (is_early && !is_held(store)) early.sums.push_back(i);
     }
   }
 }
@@ -259,6 +260,10 @@ void TeamLoop::compute_stage(const StageLoads& early, PointText& point) {
 
 void TeamLoop::write_store(const StageLoads& early, std::size_t number, PointText& point) {
   const Store& store = kernel_.stages[early.stage].stores[number];
+  if (is_held(store)) {
+    const std::string held = held_name(kernel_.accesses[store.access].operand) + "[k]";
+    return lines_.line(text(held, " = ", point.sum(store, held), ";"));
+  }
   if (elements_ > 1) {
     lines_.line(text(stored_name(early.stage, number), "[e] = v", store.value.number, ";"));
     return;
@@ -290,15 +295,56 @@ void TeamLoop::note_known(const PointText& point) {
   }
 }
 
+// ---- sums in registers ----
+
+bool TeamLoop::is_held(const Store& store) const {
+  const OperandId operand = kernel_.accesses[store.access].operand;
+  return std::ranges::find(schedule_.held, operand) != schedule_.held.end();
+}
+
+void TeamLoop::write_held(bool is_store) {
+  if (schedule_.held.empty()) return;
+  if (!is_store) {
+    for (const OperandId operand : schedule_.held) {
+      lines_.line(text(type_text(kernel_.operands[operand].dtype), " ", held_name(operand), "[",
+                       lane_points_, "];"));
+    }
+  }
+  const std::int64_t turns = lane_points_ / elements_;
+  const Turns all{turns, static_inner_points(kernel_) / stride_, first_of_lane(), "inner", false};
+  const int depth = lines_.depth();
+  lines_.open("if (live && inner > 0)");
+  open_turn(all, turns);
+  if (elements_ > 1) {
+    open_elements(all);
+    lines_.line(text("const int k = group * ", elements_, " + e;"));
+    lines_.line("const s64 p = base + e;");
+  }
+  write_digits(kernel_, inner_axes(), "p", lines_);
+  for (const OperandId operand : schedule_.held) {
+    const ColumnSum sum = *held_sum(kernel_, schedule_.axes, operand);
+    const Store& store = kernel_.stages[sum.stage].stores[sum.store];
+    const std::string at = point_.element(store.access), held = held_name(operand) + "[k]";
+    const DType dtype = kernel_.operands[operand].dtype;
+    lines_.line(is_store ? store_text(dtype, at, held)
+                         : text(held, " = ", load_text(dtype, at), ";"));
+  }
+  lines_.close_to(depth);
+}
+
 // ---- points ----
 
 void TeamLoop::begin_point(StageId stage) {
+  write_digits(kernel_, inner_axes(), "p", lines_);
+  declare_out_of_range(stage, "p");
+}
+
+std::vector<int> TeamLoop::inner_axes() const {
   std::vector<int> inner;
   for (int axis = kernel_.outer; axis < static_cast<int>(kernel_.axes.size()); ++axis) {
     inner.push_back(axis);
   }
-  write_digits(kernel_, inner, "p", lines_);
-  declare_out_of_range(stage, "p");
+  return inner;
 }
 
 void TeamLoop::declare_out_of_range(StageId stage, const std::string& p) {

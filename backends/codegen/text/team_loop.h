@@ -26,6 +26,10 @@ class TeamLoop {
 
   /// Declares whether the addresses of the launch align vectors, in the scope of the function.
   void declare_alignment();
+  /// Loads the sums of GridSchedule::held, in the scope around the outer points of a team that run
+  /// in order; stores them after these.
+  void load_held() { write_held(/*is_store=*/false); }
+  void store_held() { write_held(/*is_store=*/true); }
   /// Declares the registers of kept values.
   void declare_kept();
   /// Writes the loop of a group of Map and Reduce stages over inner axes; a reduction combines its
@@ -54,6 +58,13 @@ class TeamLoop {
   /// Names of an accumulating store's old values, and of the values that a turn stores.
   static std::string old_name(StageId stage, std::size_t store);
   static std::string stored_name(StageId stage, std::size_t store);
+
+  static std::string held_name(OperandId operand) {
+    return "held" + std::to_string(operand.number);
+  }
+  bool is_held(const Store& store) const;
+  void write_held(bool is_store);
+  std::vector<int> inner_axes() const;
 
   void hoist(const StageGroup& group);
   void find_loads(const StageGroup& group);

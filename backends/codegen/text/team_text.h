@@ -29,6 +29,9 @@ class TeamText {
   std::string shared() const { return reductions_.shared() + split_.shared(); }
   /// Declares names for the scope of the function.
   void declare() { loop_.declare_alignment(); }
+  /// Load and store sums of GridSchedule::held, before and after the points of a team.
+  void load_held() { loop_.load_held(); }
+  void store_held() { loop_.store_held(); }
   /// Writes all stages, with barriers where they share memory.
   void write();
 

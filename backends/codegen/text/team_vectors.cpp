@@ -61,6 +61,7 @@ void TeamLoop::compute_vectors(const Turns& turns) {
   for (const StageLoads& early : early_) {
     const std::vector<Store>& stores = kernel_.stages[early.stage].stores;
     for (std::size_t i = 0; i < stores.size(); ++i) {
+      if (is_held(stores[i])) continue;
       lines_.line(text(type_text(point_.dtype_of(stores[i].value)), " ",
                        stored_name(early.stage, i), "[", elements_, "];"));
     }
@@ -87,6 +88,7 @@ void TeamLoop::compute_element(PointText element) {
 void TeamLoop::store_vectors(const StageLoads& early, const Turns& turns) {
   const std::vector<Store>& stores = kernel_.stages[early.stage].stores;
   for (std::size_t i = 0; i < stores.size(); ++i) {
+    if (is_held(stores[i])) continue;
     const AccessId access = stores[i].access;
     const std::string allowed = point_.condition(access);
     lines_.open(allowed.empty() ? "" : text("if (", allowed, ")"));

@@ -360,6 +360,7 @@ GridSchedule schedule_of(LineScanner line) {
     line.expect(" launches at a time");
   }
   if (line.take(", keep")) schedule.kept = numbers<ExpressionId>(line, " v");
+  if (line.take(", hold")) schedule.held = numbers<OperandId>(line, " operand ");
   if (line.take(", barriers before")) schedule.barrier_before = numbers<StageId>(line, " stage ");
   if (line.take("; ")) schedule.reason = line.rest();
   line.expect_end();

@@ -170,6 +170,48 @@ TEST_CASE("row vectors: bits do not depend on addresses") {
   CHECK(check_rows(std::move(cases)) >= 40);
 }
 
+TEST_CASE("row vectors: lanes hold column sums of consecutive rows in registers") {
+  const ir::Dim m = ir::Dim::fresh("rows");
+  const auto held = [](const Kernel& kernel) { return schedule_grid(kernel, {}).held; };
+  const std::vector<OperandId> sums{OperandId(1)};
+  CHECK(held(additions(m, 64)) == sums);
+  CHECK(held(additions(8, 1024)) == sums);
+  CHECK(held(additions(8, 100000)).empty());  // the loop over points is not unrolled
+  CHECK_THAT(schedule_of(additions(m, 64), {}), ContainsSubstring(", hold operand 1"));
+  // Blocks of rows have sums of their own.
+  const auto blocks = [&](DType dtype, const ir::Dim& in_block, bool has_guard, bool is_read) {
+    KernelMaker k("blocks", {6, 4, 64}, 2);
+    const ExpressionId x = k.load(k.access(k.input(kF32), {256, 64, 1}));
+    const ExpressionId highest = k.result(k.reduce(Combiner::Max, x));
+    const OperandId sum = k.output(dtype, true);
+    const ExpressionId value = k.apply(Op::Sub, {x, highest});
+    const ExpressionId added = dtype == kF32 ? value : k.convert(dtype, value);
+    AccessId to = k.access(sum, {64, in_block, 1});
+    const ExpressionId is_early = k.apply(Op::Less, {k.axis(1), k.number(DType::Int64, 3)});
+    if (has_guard) to = k.guard(to, is_early);
+    k.map({{to, added, true}});
+    if (is_read) k.map({{k.access(k.output(dtype), {256, 64, 1}), k.load(to)}});
+    return k.kernel;
+  };
+  CHECK(held(blocks(kF32, 0, false, false)) == sums);
+  CHECK(held(blocks(DType::Int64, 0, false, false)) == sums);
+  CHECK(held(blocks(DType::Float16, 0, false, false)).empty());
+  CHECK(held(blocks(kF32, 0, true, false)).empty());
+  CHECK(held(blocks(kF32, 0, false, true)).empty());
+  CHECK(held(blocks(kF32, 64, false, false)).empty());
+  std::vector<Case> cases;
+  for (const DType dtype : {kF32, DType::Float64, DType::Int64}) {
+    const Kernel kernel = blocks(dtype, 0, false, false);
+    KernelCall call{{numbers(kF32, 6 * 256), numbers(dtype, 6 * 64, 3)}, {}, 0, 6};
+    cases.push_back({kernel, std::move(call)});
+  }
+  check_rows(std::move(cases));
+  GridSchedule wrong = schedule_grid(blocks(kF32, 0, true, false), {});
+  wrong.held = sums;
+  CHECK_THROWS_WITH(verify(blocks(kF32, 0, true, false), wrong, {}),
+                    ContainsSubstring("no column sum"));
+}
+
 TEST_CASE("row vectors: rows of every length that is known at the launch") {
   const ir::Dim m = ir::Dim::fresh("rows"), n = ir::Dim::fresh("columns");
   const Kernel kernel = centred(kF32, m, n, n + 4), sums = reduced(m, n);
