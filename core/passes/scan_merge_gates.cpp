@@ -22,6 +22,7 @@ struct WeightDot {
   std::size_t weight;       // the index of the invariant operand
   std::size_t axis;         // of the weight: one that only the result has, too (N of a matmul)
   std::size_t result_axis;  // of the result: the same axis
+  bool feeds_carry;         // else only outputs depend on it: scan_push_outputs may move it
 
   const Value& shared() const { return node->operands[1 - weight]; }
   const Value& weight_value() const { return node->operands[weight]; }
@@ -31,7 +32,7 @@ bool contains(const Ints& labels, std::int64_t label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-std::optional<WeightDot> weight_dot_of(const Node& node, std::size_t weight) {
+std::optional<WeightDot> weight_dot_of(const Node& node, std::size_t weight, bool feeds_carry) {
   const auto& attrs = node.as<DotAttrs>();
   const Ints& own = weight == 0 ? attrs.lhs : attrs.rhs;
   const Ints& other = weight == 0 ? attrs.rhs : attrs.lhs;
@@ -41,14 +42,17 @@ std::optional<WeightDot> weight_dot_of(const Node& node, std::size_t weight) {
     return WeightDot{.node = &node,
                      .weight = weight,
                      .axis = axis,
-                     .result_axis = static_cast<std::size_t>(label - attrs.result.begin())};
+                     .result_axis = static_cast<std::size_t>(label - attrs.result.begin()),
+                     .feeds_carry = feeds_carry};
   }
   return std::nullopt;
 }
 
 /// Whether two can be merged: equal shared operands and labels, and weights that differ in the size
-/// of the concatenated axis at most.
+/// of the concatenated axis at most. A matmul that scan_push_outputs may move after the loop is
+/// merged only with others of these: a merged one would stay in the loop whole.
 bool fit_together(const WeightDot& a, const WeightDot& b) {
+  if (a.feeds_carry != b.feeds_carry) return false;
   if (a.weight != b.weight || a.axis != b.axis || !(a.shared() == b.shared())) return false;
   if (!(a.node->as<DotAttrs>() == b.node->as<DotAttrs>())) return false;
   const ir::Type& x = a.weight_value().type();
@@ -79,13 +83,15 @@ void merge(const std::vector<WeightDot>& group, ir::Replacements& replacements) 
 
 ir::Replacements find_groups(const ScanParts& parts) {
   const StepDependence changes(parts, parts.parameters());
+  const std::vector<const Node*> before_carries = parts.order(parts.next);
+  const std::unordered_set<const Node*> feeds_carry(before_carries.begin(), before_carries.end());
   std::vector<std::vector<WeightDot>> groups;
   std::unordered_map<Value, std::vector<std::size_t>, ir::ValueHash> sharing;  // by operand
   for (const Node* node : parts.order(parts.results())) {
     if (node->op != ir::Op::Dot) continue;
     for (std::size_t weight : {1u, 0u}) {
       if (changes(node->operands[weight]) || !changes(node->operands[1 - weight])) continue;
-      const auto dot = weight_dot_of(*node, weight);
+      const auto dot = weight_dot_of(*node, weight, feeds_carry.contains(node));
       if (!dot) continue;
       std::vector<std::size_t>& candidates = sharing[dot->shared()];
       const auto group = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t one) {

@@ -6,6 +6,7 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/k/sequence/masked_steps.h"
 #include "core/ops/lambda_builder.h"
+#include "core/ops/make.h"
 
 #include <algorithm>
 
@@ -273,8 +274,9 @@ class Rnn {
 
   RnnResult close_scan(const ir::LambdaBuilder& traced, const std::vector<ir::Type>& types,
                        Step step) {
-    // The output is always carried, too: it gives the last output, zeros over no steps. Its type is
-    // known only after the trace, so the traced body is moved to a second set of parameters.
+    if (const auto state = output_state(step)) return loop_over_states(traced, step, *state);
+    // The output is carried, too: it gives the last output, zeros over no steps. Its type is known
+    // only after the trace, so the traced body is moved to a second set of parameters.
     const std::size_t states = initial_.size();
     std::vector<ir::Type> all = types;
     all.insert(all.begin() + static_cast<std::ptrdiff_t>(states) + 1, step.output.type());
@@ -298,20 +300,51 @@ class Rnn {
   }
 
   RnnResult make_loop(const ir::LambdaBuilder& builder, const Step& step) {
-    std::vector<Value> results = step.states;
-    results.push_back(step.output);  // carried
-    results.push_back(step.output);  // stacked
-    std::vector<Value> carry = initial_, xs{x_};
+    std::vector<Value> next = step.states, carry = initial_, xs{x_};
+    next.push_back(step.output);
     carry.push_back(ir::zeros_like(step.output));
     if (mask_) xs.push_back(mask_);
-    const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace_};
-    const ir::NodeRef scan = ir::make_scan(traced, carry, xs, length_, options_.go_backwards);
+    const ir::NodeRef scan = make_scan(builder, next, step.output, carry, xs);
+    return result({scan, static_cast<std::uint32_t>(initial_.size())}, scan, carry.size());
+  }
+
+  /// The state that is the output of each step, as in simple recurrent networks, GRUs and LSTMs.
+  /// None with a mask: masked first outputs are zeros, masked first states the initial ones.
+  std::optional<std::uint32_t> output_state(const Step& step) const {
+    const auto found = std::find(step.states.begin(), step.states.end(), step.output);
+    if (mask_ || found == step.states.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - step.states.begin());
+  }
+
+  /// The last output is the last state with that number, or zeros over no steps.
+  RnnResult loop_over_states(const ir::LambdaBuilder& builder, const Step& step,
+                             std::uint32_t state) {
+    const ir::NodeRef scan = make_scan(builder, step.states, step.output, initial_, {x_});
+    Value last{scan, state};
+    if (!ir::has_step(length_)) {
+      const Value none = ir::scalar_constant_int(DType::Int64, 0);
+      const Value has_step = ir::less(none, ir::dim_size(length_));
+      last = ir::select(ir::broadcast(has_step, last.dims(), {}), last, ir::zeros_like(last));
+    }
+    return result(last, scan, initial_.size());
+  }
+
+  /// A loop that carries `next` and stacks `output`.
+  ir::NodeRef make_scan(const ir::LambdaBuilder& builder, std::vector<Value> next,
+                        const Value& output, const std::vector<Value>& carry,
+                        const std::vector<Value>& xs) {
+    next.push_back(output);
+    const ir::TracedBody traced{.builder = builder, .results = next, .trace = trace_};
+    return ir::make_scan(traced, carry, xs, length_, options_.go_backwards);
+  }
+
+  /// The results of a loop with so many carries, the states first.
+  RnnResult result(const Value& last, const ir::NodeRef& scan, std::size_t carries) {
     std::vector<Value> states;
     for (std::uint32_t i = 0; i < initial_.size(); ++i) states.push_back({scan, i});
-    const auto last = static_cast<std::uint32_t>(initial_.size());
-    Value outputs{scan, last + 1};
+    Value outputs{scan, static_cast<std::uint32_t>(carries)};
     if (options_.go_backwards) outputs = ir::reverse(outputs, {0});  // order of iteration
-    return result({scan, last}, outputs, states);
+    return result(last, outputs, states);
   }
 
   RnnResult result(const Value& last, const Value& outputs, const std::vector<Value>& states) {

@@ -88,7 +88,7 @@ TEST_CASE("memory errors: the arena of a call cannot grow") {
   const std::string error = error_from("cuMemCreate", 1, [&] { s.step({s.fed(60'000)}); });
   CHECK_THAT(error, Catch::Matchers::StartsWith("step: device 0 (Fake GPU) has no memory for "));
   CHECK_THAT(error, Catch::Matchers::ContainsSubstring(
-                        " bytes of inputs, outputs and temporary tensors (14680064 bytes more, in "
+                        " bytes of inputs, outputs and temporary tensors (12582912 bytes more, in "
                         "units of 2097152): "));
   CHECK_THAT(error, Catch::Matchers::ContainsSubstring("; the largest: 2880000 bytes of "));
   CHECK_THAT(error, Catch::Matchers::ContainsSubstring("training_step.h:"));
