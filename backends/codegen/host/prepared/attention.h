@@ -1,34 +1,14 @@
-// An attention with known sizes, and the interface of its prepared form.
+// The interface of an attention that is prepared for known sizes (bind/attention_shape.h).
 #pragma once
 
-#include "core/ir/attrs.h"
+#include "backends/codegen/bind/attention_shape.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace kiln::codegen {
-
-/// Dense float32 tensors: q (batch.., t, d), k (batch.., s, d), v (batch.., s, e), a scalar scale
-/// and maybe a bias; see core/ops/attention.h.
-struct AttentionShape {
-  bool is_gradient = false;
-  ir::Ints batch;  // sizes of the batch axes
-  std::int64_t t = 0, s = 0, d = 0, e = 0;
-  bool divides = false, causal = false;  // ir::AttentionAttrs
-  bool has_bias = false;
-  /// The strides of the bias along each batch axis, queries and keys; 0 where it broadcasts.
-  ir::Ints bias_batch;
-  std::int64_t bias_t = 0, bias_s = 0;
-
-  std::int64_t matrices() const {
-    std::int64_t count = 1;
-    for (const std::int64_t size : batch) count *= size;
-    return count;
-  }
-};
 
 /// The tensors of one run, in the order of the op. Results that nothing reads are null.
 struct AttentionMemory {
