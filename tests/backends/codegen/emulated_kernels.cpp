@@ -89,7 +89,7 @@ void EmulatedKernels::run(const std::string& kernel, const EmulatedLaunch& launc
   index("gridDim") = static_cast<std::uint32_t>(launch.grid.blocks) + 2 * first;
   index("blockDim") = static_cast<std::uint32_t>(launch.grid.threads);
   std::uint32_t& thread = index("threadIdx");
-  MemoryWatch watch(launch.is_in_bounds);
+  MemoryWatch watch(launch.is_in_bounds, finds_races_);
   g_watch = &watch;
   BlockFibres fibres(launch.grid.threads);
   for (std::int64_t turn = 0; turn < launch.grid.blocks; ++turn) {

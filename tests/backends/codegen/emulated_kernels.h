@@ -29,6 +29,10 @@ class EmulatedKernels {
   explicit EmulatedKernels(std::span<const codegen::ScheduledKernel> kernels);
   /// Opens a library that was compiled from emulated_text(). Throws std::runtime_error.
   explicit EmulatedKernels(const std::string& library);
+  /// `library`: compiled from emulated_text(). `finds_races`: else checks bounds alone.
+  EmulatedKernels(std::shared_ptr<void> library, bool finds_races) : finds_races_(finds_races) {
+    open(std::move(library));
+  }
 
   bool has(const std::string& kernel) const;
   /// Runs the blocks one after the other. Throws std::runtime_error for an access out of bounds, a
@@ -39,6 +43,7 @@ class EmulatedKernels {
   void open(std::shared_ptr<void> library);
 
   std::shared_ptr<void> library_;
+  bool finds_races_ = true;
 };
 
 }  // namespace kiln::test

@@ -17,7 +17,8 @@ using namespace codegen;
 constexpr const char* kDevice = R"(
 #define __global__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __align__(bytes)
 struct Index {
   u32 x, y;
 };
@@ -182,25 +183,44 @@ std::string table_text(const Kernel& kernel, const std::string& arguments, int r
   return text("  const ", kernel.name, "_table table{{", list, "}};\n");
 }
 
-std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedArray>& arrays) {
-  const Kernel& kernel = scheduled.kernel;
-  const char* const parts = scheduled.schedule.split_k ? "part_points, partials, arrivals, " : "";
-  std::string arguments, poison;
-  for (const OperandId i : kernel.operands.ids()) arguments += text("b[", i.number, "], ");
-  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) arguments += text("n[", i, "], ");
+std::string poison_text(const std::string& name, const std::vector<SharedArray>& arrays) {
+  std::string poison;
   for (const SharedArray& one : arrays) {
     poison += text("  __builtin_memset(&", one.name, ", 255, sizeof(", one.name, "));\n");
   }
-  const bool is_batch = scheduled.schedule.batch > 1;
-  const std::string all =
-      is_batch ? text("table, step, call") : text(arguments, "points, ", parts, "step, call");
-  return text("extern \"C\" const u32 first_block_", kernel.name, " = ",
-              is_batch ? kOtherBlocks : 0, ";\nextern \"C\" void poison_", kernel.name, "() {\n",
-              poison, "}\n", "extern \"C\" void run_", kernel.name,
+  return text("extern \"C\" void poison_", name, "() {\n", poison, "}\n");
+}
+
+/// `call`: the call of the function, in terms of these parameters and of what `before` declares.
+std::string run_text(const std::string& name, int first_block, const std::string& before,
+                     const std::string& call) {
+  return text("extern \"C\" const u32 first_block_", name, " = ", first_block,
+              ";\nextern \"C\" void run_", name,
               "(u8* const* b, const s64* n, s64 points, s64 part_points, u8* partials, "
               "u32* arrivals, s32 step, CallBlock* call) {\n",
-              is_batch ? table_text(kernel, arguments, scheduled.schedule.batch) : "", "  ",
-              kernel.name, "(", all, ");\n}\n");
+              before, "  ", call, ";\n}\n");
+}
+
+std::string numbered(const char* array, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += text(array, "[", i, "], ");
+  return out;
+}
+
+std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedArray>& arrays) {
+  const Kernel& kernel = scheduled.kernel;
+  const char* const parts = scheduled.schedule.split_k ? "part_points, partials, arrivals, " : "";
+  const std::string arguments =
+      numbered("b", kernel.operands.size()) + numbered("n", kernel.sizes.size());
+  const int rows = scheduled.schedule.batch;
+  if (rows > 1) {
+    return poison_text(kernel.name, arrays) +
+           run_text(kernel.name, kOtherBlocks, table_text(kernel, arguments, rows),
+                    text(kernel.name, "(table, step, call)"));
+  }
+  return poison_text(kernel.name, arrays) +
+         run_text(kernel.name, 0, "",
+                  text(kernel.name, "(", arguments, "points, ", parts, "step, call)"));
 }
 
 }  // namespace
@@ -210,6 +230,27 @@ std::string emulated_text(std::span<const ScheduledKernel> kernels) {
   std::string functions = rewrite_shared(grid_functions(kernels), arrays);
   for (const ScheduledKernel& one : kernels) functions += launcher(one, arrays);
   return text(text_prelude(TextDialect::Host), kDevice, functions);
+}
+
+std::string emulated_text(const std::string& whole, std::span<const TextFunction> functions,
+                          bool finds_races) {
+  constexpr std::string_view kBuiltins = "#define KILN_BUILTIN(name) name\n";
+  const std::size_t shared = whole.find("\n" + std::string(kShared));
+  if (!whole.starts_with(kBuiltins) || shared == whole.npos) {
+    throw std::runtime_error("the text has no prelude, or no shared memory");
+  }
+  std::vector<SharedArray> arrays;
+  std::string rest = rewrite_shared(whole.substr(shared), arrays);
+  if (!finds_races) rest = "#define __shared__\n" + whole.substr(shared);
+  rest += "struct CallBlock;\n";
+  for (const TextFunction& one : functions) {
+    rest += poison_text(one.name, arrays);
+    rest += run_text(one.name, 0, "",
+                     text(one.name, "(", numbered("b", static_cast<std::size_t>(one.addresses)),
+                          numbered("n", static_cast<std::size_t>(one.sizes)), "points)"));
+  }
+  return text("#define KILN_BUILTIN(name) __builtin_##name\n",
+              whole.substr(kBuiltins.size(), shared - kBuiltins.size()), "\n", kDevice, rest);
 }
 
 }  // namespace kiln::test

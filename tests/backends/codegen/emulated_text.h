@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/codegen/text/grid_text.h"
+#include "tests/backends/codegen/emulated_functions.h"
 
 namespace kiln::test {
 
@@ -12,6 +13,11 @@ namespace kiln::test {
 ///   gridDim, ...     the built-in variables of CUDA
 ///   emulation        EmulatedFunctions, for the emulation to set before threads run
 std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
+
+/// The same of a text whose functions are not kernels. Without `finds_races`, reports accesses to
+/// operands alone.
+std::string emulated_text(const std::string& whole, std::span<const TextFunction> functions,
+                          bool finds_races);
 
 using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* sizes,
                                 std::int64_t points, std::int64_t part_points, std::byte* partials,

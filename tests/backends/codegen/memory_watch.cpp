@@ -71,7 +71,7 @@ bool MemoryWatch::check_global(const std::byte* address, std::size_t bytes, Acce
                 " bytes outside of every operand"));
     return false;
   }
-  note(global_, address, bytes, access, progress);
+  if (finds_races_) note(global_, address, bytes, access, progress);
   return true;
 }
 

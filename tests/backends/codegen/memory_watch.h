@@ -29,7 +29,9 @@ using IsInBounds = std::function<bool(const std::byte* address, std::size_t byte
 /// block's one before its access, each in the same thread or with a barrier between.
 class MemoryWatch {
  public:
-  explicit MemoryWatch(IsInBounds is_in_bounds) : is_in_bounds_(std::move(is_in_bounds)) {}
+  /// Without `finds_races`, checks alignment and bounds alone.
+  explicit MemoryWatch(IsInBounds is_in_bounds, bool finds_races = true)
+      : is_in_bounds_(std::move(is_in_bounds)), finds_races_(finds_races) {}
 
   enum class Access : std::uint8_t { Load, Store };
   /// False, and an error, for an access that is misaligned or out of bounds: it must be skipped.
@@ -60,6 +62,7 @@ class MemoryWatch {
   void report(const std::string& error);
 
   IsInBounds is_in_bounds_;
+  bool finds_races_;
   Bytes global_, shared_;
   std::unordered_map<const void*, std::vector<ThreadProgress>> atomics_;  // by their address
   std::string error_;

@@ -1,6 +1,7 @@
 // An NVRTC whose machine code holds the text of the kernels, for the driver of this folder. Each
 // compilation changes the thread's locale, and fails when another one is running.
 #include "backends/cuda/api/nvrtc_api.h"
+#include "tests/backends/codegen/emulated_functions.h"
 #include "tests/backends/codegen/kernel_record.h"
 #include "tests/backends/cuda_fakes/fake_cubin.h"
 #include "tests/backends/cuda_fakes/lies.h"
@@ -62,21 +63,31 @@ NvrtcStatus fail(NvrtcProgramTarget& program, NvrtcStatus status, const std::str
   return status;
 }
 
-std::string ptx_of(const std::vector<kiln::test::ParsedKernel>& kernels, int architecture) {
+std::string ptx_of(const std::vector<std::string>& names, int architecture) {
   std::string ptx = ".version 8.4\n.target sm_" + std::to_string(architecture) + "\n";
-  for (const auto& one : kernels) ptx += ".visible .entry " + one.kernel.name + "()\n";
+  for (const std::string& name : names) ptx += ".visible .entry " + name + "()\n";
   return ptx;
+}
+
+/// The functions of the text. Records kernels.
+std::vector<std::string> names_of(const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& one : kiln::test::parse_functions(text)) names.push_back(one.name);
+  if (!names.empty()) return names;
+  const auto kernels = kiln::test::parse_grid_text(text);
+  kiln::test::record_kernels(kernels);
+  for (const auto& one : kernels) names.push_back(one.kernel.name);
+  return names;
 }
 
 NvrtcStatus compile(NvrtcProgramTarget& program, int architecture) try {
   if (program.text.starts_with("#error")) {
     return fail(program, NvrtcStatus::Compilation, program.text);
   }
-  const auto kernels = kiln::test::parse_grid_text(program.text);
-  if (kernels.empty()) return fail(program, NvrtcStatus::Compilation, "there are no kernels");
-  kiln::test::record_kernels(kernels);
+  const std::vector<std::string> names = names_of(program.text);
+  if (names.empty()) return fail(program, NvrtcStatus::Compilation, "there are no kernels");
   program.cubin = kiln::fake_cuda::write_cubin(architecture, program.text);
-  program.ptx = ptx_of(kernels, architecture);
+  program.ptx = ptx_of(names, architecture);
   return NvrtcStatus::Success;
 } catch (const std::exception& error) {
   return fail(program, NvrtcStatus::Compilation, error.what());

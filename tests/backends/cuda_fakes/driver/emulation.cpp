@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <stdexcept>
 
 namespace kiln::fake_cuda {
@@ -48,6 +49,14 @@ void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel) {
   }
 }
 
+const test::EmulatedKernels* emulation_of(const std::string& text) {
+  static NoDestructor<std::map<std::string, test::EmulatedKernels>> known;
+  const bool finds_races = std::getenv("KILN_TEST_FIND_RACES") != nullptr;
+  const auto found = known->find(text);
+  if (found != known->end()) return &found->second;
+  return &known->emplace(text, test::emulate_functions(text, finds_races)).first->second;
+}
+
 Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& parameters,
                      const std::vector<std::byte*>& operands, codegen::CallBlock* call,
                      test::ThreadOrder order) try {
@@ -69,8 +78,9 @@ Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& paramet
                         .is_in_bounds = is_in_bounds});
   return Status::Success;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "fake CUDA driver: %s\n%s%s\n", error.what(),
-               print(kernel.grid.kernel()).c_str(), print(kernel.grid.schedule()).c_str());
+  const std::string shown =
+      kernel.text ? "" : print(kernel.grid->kernel()) + print(kernel.grid->schedule());
+  std::fprintf(stderr, "fake CUDA driver: %s\n%s\n", error.what(), shown.c_str());
   return Status::LaunchFailed;
 }
 

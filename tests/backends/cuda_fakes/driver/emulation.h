@@ -11,6 +11,9 @@ namespace kiln::fake_cuda {
 /// where no library has it; the interpreter runs kernels whose seeds are not those of the folder.
 void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel);
 
+/// The text's functions, compiled for the host once per process. Throws InternalError.
+const test::EmulatedKernels* emulation_of(const std::string& text);
+
 /// LaunchFailed, with the reason on standard error, for an access outside of live memory, a data
 /// race, and a barrier that not all threads reach.
 Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& parameters,

@@ -28,17 +28,17 @@ T value_at(const void* parameter) {
 std::int64_t size_of(const LoadedKernel& kernel, const LaunchParameters& parameters,
                      const ir::Dim& dim) {
   if (dim.is_static()) return dim.value();
-  return parameters.sizes[static_cast<std::size_t>(size_argument(kernel.grid.kernel(), dim))];
+  return parameters.sizes[static_cast<std::size_t>(size_argument(kernel.grid->kernel(), dim))];
 }
 
 /// The points of the parallel axes for the sizes of the launch.
 std::int64_t points_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
   const auto evaluate = [&](const ir::Dim& dim) { return size_of(kernel, parameters, dim); };
-  return launch_of(kernel.grid.kernel(), kernel.grid.schedule(), {}, evaluate).points;
+  return launch_of(kernel.grid->kernel(), kernel.grid->schedule(), {}, evaluate).points;
 }
 
 std::int64_t parts_of(const LoadedKernel& kernel, const LaunchParameters& parameters) {
-  const codegen::Kernel& one = kernel.grid.kernel();
+  const codegen::Kernel& one = kernel.grid->kernel();
   std::int64_t inner = 1;
   for (std::size_t axis = static_cast<std::size_t>(one.outer); axis < one.axes.size(); ++axis) {
     inner *= size_of(kernel, parameters, one.axes[axis]);
@@ -48,7 +48,7 @@ std::int64_t parts_of(const LoadedKernel& kernel, const LaunchParameters& parame
 
 /// Checks that a launch whose blocks divide inner points has whole sets of them, and memory.
 Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameters) {
-  if (!kernel.grid.schedule().split_k) return Status::Success;
+  if (!kernel.grid->schedule().split_k) return Status::Success;
   if (parameters.part_points < 1) return Status::IllegalInstruction;
   const std::int64_t parts = parts_of(kernel, parameters);
   if (parts == 1) return Status::Success;
@@ -56,7 +56,7 @@ Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameter
   if (parameters.partials % 16 != 0 || parameters.arrivals % 4 != 0) {
     return Status::MisalignedAddress;
   }
-  const auto bytes = partial_bytes(kernel.grid.kernel(), parameters.points, parts);
+  const auto bytes = partial_bytes(kernel.grid->kernel(), parameters.points, parts);
   const auto counters = parameters.blocks / parts * std::int64_t{sizeof(std::uint32_t)};
   const bool is_live =
       state().device_bytes(parameters.partials, static_cast<std::uint64_t>(bytes)) != nullptr &&
@@ -67,7 +67,7 @@ Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameter
 /// Checks that each operand begins in live memory, and that accesses without a guard stay in it. A
 /// launch over other points than the kernel's own is checked at its bases alone.
 Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parameters) {
-  const codegen::Kernel& one = kernel.grid.kernel();
+  const codegen::Kernel& one = kernel.grid->kernel();
   for (const codegen::OperandId i : one.operands.ids()) {
     const DeviceAddress base = parameters.operands[i];
     if (base == 0) continue;
@@ -88,9 +88,9 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
 
 /// The rows of the launch. Copies the whole table first, as a driver does.
 std::vector<LaunchParameters> read_table(const LoadedKernel& kernel, void** parameters) {
-  const codegen::Kernel& one = kernel.grid.kernel();
+  const codegen::Kernel& one = kernel.grid->kernel();
   const auto words = static_cast<std::size_t>(codegen::row_words(one));
-  std::vector<std::int64_t> table(words * static_cast<std::size_t>(kernel.grid.schedule().batch));
+  std::vector<std::int64_t> table(words * static_cast<std::size_t>(kernel.grid->schedule().batch));
   std::memcpy(table.data(), parameters[0], table.size() * sizeof(std::int64_t));
   std::vector<LaunchParameters> rows;
   for (const std::int64_t* next = table.data(); next != table.data() + table.size();) {
@@ -112,15 +112,45 @@ std::vector<LaunchParameters> read_table(const LoadedKernel& kernel, void** para
   return rows;
 }
 
+LaunchParameters read_words(const test::TextFunction& function, unsigned blocks,
+                            void** parameters) {
+  LaunchParameters read;
+  for (int i = 0; i < function.addresses; ++i) {
+    read.operands.push_back(value_at<DeviceAddress>(*parameters++));
+  }
+  for (int i = 0; i < function.sizes; ++i) {
+    read.sizes.push_back(value_at<std::int64_t>(*parameters++));
+  }
+  read.points = value_at<std::int64_t>(*parameters);
+  read.blocks = blocks;
+  return read;
+}
+
+std::vector<std::byte*> host_operands(const LaunchParameters& parameters) {
+  std::vector<std::byte*> operands;
+  for (const DeviceAddress base : parameters.operands) {
+    operands.push_back(base == 0 ? nullptr : to_host(base));
+  }
+  return operands;
+}
+
 }  // namespace
 
 LoadedKernel::LoadedKernel(test::GridKernel kernel)
-    : grid(std::move(kernel)), checked_accesses(unguarded_accesses(grid.kernel())) {}
+    : grid(std::move(kernel)), checked_accesses(unguarded_accesses(grid->kernel())) {}
 
 Status load_library(const void* image, Library& library) try {
   const std::optional<Cubin> cubin = read_cubin(image);
   if (!cubin) return Status::InvalidImage;
   if (cubin->architecture != kComputeCapability) return Status::NoBinaryForGpu;
+  const std::vector<test::TextFunction> functions = test::parse_functions(cubin->text);
+  if (!functions.empty()) {
+    const test::EmulatedKernels* const emulation = emulation_of(cubin->text);
+    for (const test::TextFunction& one : functions) {
+      library.push_back(std::make_shared<LoadedKernel>(one, emulation));
+    }
+    return Status::Success;
+  }
   for (const test::ParsedKernel& parsed : test::parse_grid_text(cubin->text)) {
     library.push_back(
         std::make_shared<LoadedKernel>(test::GridKernel(parsed.kernel, parsed.schedule)));
@@ -134,8 +164,9 @@ Status load_library(const void* image, Library& library) try {
 
 std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, unsigned blocks,
                                               void** parameters) {
-  if (kernel.grid.schedule().batch > 1) return read_table(kernel, parameters);
-  const codegen::Kernel& one = kernel.grid.kernel();
+  if (kernel.text) return {read_words(*kernel.text, blocks, parameters)};
+  if (kernel.rows() > 1) return read_table(kernel, parameters);
+  const codegen::Kernel& one = kernel.grid->kernel();
   LaunchParameters read;
   for (std::size_t i = 0; i < one.operands.size(); ++i) {
     read.operands.push_back(value_at<DeviceAddress>(*parameters++));
@@ -144,7 +175,7 @@ std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, unsign
     read.sizes.push_back(value_at<std::int64_t>(*parameters++));
   }
   read.points = value_at<std::int64_t>(*parameters++);
-  if (kernel.grid.schedule().split_k) {
+  if (kernel.grid->schedule().split_k) {
     read.part_points = value_at<std::int64_t>(*parameters++);
     read.partials = value_at<DeviceAddress>(*parameters++);
     read.arrivals = value_at<DeviceAddress>(*parameters++);
@@ -158,6 +189,9 @@ std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, unsign
 Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters,
                   test::ThreadOrder order) {
   if (!kernel.is_loaded) return Status::IllegalInstruction;
+  if (kernel.text) {
+    return run_emulation(kernel, parameters, host_operands(parameters), nullptr, order);
+  }
   if (parameters.call % alignof(codegen::CallBlock) != 0) return Status::MisalignedAddress;
   std::byte* call = state().device_bytes(parameters.call, sizeof(codegen::CallBlock));
   if (call == nullptr) return Status::IllegalAddress;
@@ -166,24 +200,21 @@ Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters
     const Status status = check(kernel, parameters);
     if (status != Status::Success) return status;
   }
-  std::vector<std::byte*> operands;
-  for (const DeviceAddress base : parameters.operands) {
-    operands.push_back(base == 0 ? nullptr : to_host(base));
-  }
+  const std::vector<std::byte*> operands = host_operands(parameters);
   if (kernel.emulated != nullptr) {
     return run_emulation(kernel, parameters, operands, reinterpret_cast<codegen::CallBlock*>(call),
                          order);
   }
-  kernel.grid.run({.buffers = operands.data(),
-                   .sizes = parameters.sizes.data(),
-                   .points = parameters.points,
-                   .blocks = parameters.blocks,
-                   .part_points = parameters.part_points,
-                   .partials = to_host(parameters.partials),
-                   .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
-                   .step = parameters.step,
-                   .call = reinterpret_cast<codegen::CallBlock*>(call),
-                   .order = order});
+  kernel.grid->run({.buffers = operands.data(),
+                    .sizes = parameters.sizes.data(),
+                    .points = parameters.points,
+                    .blocks = parameters.blocks,
+                    .part_points = parameters.part_points,
+                    .partials = to_host(parameters.partials),
+                    .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
+                    .step = parameters.step,
+                    .call = reinterpret_cast<codegen::CallBlock*>(call),
+                    .order = order});
   return Status::Success;
 }
 

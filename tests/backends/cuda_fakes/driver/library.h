@@ -2,10 +2,11 @@
 #pragma once
 
 #include "backends/cuda/api/driver_api.h"
-#include "tests/backends/codegen/emulated_kernels.h"
+#include "tests/backends/codegen/emulated_functions.h"
 #include "tests/backends/codegen/grid_interpreter.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,18 @@ namespace kiln::fake_cuda {
 
 using namespace cuda::api;
 
+/// A kernel with its schedule, or a function of another text, which the emulation runs.
 struct LoadedKernel {
   explicit LoadedKernel(test::GridKernel kernel);
+  LoadedKernel(test::TextFunction one, const test::EmulatedKernels* emulation)
+      : text(std::move(one)), emulated(emulation), emulated_name(text->name) {}
 
-  std::string name() const { return grid.kernel().name; }
-  int threads() const { return grid.schedule().threads; }
+  std::string name() const { return text ? text->name : grid->kernel().name; }
+  int threads() const { return text ? text->threads : grid->schedule().threads; }
+  int rows() const { return text ? 1 : grid->schedule().batch; }  // of a launch, at most
 
-  test::GridKernel grid;
+  std::optional<test::GridKernel> grid;    // one of these two
+  std::optional<test::TextFunction> text;
   std::vector<codegen::AccessId>
       checked_accesses;  // whose bounds follow from the sizes of a launch
   const test::EmulatedKernels* emulated = nullptr;  // runs launches instead of the interpreter
@@ -34,6 +40,7 @@ using Library = std::vector<std::shared_ptr<LoadedKernel>>;
 
 /// The kernels of a cubin for the device. InvalidImage for anything else and for a text that cannot
 /// be read, with the reason on standard error; NoBinaryForGpu for another architecture. With
+/// KILN_TEST_FIND_RACES, launches of texts that are not of kernels report data races. With
 /// KILN_TEST_EMULATED_KERNELS, a folder, each gets its emulated text from the libraries there;
 /// InvalidImage where they lack it.
 Status load_library(const void* image, Library& library);
@@ -42,7 +49,8 @@ Status load_library(const void* image, Library& library);
 struct LaunchParameters {
   IdVector<codegen::OperandId, DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
-  std::int64_t points = 0, first_block = 0, blocks = 0;
+  std::int64_t points = 0;  // of other texts, units of work
+  std::int64_t first_block = 0, blocks = 0;
   std::int64_t part_points = 0;  // this and the next line: of schedules with `split_k`
   DeviceAddress partials = 0, arrivals = 0;
   std::int32_t step = 0;
