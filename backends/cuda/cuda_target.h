@@ -5,6 +5,7 @@
 #include "backends/codegen/grid/shape_kernel.h"
 #include "backends/cuda/api/open_compiler.h"
 #include "backends/cuda/device/device_buffer.h"
+#include "backends/cuda/execute/attention_kernels.h"
 #include "backends/cuda/execute/rank_kernels.h"
 #include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/device_claims.h"
@@ -18,6 +19,7 @@ struct InstanceLibraries {
   std::shared_ptr<const api::Compiler> compiler;
   Matmuls matmuls;
   std::shared_ptr<const DeviceConvolutions> convolutions;
+  std::shared_ptr<const AttentionKernels> attention_kernels;
   std::shared_ptr<const RankKernels> rank_kernels;  // for collectives
   std::shared_ptr<Communicators> communicators;  // null: the host runs collectives
 };

@@ -3,6 +3,7 @@
 
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/codegen/grid/shape_kernel.h"
+#include "backends/cuda/execute/attention_kernels.h"
 #include "backends/cuda/execute/compile_kernels.h"
 #include "backends/cuda/execute/dump_sass.h"
 #include "backends/cuda/libraries/convolution_claims.h"
@@ -39,6 +40,7 @@ class OfflineTarget final : public Target {
     const CompiledKernels compiled =
         compile_kernels(lowered.program, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
     dump_sass(compiled.cubin, *compiler_, dumps, host);
+    dump_attention(lowered.program.plan, *compiler_, architecture_, dumps, host);
   }
   int architecture() const { return architecture_; }
 

@@ -54,6 +54,8 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
       open_matmuls(options.cublaslt, resources.device, options.tf32, host, messages);
   libraries.convolutions = std::make_shared<const DeviceConvolutions>(
       options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
+  libraries.attention_kernels =
+      std::make_shared<const AttentionKernels>(resources.device, libraries.compiler);
   const KernelCompiler compiler{resources.device, libraries.compiler, host};
   libraries.rank_kernels = std::make_shared<const RankKernels>(compiler);
   if (!options.collectives_through_host) {

@@ -1,5 +1,6 @@
 // Tests attention and its gradient on the tested backend against plain loops in float64: sizes
-// around the blocks of `cpu`, biases, masks, values that are not finite, threads, claims, memory.
+// around the blocks of `cpu` and `cuda`, biases, masks, values that are not finite, threads,
+// claims, memory.
 #include "tests/support/catch.h"
 #include "tests/core/ops/attention_loops.h"
 #include "tests/support/has.h"
@@ -133,7 +134,7 @@ void check(const Attention& a) {
 
 TEST_CASE("attention: sizes around the blocks") {
   for (const std::int64_t t : {1, 63, 64, 65, 200}) {
-    for (const std::int64_t s : {1, 127, 128, 130, 300}) {
+    for (const std::int64_t s : {1, 64, 65, 127, 128, 130, 300}) {
       INFO("t " << t << ", s " << s);
       check(Attention({t, s, 16, 32}, Mask::None));
       check(Attention({t, s, 16, 16}, Mask::Causal));
@@ -254,13 +255,13 @@ TEST_CASE("attention: the same bits with one and with three threads") {
 
 TEST_CASE("attention: the second derivative is that of the definition") {
   const Attention a({3, 4, 16, 16}, Mask::None);
-  const auto second = [&](const char* backend) {
+  const auto second = [&](const FunctionOptions& options) {
     const Tensor q = placeholder({.shape = {2, 3, 16}});
     const Tensor y = dot_product_attention(q, constant(a.k), constant(a.v));
     const Tensor slope = gradients(sum(square(y)), {q})[0];
-    return function({q}, gradients(sum(square(slope)), {q}), {.backend = backend})({a.q})[0];
+    return function({q}, gradients(sum(square(slope)), {q}), options)({a.q})[0];
   };
-  check_close(second("cpu"), doubles(second("reference")));
+  check_close(second({}), doubles(second({.backend = "reference"})));
 }
 
 TEST_CASE("attention on cpu: claims, plans and memory") {

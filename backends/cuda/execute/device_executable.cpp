@@ -114,6 +114,10 @@ class DeviceExecutable final : public sdk::Executable {
     if (dumps_.wanted("timings")) call_times_.want();
     step_trace_.enable_if_wanted();
     const ScopedContext context(*resources_.device);
+    // Calls would compile them otherwise.
+    for (const AttentionForm& form : attention_forms(lowered_.program.plan)) {
+      static_cast<void>(libraries_.attention_kernels.of(form));
+    }
     StreamLease lease(*resources_.streams);
     upload_constants(lowered_.program.plan, lease.staging());
     lease.staging().finish();
@@ -153,6 +157,7 @@ class DeviceExecutable final : public sdk::Executable {
     CompiledKernels compiled =
         compile_kernels(lowered_.program, target, libraries_.compiler, dumps_, lowered_.label);
     dump_sass(compiled.cubin, libraries_.compiler, dumps_, host_);
+    dump_attention(lowered_.program.plan, libraries_.compiler, target.architecture, dumps_, host_);
     return compiled;
   }
 
@@ -204,6 +209,7 @@ class DeviceExecutable final : public sdk::Executable {
            .grid = resources_.device->grid(),
            .matmuls = libraries_.matmuls,
            .convolutions = libraries_.convolutions.library(),
+           .attention_kernels = libraries_.attention_kernels,
            .rank_kernels = libraries_.communicators == nullptr ? nullptr : &libraries_.rank_kernels,
            .evaluate = evaluate});
       check_launches(*sized->plan);

@@ -1,6 +1,7 @@
 // The libraries of an instance, as its programs use them.
 #pragma once
 
+#include "backends/cuda/execute/attention_kernels.h"
 #include "backends/cuda/execute/rank_kernels.h"
 #include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/cublaslt.h"
@@ -13,6 +14,7 @@ struct DeviceLibraries {
   const api::Compiler& compiler;
   const MatmulLibrary* matmuls;  // null: no matmul is claimed
   const DeviceConvolutions& convolutions;
+  const AttentionKernels& attention_kernels;
   const RankKernels& rank_kernels;
   Communicators* communicators;  // of a program whose collectives NCCL runs, else null
 };

@@ -72,6 +72,12 @@ class Binder {
     return bound;
   }
 
+  DeviceAttention bind(const AttentionStep& step) const {
+    DeviceAttention bound = bind_attention(step, inputs_.attention_kernels, inputs_.evaluate);
+    bound.cost = attention_cost(step, out_->sizes, inputs_.evaluate);
+    return bound;
+  }
+
   DeviceLoop bind(const LoopStep& step) {
     DeviceLoop bound;
     bound.loop = bind_loop(step, out_->sizes, inputs_.evaluate);
@@ -108,10 +114,6 @@ class Binder {
     throw InternalError("bind", "",
                         text("the cuda backend has no sparse row updates, needed by ",
                              source_of(*step.updates[0].node)));
-  }
-  [[noreturn]] static DeviceCopy bind(const AttentionStep& step) {
-    throw InternalError(
-        "bind", "", text("the cuda backend has no attention, needed by ", source_of(*step.node)));
   }
   static DeviceCopy bind(const CopyStep&) { return {}; }
 
@@ -259,10 +261,11 @@ class Binder {
   void count(const DeviceCollectiveWait&) { out_->waits_for_host = true; }
   void count(const DeviceMatmul& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceConvolution& bound) { add_operations(operations_of(bound)); }
+  void count(const DeviceAttention& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }
 
-  /// Partial results of kernels, workspaces of library calls, second buffers of carries, and the
-  /// arenas of bodies.
+  /// Partial results of kernels, scratch memory of attention, workspaces of library calls, second
+  /// buffers of carries, and the arenas of bodies.
   std::vector<StepMemory> step_memory() {
     std::vector<StepMemory> own;
     for (std::size_t s = 0; s < out_->steps.size(); ++s) {
@@ -283,6 +286,10 @@ class Binder {
         own.push_back({{StepBlock::Kind::Scratch, step},
                        convolution->workspace_bytes,
                        &convolution->workspace});
+      }
+      if (auto* attention = std::get_if<DeviceAttention>(&out_->steps[s])) {
+        own.push_back(
+            {{StepBlock::Kind::Scratch, step}, attention->scratch_bytes, &attention->scratch});
       }
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
         const std::vector<SlotId>& results = std::get<LoopStep>(plan_.steps[s]).results;

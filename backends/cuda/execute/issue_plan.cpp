@@ -4,6 +4,7 @@
 #include "backends/codegen/bind/step_failure.h"
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/body_addresses.h"
+#include "backends/cuda/execute/issue_attention.h"
 #include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
 #include "core/types/at.h"
@@ -173,6 +174,12 @@ class PlanIssuer {
                        .result = slot(convolution.result),
                        .workspace = offset_by(arena_, bound.workspace),
                        .result_bytes = bytes(convolution.result)});
+  }
+
+  void issue(const Step& step, const DeviceAttention& bound) {
+    call_.operations += operations_of(bound);
+    issue_attention(std::get<AttentionStep>(step), bound, call_.stream, slots_, plan_.sizes,
+                    offset_by(arena_, bound.scratch));
   }
 
   // ---- loops ----

@@ -1,7 +1,8 @@
-// Combines the claims of cuBLASLt and cuDNN.
+// Combines the claims of cuBLASLt, of cuDNN, and of the kernels of attention.
 #pragma once
 
 #include "backends/codegen/claims/library_claims.h"
+#include "backends/cuda/attention/attention_claims.h"
 #include "core/ops/op.h"
 
 #include <memory>
@@ -21,6 +22,9 @@ class DeviceClaims final : public codegen::LibraryClaims {
   }
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override {
     return convolutions_->rejection_of_convolution(node);
+  }
+  std::optional<std::string> rejection_of_attention(const ir::Node& node) const override {
+    return rejection_of_attention_kernels(node);
   }
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
                                                    codegen::EpilogueOp op) const override {

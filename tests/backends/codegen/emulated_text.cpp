@@ -214,9 +214,9 @@ std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedA
       numbered("b", kernel.operands.size()) + numbered("n", kernel.sizes.size());
   const int rows = scheduled.schedule.batch;
   if (rows > 1) {
-    return poison_text(kernel.name, arrays) +
-           run_text(kernel.name, kOtherBlocks, table_text(kernel, arguments, rows),
-                    text(kernel.name, "(table, step, call)"));
+    return poison_text(kernel.name, arrays) + run_text(kernel.name, kOtherBlocks,
+                                                       table_text(kernel, arguments, rows),
+                                                       text(kernel.name, "(table, step, call)"));
   }
   return poison_text(kernel.name, arrays) +
          run_text(kernel.name, 0, "",
