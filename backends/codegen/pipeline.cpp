@@ -22,6 +22,7 @@
 #include "backends/codegen/plan/find_region.h"
 #include "backends/codegen/plan/gather_equal_kernels.h"
 #include "backends/codegen/plan/fuse_epilogues.h"
+#include "backends/codegen/plan/fuse_loops.h"
 #include "backends/codegen/plan/independent_rows.h"
 #include "backends/codegen/plan/note_claims.h"
 #include "backends/codegen/plan/read_narrow_weights.h"
@@ -224,6 +225,20 @@ bool find_independent_rows(Compilation& c) {
   return changed;
 }
 
+bool fuse_loops(Compilation& c) {
+  if (c.target.loop_bytes == 0) return false;
+  bool changed = false;
+  for (Plan* plan : plans_of(c)) {
+    for (Step& step : plan->steps) {
+      auto* loop = std::get_if<LoopStep>(&step);
+      if (!loop) continue;
+      loop->fusion = decide_fusion(*loop, c.program.kernels, c.target.loop_bytes);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 bool find_region(Compilation& c) {
   Plan& plan = c.program.plan;
   find_region(plan, c.program.kernels);
@@ -346,6 +361,8 @@ constexpr CodegenPass kPipeline[] = {
      "records the outcome of each claim for dumps"},
     {"find_independent_rows", find_independent_rows, verify_plan_and_kernels, print_program,
      kOptional, kReorders, "finds row-independent loops, which run in parallel over rows"},
+    {"fuse_loops", fuse_loops, verify_plan, print_program, kOptional, kKeepsBits,
+     "finds loops that a GPU runs as one kernel, without a launch per iteration"},
     {"find_region", find_region, verify_plan, print_program, kOptional, kKeepsBits,
      "moves kernels whose results no step reads into a parallel region at the end"},
     {"gather_equal_kernels", gather_equal_kernels, verify_plan, print_program, kOptional,

@@ -19,6 +19,9 @@ struct TargetDescription {
   bool divides_reductions = false;
   /// Several launches of one function may be one launch (grid/batch.h).
   bool batches_launches = false;
+  /// Shared memory of a block, for the carries and temporaries of a loop that is one kernel
+  /// (plan/fuse_loops.h). 0: the target does not fuse loops.
+  std::int64_t loop_bytes = 0;
 
   /// Points that occupy every lane. reduction_parts.cpp splits only reductions with at most this
   /// many results.

@@ -18,6 +18,7 @@ TargetDescription target_of(const GridDescription& device) {
   target.lanes = device.resident_threads;
   target.divides_reductions = true;
   target.batches_launches = true;
+  target.loop_bytes = device.shared_bytes;
   return target;
 }
 

@@ -80,6 +80,12 @@ struct IndependentRows {
   /// Of each step: indices of its axis 0 per row; 0: every group of rows runs the whole step.
   std::vector<std::int64_t> scales;
 };
+/// Whether one kernel can run a loop; see fuse_loops.h.
+struct LoopFusion {
+  /// How blocks divide the loop. One row and scales of 0: one block runs all of it.
+  IndependentRows division;
+  std::string reason = {};  // for a launch per step and iteration; empty: one kernel
+};
 /// A carry that is stored in the stacks of its values; see stack_carries.h. `before` and `after`
 /// are numbers of the loop's results, -1 for none. With both, the stacks are one tensor of length +
 /// 1 slices.
@@ -94,6 +100,7 @@ struct LoopStep {
   std::shared_ptr<const Plan> body;
   std::optional<IndependentRows> independent_rows = {};
   std::vector<CarryStacks> carry_stacks = {};  // ascending; the other carries have two buffers each
+  std::optional<LoopFusion> fusion = {};  // none: the target does not fuse loops
 };
 struct BranchStep {
   const ir::Node* node = nullptr;

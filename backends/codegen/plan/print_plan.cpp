@@ -79,17 +79,22 @@ std::string line_of(const LoopStep& loop, const CarryStacks& stacks) {
   };
   return text(", carry ", stacks.carry, in(stacks.before, " before"), in(stacks.after, " after"));
 }
+std::string line_of(const LoopFusion& fusion) {
+  if (fusion.reason.empty()) return ", one kernel";
+  return text(", a kernel for each step: ", fusion.reason);
+}
 std::string line_of(const Program&, const LoopStep& step) {
   const auto& attrs = step.node->as<ir::ScanAttrs>();
   std::string stacks;
   for (const CarryStacks& one : step.carry_stacks) stacks += line_of(step, one);
   const std::string rows =
       step.independent_rows ? text(", ", step.independent_rows->rows, " independent rows") : "";
+  const std::string kernels = step.fusion ? line_of(*step.fusion) : "";
   const bool ends_early = step.node->op == ir::Op::While;
   return text("loop (", list(step.results), ") = (", list(step.operands), ")  # ",
               ends_early ? "at most " : "", attrs.length, " steps, ", attrs.carry, " carried",
               attrs.reverse ? ", backwards" : "", ends_early ? ", while carry 0 is true" : "",
-              stacks, rows, "; ", source_of(*step.node));
+              stacks, rows, kernels, "; ", source_of(*step.node));
 }
 std::string line_of(const Program&, const BranchStep& step) {
   return text("branch (", list(step.results), ") = (", list(step.operands), ")  # ",

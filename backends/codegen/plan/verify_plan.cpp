@@ -176,9 +176,26 @@ void verify_opening(const Plan& plan, const BuiltKernels& kernels) {
   }
 }
 
+/// A loop that is one kernel has steps that one can run, and a scale for each.
+void verify_fusion(const LoopStep& loop) {
+  if (!loop.fusion || !loop.fusion->reason.empty()) return;
+  const std::vector<Step>& steps = loop.body->steps;
+  if (loop.node->op == ir::Op::While) broken("a loop that may end early is one kernel");
+  if (loop.fusion->division.scales.size() != steps.size()) {
+    broken(text("blocks divide ", loop.fusion->division.scales.size(), " steps of a loop of ",
+                steps.size()));
+  }
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const bool is_kernel = std::holds_alternative<KernelStep>(steps[s]);
+    if (is_kernel || std::holds_alternative<CopyStep>(steps[s])) continue;
+    broken(text("step ", s, " of a loop that is one kernel is none"));
+  }
+}
+
 void verify_bodies(const Plan& plan, const Step& step, const BuiltKernels& kernels) {
   if (const auto* loop = std::get_if<LoopStep>(&step)) {
     verify_groups(*loop, kernels);
+    verify_fusion(*loop);
     verify(*loop->body, kernels, results_in_stacks(plan, *loop));
   }
   const auto* branch = std::get_if<BranchStep>(&step);

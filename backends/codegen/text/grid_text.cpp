@@ -1,8 +1,10 @@
-// Emits the grid-stride loop of a kernel, and the bodies by form (GridForm).
+// Emits the grid-stride loop of a kernel, and the bodies by form (GridForm). A kernel within a loop
+// (grid/row_loop.h) is a function that a block calls for a range of points.
 #include "backends/codegen/text/grid_text.h"
 
 #include "backends/codegen/text/digits_text.h"
 #include "backends/codegen/text/owners_text.h"
+#include "backends/codegen/text/row_loop_text.h"
 #include "backends/codegen/text/stage_text.h"
 #include "backends/codegen/text/team_text.h"
 #include "backends/codegen/text/text_prelude.h"
@@ -69,20 +71,18 @@ std::vector<Parameter> parameters(const Kernel& kernel) {
   return list;
 }
 
-/// The lines as comments.
-std::string commented(const std::string& lines) {
-  std::string out;
-  for (std::size_t begin = 0; begin < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
-    out += "// " + lines.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
-  return out;
-}
-
 bool may_record(const Kernel& kernel) {
   return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
                      [](const Access& access) { return bool(access.dynamic); });
+}
+
+template <class Visit>
+void visit_kernels(std::span<const RowLoop> loops, const Visit& visit) {
+  for (const RowLoop& loop : loops) {
+    for (const RowLoopStep& step : loop.steps) {
+      if (const auto* own = std::get_if<RowLoopKernel>(&step.work)) visit(*own);
+    }
+  }
 }
 
 class FunctionText {
@@ -94,6 +94,21 @@ class FunctionText {
         may_stop_(may_stop),
         stages_(kernel, lines_),
         split_(kernel, schedule, lines_) {}
+
+  /// A function for the blocks of a loop: they compute the points from `begin` to `points`.
+  std::string run_in_block() {
+    is_in_block_ = true;
+    std::string list;
+    for (const Parameter& one : parameters(kernel_)) {
+      list += (one.name == "points" ? "const s64 begin, " : "") + one.type + " " + one.name + ", ";
+    }
+    lines_.open(
+        text("inline void ", kernel_.name, "(", list, "const s32 step, CallBlock* const call)"));
+    lines_.line("const u64 seed = call->seed, call_counter = call->call_counter;");
+    const std::string shared = write_body();
+    lines_.close_to(0);
+    return shared + lines_.str();
+  }
 
   std::string run() {
     lines_.line(text("extern \"C\" __global__ void __launch_bounds__(", schedule_.threads, ")"));
@@ -175,6 +190,10 @@ class FunctionText {
   }
 
   void write_threads() {
+    if (is_in_block_) {
+      lines_.line("const s64 stride = blockDim.x;");
+      return write_points("begin + threadIdx.x");
+    }
     lines_.line("const s64 stride = blocks * blockDim.x;");
     lines_.line("const s64 thread = block * blockDim.x + threadIdx.x;");
     if (schedule_.elements == 1 && schedule_.unroll == 1) return write_points("thread");
@@ -213,8 +232,9 @@ class FunctionText {
     lines_.line(text("const s64 inner = ", inner, ";"));
     split_.declare_part();
     const char* of_part = schedule_.split_k ? " / parts * " : " * ";
-    lines_.open(text("for (s64 first = block", of_part, teams, "; first < points; first += blocks",
-                     of_part, teams, ")"));
+    const std::string begin = is_in_block_ ? "begin" : text("block", of_part, teams);
+    const std::string stride = is_in_block_ ? text(teams) : text("blocks", of_part, teams);
+    lines_.open(text("for (s64 first = ", begin, "; first < points; first += ", stride, ")"));
     lines_.line("const bool live = first + team < points;");
     lines_.line("const s64 number = live ? first + team : points - 1;");
     write_digits(kernel_, schedule_.axes, "number", lines_);
@@ -232,6 +252,7 @@ class FunctionText {
   const Kernel& kernel_;
   const GridSchedule& schedule_;
   const bool may_stop_;
+  bool is_in_block_ = false;
   TextLines lines_;
   StageText stages_;
   SplitText split_;
@@ -239,21 +260,43 @@ class FunctionText {
 
 }  // namespace
 
-std::string grid_functions(std::span<const ScheduledKernel> kernels) {
-  std::string out = std::string(kCallBlock) + team_functions() + vector_functions();
-  const bool may_stop = std::any_of(kernels.begin(), kernels.end(),
-                                    [](const auto& one) { return may_record(one.kernel); });
-  for (const ScheduledKernel& one : kernels) {
-    verify(one.kernel);
-    out += "\n" + FunctionText(one.kernel, one.schedule, may_stop).run();
+std::string block_function(const RowLoopKernel& step) {
+  return FunctionText(step.kernel, step.schedule, false).run_in_block();
+}
+
+std::string commented(const std::string& lines) {
+  std::string out;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    out += "// " + lines.substr(begin, end - begin) + "\n";
+    begin = end + 1;
   }
   return out;
 }
 
-std::string grid_text(std::span<const ScheduledKernel> kernels) {
+std::string grid_functions(std::span<const ScheduledKernel> kernels,
+                           std::span<const RowLoop> loops) {
+  std::string out = std::string(kCallBlock) + team_functions() + vector_functions();
+  if (!loops.empty()) out += row_loop_functions();
+  bool may_stop = std::any_of(kernels.begin(), kernels.end(),
+                              [](const auto& one) { return may_record(one.kernel); });
+  visit_kernels(loops, [&](const RowLoopKernel& one) {
+    verify(one.kernel);
+    may_stop = may_stop || may_record(one.kernel);
+  });
+  for (const ScheduledKernel& one : kernels) {
+    verify(one.kernel);
+    out += "\n" + FunctionText(one.kernel, one.schedule, may_stop).run();
+  }
+  for (const RowLoop& loop : loops) out += "\n" + row_loop_text(loop, may_stop);
+  return out;
+}
+
+std::string grid_text(std::span<const ScheduledKernel> kernels, std::span<const RowLoop> loops) {
   Formulas used;
   for (const ScheduledKernel& one : kernels) add_formulas(one.kernel, used);
-  return text_prelude(TextDialect::Cuda, used) + grid_functions(kernels);
+  visit_kernels(loops, [&](const RowLoopKernel& one) { add_formulas(one.kernel, used); });
+  return text_prelude(TextDialect::Cuda, used) + grid_functions(kernels, loops);
 }
 
 }  // namespace kiln::codegen

@@ -1,7 +1,7 @@
 // Emits scheduled kernels as CUDA C++, one __global__ function each.
 #pragma once
 
-#include "backends/codegen/grid/grid_schedule.h"
+#include "backends/codegen/grid/row_loop.h"
 
 #include <limits>
 #include <span>
@@ -19,17 +19,20 @@ struct ScheduledKernel {
 /// GridSchedule::split_k), the number of the step as s32, and a pointer to the CallBlock. With
 /// GridSchedule::batch: a table of rows (batch.h), the number of the first step, and the CallBlock.
 /// The text of kernel and schedule precedes each function as comments. Verifies the kernels first.
-std::string grid_functions(std::span<const ScheduledKernel> kernels);
+/// RowLoop has the parameters of a loop's function.
+std::string grid_functions(std::span<const ScheduledKernel> kernels,
+                           std::span<const RowLoop> loops = {});
 
 /// A complete program for NVRTC: prelude, CallBlock, functions.
-std::string grid_text(std::span<const ScheduledKernel> kernels);
+std::string grid_text(std::span<const ScheduledKernel> kernels,
+                      std::span<const RowLoop> loops = {});
 
 /// The state of a call in device memory, with the layout that the text declares: seed, call
 /// counter, and the first index out of range, by step, then by point. Without one, `access` is -1
 /// and `step` is INT32_MAX. Kernels of later steps than the recorded one write nothing, so that
 /// variables that are updated in place keep their values; the kernel of the recorded step runs to
-/// its end, so that its lowest point is found. Programs without dynamic indices do not read `step`.
-/// `lock`: a spin lock for writing the record.
+/// its end, so that its lowest point is found. So does a loop in which it was recorded. Programs
+/// without dynamic indices do not read `step`. `lock`: a spin lock for writing the record.
 struct CallBlock {
   std::uint64_t seed = 0, call_counter = 0;
   std::int64_t point = INT64_MAX;

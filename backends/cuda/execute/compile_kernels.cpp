@@ -18,27 +18,75 @@ namespace {
 using codegen::BuiltKernels;
 using codegen::Kernel;
 using codegen::KernelId;
+using codegen::LoopStep;
+using codegen::Plan;
 using codegen::ScheduledKernel;
+using codegen::ScheduledLoop;
 
-std::string print_schedules(const BuiltKernels& kernels, const CompiledKernels& compiled) {
+std::string print_schedules(const BuiltKernels& kernels, const CompiledKernels& compiled,
+                            const std::vector<const ScheduledLoop*>& loops) {
   std::string out;
   for (const KernelId i : kernels.ids()) {
     const std::string& name = kernels[i].kernel.name;
     const CompiledKernel& one = compiled.kernels[i];
-    out += text(name, ": ", print(one.schedule),
-                one.function == name ? "" : text("; the function ", one.function),
+    const std::string where =
+        one.function.empty() ? "; in a loop" : "; the function " + one.function;
+    out += text(name, ": ", print(one.schedule), one.function == name ? "" : where,
                 one.has_variable_extent ? "; any extent" : "", "\n");
+  }
+  for (const ScheduledLoop* one : loops) {
+    out += one->reason.empty()
+               ? print(one->loop)
+               : text("loop ", one->loop.name, ": a kernel for each step: ", one->reason, "\n");
   }
   return out;
 }
 
-/// Kernels as they are compiled.
+/// Schedules the loops that may be one kernel; in the order of the plan.
+std::vector<const ScheduledLoop*> schedule_loops(const codegen::Program& program,
+                                                 const codegen::GridDescription& grid,
+                                                 CompiledKernels& compiled) {
+  IdVector<KernelId, codegen::GridSchedule> schedules;
+  for (const CompiledKernel& one : compiled.kernels) schedules.push_back(one.schedule);
+  std::vector<const ScheduledLoop*> loops;
+  for (const LoopStep* loop : fused_loops(program.plan)) {
+    ScheduledLoop scheduled =
+        schedule_row_loop(*loop, program.kernels, schedules, grid, text("loop", loops.size()));
+    if (scheduled.reason.empty()) verify(scheduled.loop, grid);
+    const auto added = compiled.loops.emplace(loop->body.get(), std::move(scheduled));
+    if (added.second) loops.push_back(&added.first->second);
+  }
+  return loops;
+}
+
+/// Marks the kernels of steps that are launched, without those of loops that are one kernel.
+void mark_launched(const Plan& plan, const CompiledKernels& compiled,
+                   IdVector<KernelId, bool>& is_launched) {
+  for (const codegen::Step& step : plan.steps) {
+    if (const auto* kernel = std::get_if<codegen::KernelStep>(&step)) {
+      is_launched[kernel->kernel] = true;
+    }
+    if (const auto* loop = std::get_if<LoopStep>(&step)) {
+      const auto found = compiled.loops.find(loop->body.get());
+      const bool is_kernel = found != compiled.loops.end() && found->second.reason.empty();
+      if (!is_kernel) mark_launched(*loop->body, compiled, is_launched);
+    }
+    if (const auto* branch = std::get_if<codegen::BranchStep>(&step)) {
+      for (const auto& body : branch->branches) mark_launched(*body, compiled, is_launched);
+    }
+  }
+}
+
+/// Launched kernels as they are compiled.
 class KernelForms {
  public:
-  explicit KernelForms(const codegen::Program& program) : program_(program) {
+  KernelForms(const codegen::Program& program, const CompiledKernels& compiled)
+      : program_(program), is_launched_(program.kernels.size(), false) {
+    mark_launched(program.plan, compiled, is_launched_);
     count_batched_steps();
     for (const KernelId i : program.kernels.ids()) {
       Form& form = forms_.emplace_back(form_of(i));
+      if (!is_launched_[i]) continue;
       form.first = first_.try_emplace(form.key, i).first->second;
       forms_[form.first].batched_steps += steps_[i];
     }
@@ -48,7 +96,7 @@ class KernelForms {
     return forms_[i].variable ? *forms_[i].variable : program_.kernels[i].kernel;
   }
   bool has_variable_extent(KernelId i) const { return forms_[i].variable.has_value(); }
-  /// The first kernel with the same function.
+  /// The first kernel with the same function; none for a kernel that is not launched.
   KernelId first(KernelId i) const { return forms_[i].first; }
   /// Steps of the function in the opening and the region. REQUIRES: first(i) == i.
   int batched_steps(KernelId i) const { return forms_[i].batched_steps; }
@@ -87,6 +135,7 @@ class KernelForms {
   }
 
   const codegen::Program& program_;
+  IdVector<KernelId, bool> is_launched_;
   IdVector<KernelId, int> steps_;  // of the kernel in the opening and the region
   std::unordered_map<std::string, std::set<std::string>> keys_;  // of kernels, by batch_key
   IdVector<KernelId, Form> forms_;
@@ -113,23 +162,33 @@ CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarge
   CompiledKernels compiled;
   const BuiltKernels& kernels = program.kernels;
   if (kernels.empty()) return compiled;
-  const KernelForms forms(program);
+  for (const codegen::BuiltKernel& built : kernels) {
+    compiled.kernels.emplace_back().schedule = schedule_grid(built.kernel, target.grid);
+  }
+  const std::vector<const ScheduledLoop*> loops = schedule_loops(program, target.grid, compiled);
+  const KernelForms forms(program, compiled);
   std::vector<ScheduledKernel> scheduled;  // one of equal kernels, which have equal schedules
-  compiled.kernels.reserve(kernels.size());
   for (const KernelId i : kernels.ids()) {
+    CompiledKernel& one = compiled.kernels[i];
+    if (!forms.first(i)) continue;
     if (forms.first(i) != i) {
-      compiled.kernels.push_back(compiled.kernels[forms.first(i)]);
+      one = compiled.kernels[forms.first(i)];
       continue;
     }
     const Kernel& kernel = forms.kernel(i);
-    codegen::GridSchedule schedule = schedule_grid(kernel, target.grid);
-    schedule.batch = rows_of_table(kernel, schedule, forms.batched_steps(i));
-    verify(kernel, schedule, target.grid);
-    compiled.kernels.push_back({std::move(schedule), kernel.name, forms.has_variable_extent(i)});
-    scheduled.push_back({kernel, compiled.kernels.back().schedule});
+    one.function = kernel.name;
+    one.has_variable_extent = forms.has_variable_extent(i);
+    if (one.has_variable_extent) one.schedule = schedule_grid(kernel, target.grid);
+    one.schedule.batch = rows_of_table(kernel, one.schedule, forms.batched_steps(i));
+    verify(kernel, one.schedule, target.grid);
+    scheduled.push_back({kernel, one.schedule});
   }
-  dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled); });
-  const std::string source = grid_text(scheduled);
+  std::vector<codegen::RowLoop> kernels_of_loops;
+  for (const ScheduledLoop* one : loops) {
+    if (one->reason.empty()) kernels_of_loops.push_back(one->loop);
+  }
+  dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled, loops); });
+  const std::string source = grid_text(scheduled, kernels_of_loops);
   dumps.hand_over("cuda_c", "", [&] { return source; });
   const std::string name = label.empty() ? "kernels.cu" : label + ".cu";
   api::CompiledText result = compiler.compile(source, target.architecture, name);

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "backends/codegen/dumps.h"
-#include "backends/codegen/plan/plan.h"
+#include "backends/codegen/plan/schedule_row_loop.h"
 #include "backends/codegen/text/grid_text.h"
 #include "backends/cuda/api/open_compiler.h"
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace kiln::cuda {
@@ -19,7 +20,8 @@ struct CodeTarget {
 
 struct CompiledKernel {
   codegen::GridSchedule schedule;
-  std::string function;  // a name; kernels that differ in names alone share one
+  /// A name; kernels that differ in names alone share one. Empty: loops alone have the kernel.
+  std::string function;
   /// The function takes the extent of the kernel's axis as its only size
   /// (codegen/kernel/variable_extent.h).
   bool has_variable_extent = false;
@@ -27,13 +29,14 @@ struct CompiledKernel {
 
 struct CompiledKernels {
   IdVector<codegen::KernelId, CompiledKernel> kernels;
+  std::unordered_map<const codegen::Plan*, codegen::ScheduledLoop> loops;  // by body
   std::string cubin;  // an ELF file of the device; empty: no kernels
 };
 
-/// Schedules all kernels, and compiles those that differ as one text. Kernels of the plan's opening
-/// and region that differ in the extent of their axis share a function, which takes a table.
-/// Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`; `label` names the text in
-/// errors. Throws sdk::Failure.
+/// Schedules all kernels and loops, and compiles those that differ as one text. Kernels of the
+/// plan's opening and region that differ in the extent of their axis share a function, which takes
+/// a table. Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`; `label` names the text
+/// in errors. The program outlives the result. Throws sdk::Failure.
 CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarget& target,
                                 const api::Compiler& compiler, const codegen::Dumps& dumps,
                                 const std::string& label);

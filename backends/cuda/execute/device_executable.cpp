@@ -206,6 +206,7 @@ class DeviceExecutable final : public sdk::Executable {
           {.program = lowered_.program,
            .facts = facts_,
            .kernels = library_->kernels(),
+           .loops = library_->loops(),
            .grid = resources_.device->grid(),
            .matmuls = libraries_.matmuls,
            .convolutions = libraries_.convolutions.library(),

@@ -84,6 +84,10 @@ class Binder {
     bound.spare_offsets.assign(bound.loop.carries.size(), -1);
     bound.body = body_of(*step.body);
     bound.ends_early = step.node->op == ir::Op::While;
+    const auto kernel = inputs_.loops.find(step.body.get());
+    if (kernel != inputs_.loops.end()) {
+      bound.kernel = bind_row_loop(step, bound.loop, kernel->second, inputs_.evaluate);
+    }
     if (!bound.ends_early) out_->longest_loop = std::max(out_->longest_loop, bound.loop.length);
     return bound;
   }
@@ -245,7 +249,7 @@ class Binder {
       out_->waits_for_host = true;
       return add(out_->launches, body.launches);
     }
-    add(out_->operations, body.operations, bound.loop.length);
+    bound.kernel ? add_operations(1) : add(out_->operations, body.operations, bound.loop.length);
     add_operations(static_cast<std::int64_t>(bound.loop.carries.size() * 2));
     add(out_->launches, body.launches, bound.loop.length);
     const bool is_entered = bound.loop.length != 0;
@@ -294,7 +298,7 @@ class Binder {
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
         const std::vector<SlotId>& results = std::get<LoopStep>(plan_.steps[s]).results;
         for (std::size_t i = 0; i < loop->spare_offsets.size(); ++i) {
-          if (loop->loop.carries[i].stack) continue;
+          if (loop->loop.carries[i].stack || loop->kernel) continue;
           own.push_back({{StepBlock::Kind::SpareCarry, step},
                          out_->sizes.bytes[results[i]],
                          &loop->spare_offsets[i]});

@@ -10,6 +10,7 @@
 #include "backends/cuda/execute/bind_collective.h"
 #include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
+#include "backends/cuda/execute/bind_row_loop.h"
 #include "backends/cuda/execute/cached_tensors.h"
 #include "backends/cuda/execute/launch_kernel.h"
 #include "backends/cuda/execute/segments.h"
@@ -44,6 +45,7 @@ struct DeviceLoop {
   /// else -1.
   std::vector<std::int64_t> spare_offsets;
   DeviceBody body;
+  std::optional<BoundRowLoop> kernel = {};  // that runs all iterations; none: each step is launched
   bool ends_early = false;  // a While: the host reads its first carry before each iteration
   std::int64_t step_number = 0;  // of a While: the offset in the arena of t
 };
@@ -86,8 +88,9 @@ struct DevicePlan {
   std::vector<Segment> segments;  // of the steps, in order
   /// The opening and the parallel region, where they have steps; none in bodies.
   std::vector<BatchedSteps> batched;
-  /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled and both
-  /// bodies of branches counted. Their count, which saturates, and the first number of each step.
+  /// Kernel launches are numbered from 0 in the order of the steps, with loops unrolled, also those
+  /// that are one kernel, and both bodies of branches counted. Their count, which saturates, and
+  /// the first number of each step.
   std::int64_t launches = 0;
   std::vector<std::int64_t> first_launches;
   std::vector<DeviceCollective> collectives;  // in the order of their steps; none in bodies
@@ -99,6 +102,7 @@ struct DeviceBindInputs {
   const codegen::Program& program;
   const codegen::ProgramFacts& facts;  // of the program
   const LoadedKernels& kernels;  // of the program
+  const LoadedLoops& loops;  // likewise
   const codegen::GridDescription& grid;
   const MatmulLibrary* matmuls;  // null: the program has none
   const ConvolutionLibrary* convolutions;  // likewise

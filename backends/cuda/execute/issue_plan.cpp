@@ -7,6 +7,7 @@
 #include "backends/cuda/execute/issue_attention.h"
 #include "backends/cuda/execute/issue_convolution.h"
 #include "backends/cuda/execute/issue_matmul.h"
+#include "backends/cuda/execute/launch_row_loop.h"
 #include "core/types/at.h"
 
 #include <cstddef>
@@ -195,6 +196,10 @@ class PlanIssuer {
     const LoopAddresses addresses(loop, bound, slots_, arena_);
     addresses.start(slots);
     copy_ends(bound.loop.first_copies);
+    if (bound.kernel) {
+      issue_kernel(loop, bound, slots);
+      return copy_ends(bound.loop.last_copies);
+    }
     const ScopedWithoutGraphs without_graphs(call_);
     std::int64_t launch = launch_;
     std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
@@ -206,6 +211,26 @@ class PlanIssuer {
       launch += body.launches;
     }
     copy_ends(bound.loop.last_copies);
+  }
+
+  /// `slots`: of the body's first iteration.
+  void issue_kernel(const LoopStep& loop, const DeviceLoop& bound, SlotAddresses& slots) {
+    if (bound.kernel->rows == 0) return;
+    const auto& attrs = loop.node->as<ir::ScanAttrs>();
+    const std::int64_t t = attrs.reverse ? bound.loop.length - 1 : 0;
+    constexpr std::int64_t kBytes = sizeof(std::int64_t);
+    set_argument(*bound.body.plan, 0, offset_by(call_.iteration_numbers, t * kBytes), slots);
+    std::vector<DeviceAddress> results;
+    for (const LoopCarry& carry : bound.loop.carries) {
+      results.push_back(slot(loop.results[carry.number]));
+    }
+    ++call_.operations;
+    launch_row_loop(call_.stream, *bound.kernel, bound.loop,
+                    {.slots = slots,
+                     .results = results,
+                     .number = static_cast<std::int32_t>(launch_),
+                     .call_block = call_.call_block},
+                    launch_memory_);
   }
 
   void copy_initial_carries(const LoopStep& loop) {

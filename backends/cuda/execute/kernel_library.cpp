@@ -59,9 +59,20 @@ KernelLibrary::KernelLibrary(const codegen::BuiltKernels& kernels,
   code_ = std::make_unique<const LoadedCode>(device, compiled.cubin);
   for (const codegen::KernelId i : kernels.ids()) {
     CompiledKernel& one = compiled.kernels[i];
-    const api::FunctionHandle function = code_->function(one.function);
-    const std::int64_t blocks = resident_blocks(*device, function, one.schedule.threads);
-    kernels_.push_back({std::move(one.schedule), function, blocks, one.has_variable_extent});
+    LoadedKernel& loaded = kernels_.emplace_back();
+    loaded.schedule = std::move(one.schedule);
+    loaded.has_variable_extent = one.has_variable_extent;
+    if (one.function.empty()) continue;
+    loaded.function = code_->function(one.function);
+    loaded.resident_blocks = resident_blocks(*device, loaded.function, loaded.schedule.threads);
+  }
+  for (auto& [body, scheduled] : compiled.loops) {
+    if (!scheduled.reason.empty()) continue;
+    LoadedLoop& loaded = loops_[body];
+    loaded.scheduled = std::move(scheduled);
+    loaded.function = code_->function(loaded.scheduled.loop.name);
+    loaded.resident_blocks =
+        resident_blocks(*device, loaded.function, loaded.scheduled.loop.threads);
   }
 }
 

@@ -13,12 +13,21 @@ namespace kiln::cuda {
 /// A kernel that can be launched.
 struct LoadedKernel {
   codegen::GridSchedule schedule;
-  api::FunctionHandle function = nullptr;
+  api::FunctionHandle function = nullptr;  // null: loops alone have the kernel
   std::int64_t resident_blocks = 0;  // that fit the device at a time, with the kernel's registers
   bool has_variable_extent = false;  // as CompiledKernel's
 };
 
 using LoadedKernels = IdVector<codegen::KernelId, LoadedKernel>;
+
+/// A loop that is one kernel.
+struct LoadedLoop {
+  codegen::ScheduledLoop scheduled;
+  api::FunctionHandle function = nullptr;
+  std::int64_t resident_blocks = 0;
+};
+
+using LoadedLoops = std::unordered_map<const codegen::Plan*, LoadedLoop>;  // by body
 
 /// Loaded machine code; the destructor unloads it. REQUIRES of the destructor: no launch of its
 /// functions is queued.
@@ -46,9 +55,11 @@ class KernelLibrary {
                 CompiledKernels compiled);
 
   const LoadedKernels& kernels() const { return kernels_; }
+  const LoadedLoops& loops() const { return loops_; }
 
  private:
   LoadedKernels kernels_;
+  LoadedLoops loops_;
   std::unique_ptr<const LoadedCode> code_;  // null: there are no kernels
 };
 

@@ -47,24 +47,22 @@ void add_row(const BoundKernel& bound, const LaunchArguments& arguments,
   values.push_back(static_cast<std::uint64_t>(bound.grid.points));
 }
 
-/// `step` and `call_block` are the last parameters.
-void submit(const Stream& stream, const LoadedKernel& kernel, std::int64_t blocks,
-            const LaunchArguments& first, std::vector<void*>& parameters) {
-  std::int32_t step = first.number;
-  api::DeviceAddress call_block = first.call_block;
+}  // namespace
+
+void submit(const Stream& stream, api::FunctionHandle function, const LaunchGrid& grid,
+            const LaunchNumbers& numbers, std::vector<void*>& parameters) {
+  std::int32_t step = numbers.step;
+  api::DeviceAddress call_block = numbers.call_block;
   parameters.push_back(&step);
   parameters.push_back(&call_block);
   stream.submit(
       [&] {
         return stream.device().driver().launch_kernel(
-            kernel.function, static_cast<unsigned>(blocks), 1, 1,
-            static_cast<unsigned>(kernel.schedule.threads), 1, 1, 0, stream.handle(),
-            parameters.data(), nullptr);
+            function, static_cast<unsigned>(grid.blocks), 1, 1, static_cast<unsigned>(grid.threads),
+            1, 1, 0, stream.handle(), parameters.data(), nullptr);
       },
       "launch a kernel");
 }
-
-}  // namespace
 
 BoundKernel bind_kernel(const codegen::Kernel& kernel, const LoadedKernel& loaded,
                         const codegen::GridDescription& device,
@@ -92,7 +90,8 @@ void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchA
   }
   parameters.clear();
   for (std::uint64_t& value : values) parameters.push_back(&value);
-  submit(stream, *bound.kernel, grid.blocks, arguments, parameters);
+  submit(stream, bound.kernel->function, {grid.blocks, grid.threads},
+         {arguments.number, arguments.call_block}, parameters);
 }
 
 void launch_batch(const Stream& stream, std::span<const BatchedLaunch> batch,
@@ -114,7 +113,9 @@ void launch_batch(const Stream& stream, std::span<const BatchedLaunch> batch,
     values.push_back(word_of({}));
   }
   parameters.assign({values.data()});
-  submit(stream, kernel, blocks, batch.front().arguments, parameters);
+  const LaunchArguments& first = batch.front().arguments;
+  submit(stream, kernel.function, {blocks, kernel.schedule.threads},
+         {first.number, first.call_block}, parameters);
 }
 
 }  // namespace kiln::cuda

@@ -38,6 +38,22 @@ struct LaunchMemory {
   std::vector<void*> parameters;
 };
 
+struct LaunchGrid {
+  std::int64_t blocks;
+  int threads;  // of a block
+};
+
+/// The last parameters of every function.
+struct LaunchNumbers {
+  std::int32_t step;
+  api::DeviceAddress call_block;
+};
+
+/// Queues a launch of a function, with `numbers` after `parameters`. Throws sdk::Failure. REQUIRES:
+/// a ScopedContext of the thread.
+void submit(const Stream& stream, api::FunctionHandle function, const LaunchGrid& grid,
+            const LaunchNumbers& numbers, std::vector<void*>& parameters);
+
 /// Throws sdk::Failure. REQUIRES: a ScopedContext of the thread; bound.grid.points != 0.
 void launch_kernel(const Stream& stream, const BoundKernel& bound, const LaunchArguments& arguments,
                    LaunchMemory& memory);

@@ -58,8 +58,9 @@ std::shared_ptr<void> open_library(const std::string& path) {
 
 }  // namespace
 
-EmulatedKernels::EmulatedKernels(std::span<const ScheduledKernel> kernels) {
-  open(compile_library(emulated_text(kernels)));
+EmulatedKernels::EmulatedKernels(std::span<const ScheduledKernel> kernels,
+                                 std::span<const codegen::RowLoop> loops) {
+  open(compile_library(emulated_text(kernels, loops)));
 }
 
 EmulatedKernels::EmulatedKernels(const std::string& library) { open(open_library(library)); }
@@ -90,6 +91,12 @@ void EmulatedKernels::run(const std::string& kernel, const EmulatedLaunch& launc
   index("blockDim") = static_cast<std::uint32_t>(launch.grid.threads);
   std::uint32_t& thread = index("threadIdx");
   MemoryWatch watch(launch.is_in_bounds, finds_races_);
+  void* const memory = ::dlsym(library_.get(), ("memory_" + kernel).c_str());
+  if (memory != nullptr) {
+    std::int64_t bytes = 0;
+    const std::byte* const begin = reinterpret_cast<EmulatedMemory>(memory)(&bytes);
+    watch.set_shared(begin, static_cast<std::size_t>(bytes));
+  }
   g_watch = &watch;
   BlockFibres fibres(launch.grid.threads);
   for (std::int64_t turn = 0; turn < launch.grid.blocks; ++turn) {

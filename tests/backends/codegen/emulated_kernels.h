@@ -10,7 +10,7 @@
 
 namespace kiln::test {
 
-/// The arguments of a launch.
+/// The arguments of a launch. Those of a loop: see emulated_text().
 struct EmulatedLaunch {
   std::byte* const* operands = nullptr;
   const std::int64_t* sizes = nullptr;  // one per Kernel::sizes
@@ -26,7 +26,8 @@ struct EmulatedLaunch {
 class EmulatedKernels {
  public:
   /// Compiles the kernels. Throws InternalError with the compiler's errors.
-  explicit EmulatedKernels(std::span<const codegen::ScheduledKernel> kernels);
+  explicit EmulatedKernels(std::span<const codegen::ScheduledKernel> kernels,
+                           std::span<const codegen::RowLoop> loops = {});
   /// Opens a library that was compiled from emulated_text(). Throws std::runtime_error.
   explicit EmulatedKernels(const std::string& library);
   /// `library`: compiled from emulated_text(). `finds_races`: else checks bounds alone.

@@ -4,6 +4,7 @@
 
 #include "backends/codegen/text/text_prelude.h"
 #include "core/types/text.h"
+#include "tests/backends/codegen/row_loop_run.h"
 
 #include <algorithm>
 #include <sstream>
@@ -223,12 +224,28 @@ std::string launcher(const ScheduledKernel& scheduled, const std::vector<SharedA
                   text(kernel.name, "(", arguments, "points, ", parts, "step, call)"));
 }
 
+std::string launcher(const RowLoop& loop, const std::vector<SharedArray>& arrays) {
+  const RowLoopRun run(loop);
+  const std::string arguments = numbered("b", static_cast<std::size_t>(run.pointers())) +
+                                numbered("n", static_cast<std::size_t>(run.numbers()));
+  const std::string memory = loop.name + "_memory";
+  const std::string first = loop.bytes == 0 ? "*bytes = 0;\n  return nullptr;"
+                                            : text("*bytes = sizeof(", memory,
+                                                   ");\n  return shared_memory(", memory, ");");
+  return text(poison_text(loop.name, arrays), "extern \"C\" const u8* memory_", loop.name,
+              "(s64* bytes) {\n  ", first, "\n}\n",
+              run_text(loop.name, 0, "",
+                       text(loop.name, "(", arguments, "points, part_points, step, call)")));
+}
+
 }  // namespace
 
-std::string emulated_text(std::span<const ScheduledKernel> kernels) {
+std::string emulated_text(std::span<const ScheduledKernel> kernels,
+                          std::span<const RowLoop> loops) {
   std::vector<SharedArray> arrays;
-  std::string functions = rewrite_shared(grid_functions(kernels), arrays);
+  std::string functions = rewrite_shared(grid_functions(kernels, loops), arrays);
   for (const ScheduledKernel& one : kernels) functions += launcher(one, arrays);
+  for (const RowLoop& one : loops) functions += launcher(one, arrays);
   return text(text_prelude(TextDialect::Host), kDevice, functions);
 }
 

@@ -10,9 +10,13 @@ namespace kiln::test {
 ///   run_<kernel>     an EmulatedThread: runs the thread that blockIdx and threadIdx name
 ///   first_block_<kernel>  blockIdx of the launch's first block; gridDim has twice as many more
 ///   poison_<kernel>  fills the kernel's shared memory with NaNs
+///   memory_<loop>    an EmulatedMemory: the shared memory of a loop, which it accesses by pointers
 ///   gridDim, ...     the built-in variables of CUDA
 ///   emulation        EmulatedFunctions, for the emulation to set before threads run
-std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels);
+/// A loop has the pointers among its parameters as operands, the numbers as sizes, rows as points
+/// and iterations as part_points.
+std::string emulated_text(std::span<const codegen::ScheduledKernel> kernels,
+                          std::span<const codegen::RowLoop> loops = {});
 
 /// The same of a text whose functions are not kernels. Without `finds_races`, reports accesses to
 /// operands alone.
@@ -23,6 +27,9 @@ using EmulatedThread = void (*)(std::byte* const* operands, const std::int64_t* 
                                 std::int64_t points, std::int64_t part_points, std::byte* partials,
                                 std::uint32_t* arrivals, std::int32_t step,
                                 codegen::CallBlock* call);
+
+/// The first byte; sets the number of bytes.
+using EmulatedMemory = const std::byte* (*)(std::int64_t* bytes);
 
 struct EmulatedFunctions {
   void (*wait_for_block)();

@@ -73,17 +73,18 @@ void GridKernel::run(const GridCall& call) const {
     run.run_stages();
     note(run.outer_number());
   };
-  if (schedule.form == GridForm::Points || schedule.form == GridForm::Tile) {
+  const bool is_grouped = schedule.elements > 1 || schedule.unroll > 1;
+  if ((schedule.form == GridForm::Points && is_grouped) || schedule.form == GridForm::Tile) {
     return visit_points(
         schedule, {call.points, call.blocks, run.extents(), call.order},
         [&](std::int64_t number) { run.visit_outer(schedule.axes, number, run_point); });
   }
   const std::int64_t stride =
       call.blocks * (has_teams(schedule) ? schedule.teams : schedule.threads);
-  const std::int64_t workers = std::min(stride, call.points);  // further ones have no point
+  const std::int64_t workers = std::min(stride, call.points - call.begin);  // with a point
   for (std::int64_t i = 0; i < workers; ++i) {
     const std::int64_t worker = thread_at(call.order, i, workers);
-    for (std::int64_t point = worker; point < call.points; point += stride) {
+    for (std::int64_t point = call.begin + worker; point < call.points; point += stride) {
       run.visit_outer(schedule.axes, point, run_point);
     }
   }

@@ -17,6 +17,7 @@ struct GridCall {
   std::byte* const* buffers = nullptr;    // one per operand
   const std::int64_t* sizes = nullptr;    // one per Kernel::sizes
   std::int64_t points = 0, blocks = 0;    // of GridLaunch
+  std::int64_t begin = 0;                 // of the points, for a kernel in a loop
   std::int64_t part_points = 0;           // of GridLaunch, for schedules with `split_k`
   std::byte* partials = nullptr;          // the memory of partial results
   std::uint32_t* arrivals = nullptr;      // the counters of blocks

@@ -34,18 +34,47 @@ void write_whole(const std::filesystem::path& path, const std::string& contents)
   std::filesystem::rename(unfinished, path);
 }
 
+KernelRecord record_with(const char* prefix, std::string text) {
+  KernelRecord record{"", std::move(text)};
+  std::ostringstream name;
+  name << prefix << std::hex << std::hash<std::string>()(code_of(record.text));
+  record.name = name.str();
+  return record;
+}
+
+/// Names the loop and its kernels.
+void rename(codegen::RowLoop& loop, const std::string& name) {
+  loop.name = name;
+  int number = 0;
+  for (codegen::RowLoopStep& step : loop.steps) {
+    auto* own = std::get_if<codegen::RowLoopKernel>(&step.work);
+    if (own == nullptr) continue;
+    own->kernel.name = name + "_k" + std::to_string(number++);
+    own->kernel.comes_from.clear();
+  }
+}
+
 }  // namespace
 
 KernelRecord record_of(const ParsedKernel& parsed) {
   codegen::Kernel kernel = parsed.kernel;
   kernel.name = "k";
   kernel.comes_from.clear();
-  KernelRecord record;
-  record.text = print(kernel) + print(parsed.schedule);
-  std::ostringstream name;
-  name << "k" << std::hex << std::hash<std::string>()(code_of(record.text));
-  record.name = name.str();
-  return record;
+  return record_with("k", print(kernel) + print(parsed.schedule));
+}
+
+KernelRecord record_of(const codegen::RowLoop& loop) {
+  codegen::RowLoop plain = loop;
+  rename(plain, "l");
+  return record_with("l", print_whole(plain));
+}
+
+bool is_loop_record(const std::string& text) { return text.starts_with("loop "); }
+
+codegen::RowLoop read_loop_record(const std::string& text) {
+  codegen::RowLoop loop = parse_row_loop(text);
+  rename(loop, record_of(loop).name);
+  return loop;
 }
 
 ParsedKernel read_record(const std::string& text) {
@@ -56,14 +85,16 @@ ParsedKernel read_record(const std::string& text) {
   return parsed;
 }
 
-void record_kernels(const std::vector<ParsedKernel>& kernels) {
+void record_kernels(const std::vector<ParsedKernel>& kernels,
+                    const std::vector<codegen::RowLoop>& loops) {
   const char* const folder = std::getenv("KILN_TEST_RECORD_KERNELS");
   if (folder == nullptr) return;
-  for (const ParsedKernel& one : kernels) {
-    const KernelRecord record = record_of(one);
+  const auto write = [&](const KernelRecord& record) {
     const std::filesystem::path path = std::filesystem::path(folder) / (record.name + ".txt");
     if (!std::filesystem::exists(path)) write_whole(path, record.text);
-  }
+  };
+  for (const ParsedKernel& one : kernels) write(record_of(one));
+  for (const codegen::RowLoop& one : loops) write(record_of(one));
 }
 
 }  // namespace kiln::test

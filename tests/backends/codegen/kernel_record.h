@@ -13,12 +13,19 @@ struct KernelRecord {
 };
 KernelRecord record_of(const ParsedKernel& parsed);
 
+/// Of a loop that is one kernel, without the names of its kernels.
+KernelRecord record_of(const codegen::RowLoop& loop);
+/// Whether the text is of a loop.
+bool is_loop_record(const std::string& text);
+
 /// Parses KernelRecord::text. The kernel's name is that of its record. Throws std::runtime_error.
 ParsedKernel read_record(const std::string& text);
+codegen::RowLoop read_loop_record(const std::string& text);
 
 /// Writes the records of the kernels to files of the folder that KILN_TEST_RECORD_KERNELS names,
 /// one for each name. Without the variable, does nothing. Throws std::runtime_error for a file that
 /// cannot be written. Processes and threads may share the folder.
-void record_kernels(const std::vector<ParsedKernel>& kernels);
+void record_kernels(const std::vector<ParsedKernel>& kernels,
+                    const std::vector<codegen::RowLoop>& loops);
 
 }  // namespace kiln::test

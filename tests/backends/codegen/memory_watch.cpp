@@ -66,6 +66,10 @@ bool MemoryWatch::check_global(const std::byte* address, std::size_t bytes, Acce
                 " bytes at a misaligned address"));
     return false;
   }
+  if (address >= shared_begin_ && address + bytes <= shared_end_) {
+    check_shared(address, bytes, access, progress);
+    return true;
+  }
   if (!is_in_bounds_(address, bytes)) {
     report(text(title(progress), access == Access::Load ? " loads " : " stores ", bytes,
                 " bytes outside of every operand"));

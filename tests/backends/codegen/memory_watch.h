@@ -37,6 +37,11 @@ class MemoryWatch {
   /// False, and an error, for an access that is misaligned or out of bounds: it must be skipped.
   bool check_global(const std::byte* address, std::size_t bytes, Access access,
                     const ThreadProgress& progress);
+  /// Pointers to this range are to shared memory.
+  void set_shared(const std::byte* begin, std::size_t bytes) {
+    shared_begin_ = begin;
+    shared_end_ = begin + bytes;
+  }
   void check_shared(const std::byte* address, std::size_t bytes, Access access,
                     const ThreadProgress& progress);
   void note_atomic(const void* address, const ThreadProgress& progress);
@@ -63,6 +68,7 @@ class MemoryWatch {
 
   IsInBounds is_in_bounds_;
   bool finds_races_;
+  const std::byte *shared_begin_ = nullptr, *shared_end_ = nullptr;
   Bytes global_, shared_;
   std::unordered_map<const void*, std::vector<ThreadProgress>> atomics_;  // by their address
   std::string error_;

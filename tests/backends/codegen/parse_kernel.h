@@ -2,8 +2,7 @@
 // can run it without a GPU (grid_interpreter.h).
 #pragma once
 
-#include "backends/codegen/grid/grid_schedule.h"
-#include "backends/codegen/kernel/kernel.h"
+#include "backends/codegen/grid/row_loop.h"
 
 #include <string_view>
 #include <vector>
@@ -26,5 +25,12 @@ struct ParsedKernel {
 /// The kernels of grid_text or grid_functions, in the order of the functions, from the comments
 /// above them.
 std::vector<ParsedKernel> parse_grid_text(std::string_view text);
+/// The loops that are one kernel, from the comments above their functions.
+std::vector<codegen::RowLoop> parse_row_loops(std::string_view text);
+
+/// A loop from its text form, followed by that of each kernel and its schedule.
+codegen::RowLoop parse_row_loop(std::string_view text);
+/// The text that parse_row_loop() reads.
+std::string print_whole(const codegen::RowLoop& loop);
 
 }  // namespace kiln::test

@@ -228,6 +228,16 @@ const Row kRows[] = {
      },
      "outcomes: 0", "outcomes: 1"},
     {"find_independent_rows", loop, "sharded loops: 0", "sharded loops: 1"},
+    {"fuse_loops",
+     [] {
+       const Tensor x = input({32, 5, 8}), first = input({32, 8});
+       const StepFunction step = [](const Tensor& now, const std::vector<Tensor>& states) {
+         const Tensor next = tanh(states[0] + now);
+         return StepResult{next, {next}};
+       };
+       return Sample{{x, first}, {sum(rnn(step, x, {first}).outputs)}};
+     },
+     nullptr, ", one kernel"},
     {"find_region",
      [] {
        const Tensor x = input({4, 8}), w = input({8, 8});
@@ -305,6 +315,7 @@ Compilation compiled_until(std::string_view pass, const Sample& sample,
   c.unchanged = sample.unchanged;
   c.library = &library;
   c.target.batches_launches = true;
+  c.target.loop_bytes = 1 << 12;
   c.loop_transform = order_loops;
   for (const CodegenPass& earlier : pipeline()) {
     if (earlier.name == pass) break;

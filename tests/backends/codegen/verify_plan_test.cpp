@@ -1,6 +1,7 @@
 // Tests the verifier on plans written by hand: two copies in a valid order and in invalid ones.
 #include "backends/codegen/plan/verify_plan.h"
 
+#include "core/ops/build.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 
@@ -62,6 +63,29 @@ TEST_CASE("plan rules: bodies of loops obey them, too") {
   loop.results = {kResult};
   loop.body = std::make_shared<Plan>(plan_of({CopyStep{kTemporary, kResult}}));
   CHECK(error_of(plan_of({loop})).find("step 0 reads %1") != std::string::npos);
+}
+
+TEST_CASE("plan rules: a loop that is one kernel has kernels and copies, with a scale for each") {
+  const Plan copies = plan_of({CopyStep{kArgument, kTemporary}, CopyStep{kTemporary, kResult}});
+  const kiln::ir::Value node = kiln::ir::scalar_constant(kiln::DType::Float32, 1);
+  const auto with = [&](const Plan& body, LoopFusion fusion) {
+    LoopStep loop;
+    loop.node = node.node.get();
+    loop.results = {kResult};
+    loop.body = std::make_shared<Plan>(body);
+    loop.fusion = std::move(fusion);
+    return error_of(plan_of({loop}));
+  };
+  const auto divided = [](std::vector<std::int64_t> scales) {
+    return IndependentRows{.rows = 8, .scales = std::move(scales)};
+  };
+  CHECK(with(copies, {divided({1, 1})}) == "no error");
+  CHECK(with(copies, {divided({1})}).find("blocks divide 1 steps of a loop of 2") !=
+        std::string::npos);
+  CHECK(with(copies, {divided({1}), "it is large"}) == "no error");
+  const Plan host = plan_of({HostCallStep{.operands = {kArgument}, .results = {kResult}}});
+  CHECK(with(host, {divided({1})}).find("step 0 of a loop that is one kernel is none") !=
+        std::string::npos);
 }
 
 TEST_CASE("plan rules: a stack of a carry is written by no step of the body") {

@@ -1,6 +1,7 @@
 // Tests calls as CUDA graphs: when graphs are recorded, and that they compute what launches do.
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fake_device.h"
+#include "tests/support/environment.h"
 
 #include <kiln/k.h>
 
@@ -65,6 +66,7 @@ TEST_CASE("graphs: a variable that is updated in place or between two buffers ke
 
 TEST_CASE("graphs: long loops are several graphs, whose results are those of the oracle") {
   control();
+  const testing::EnvironmentVariable disable("KILN_DISABLE", "fuse_loops");
   const Function f = running_sum("cuda"), oracle = running_sum("reference");
   Array fed = Array::zeros({1, 5000, 2});
   float next = 0;

@@ -1,6 +1,7 @@
 // Tests the dump stage `timings`: times of a call's steps, by events of the device.
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fresh_backend.h"
+#include "tests/support/environment.h"
 #include "tests/support/scratch.h"
 #include "tests/support/has.h"
 #include "test_folders.h"
@@ -12,6 +13,7 @@
 
 using namespace kiln;
 using kiln::testing::contents_of;
+using kiln::testing::EnvironmentVariable;
 using kiln::testing::Scratch;
 
 namespace {
@@ -71,6 +73,7 @@ Function running_sum(const std::string& backend = "cuda") {
 
 TEST_CASE("timings: a row for each step with its line, those of loops for all iterations") {
   control().reset();
+  const EnvironmentVariable disable("KILN_DISABLE", "fuse_loops");
   const Function f = running_sum();
   CHECK(has(table_of(f), "# 0 calls "));
   const std::size_t events = control().usage().events;
@@ -106,6 +109,7 @@ TEST_CASE("timings: a row for each step with its line, those of loops for all it
 
 TEST_CASE("timings: more steps than events are kept for") {
   control().reset();
+  const EnvironmentVariable disable("KILN_DISABLE", "fuse_loops");
   const Function f = running_sum();
   static_cast<void>(table_of(f));
   const int before = control().calls("cuEventCreate");
@@ -144,6 +148,7 @@ TEST_CASE("timings: a branch has times of the body that was taken, and host call
 
 TEST_CASE("timings: an event that fails costs the times of its call alone") {
   control().reset();
+  const EnvironmentVariable disable("KILN_DISABLE", "fuse_loops");
   const Function f = running_sum();
   static_cast<void>(table_of(f));
   const Array fed = Array::full({1, 3, 2}, 1);
@@ -180,6 +185,7 @@ TEST_CASE("timings: an event that ends the device is the error of the call") {
 
 TEST_CASE("timings: calls of several threads are added up", "[concurrency]") {
   control().reset();
+  const EnvironmentVariable disable("KILN_DISABLE", "fuse_loops");
   const Function f = running_sum();
   static_cast<void>(table_of(f));
   std::vector<std::thread> threads;

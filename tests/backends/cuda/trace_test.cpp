@@ -2,6 +2,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fresh_backend.h"
 #include "tests/support/has.h"
+#include "tests/support/environment.h"
 #include "tests/support/scratch.h"
 #include "tests/support/trace_events.h"
 
@@ -34,6 +35,7 @@ Function traced_sum(const std::string& backend) {
 
 TEST_CASE("trace: steps on the device, copies and calls") {
   control().reset();
+  const kiln::testing::EnvironmentVariable disable("KILN_DISABLE", "fuse_loops");
   const Scratch scratch;
   const std::string path = scratch.path("trace.json");
   const Function f = traced_sum("cuda");

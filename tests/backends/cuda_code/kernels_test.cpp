@@ -66,7 +66,23 @@ void compile(const cuda::api::Compiler& compiler, int architecture,
   }
 }
 
-void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKernel> kernels) {
+/// Loops have more registers to spill than their kernels, and at most the stack of several.
+void compile(const cuda::api::Compiler& compiler, int architecture,
+             std::span<const codegen::RowLoop> loops) {
+  if (loops.empty()) return;
+  const auto compiled = compiler.compile(grid_text({}, loops), architecture, "loops.cu");
+  const auto resources = read_kernel_resources(compiled.cubin);
+  const codegen::GridDescription device;
+  for (const codegen::RowLoop& one : loops) {
+    const KernelResources& own = resources.at(one.name);
+    INFO(kiln::test::print_whole(one) << "registers " << own.registers);
+    CHECK(own.registers * one.threads <= device.registers);
+    CHECK(own.shared_bytes <= device.shared_bytes);
+  }
+}
+
+void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKernel> kernels,
+                 std::span<const codegen::RowLoop> loops) {
   const std::vector<int>& known = compiler.architectures();
   int compiled = 0;
   for (const int architecture : kArchitectures) {
@@ -77,6 +93,7 @@ void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKern
       const auto count = std::min(kOfProgram, kernels.size() - i);
       compile(compiler, architecture, kernels.subspan(i, count), totals);
     }
+    compile(compiler, architecture, loops);
     WARN("sm_" << architecture << ": " << totals.kernels << " kernels, at most " << totals.registers
                << " registers; " << totals.with_stack << " have a stack, of " << totals.stack_bytes
                << " bytes at most");
@@ -90,14 +107,15 @@ void compile_all(const cuda::api::Compiler& compiler, std::span<const ParsedKern
 TEST_CASE("NVRTC compiles kernels of random programs with few spilled registers", "[slow]") {
   const auto compiler = machines_compiler();
   if (compiler == nullptr) return;
-  std::vector<ParsedKernel> kernels =
+  RecordedKernels recorded =
       record_kernels({{"test_random_programs", "'[seeds]'", "KILN_RANDOM_PROGRAMS=0:30"}});
-  kernels.resize(std::min<std::size_t>(kernels.size(), 80));
-  compile_all(*compiler, kernels);
+  recorded.kernels.resize(std::min<std::size_t>(recorded.kernels.size(), 80));
+  compile_all(*compiler, recorded.kernels, recorded.loops);
 }
 
 TEST_CASE("NVRTC compiles all kernels of the tests with few spilled registers", "[matrix]") {
   const auto compiler = machines_compiler();
   if (compiler == nullptr) return;
-  compile_all(*compiler, record_kernels(all_programs()));
+  const RecordedKernels recorded = record_kernels(all_programs());
+  compile_all(*compiler, recorded.kernels, recorded.loops);
 }

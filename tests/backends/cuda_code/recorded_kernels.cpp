@@ -24,7 +24,7 @@ void run_on_fakes(const RecordedProgram& program, const std::string& settings) {
   REQUIRE(run.status == 0);
 }
 
-std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram>& programs) {
+RecordedKernels record_kernels(const std::vector<RecordedProgram>& programs) {
   const Scratch folder;
   for (const RecordedProgram& one : programs) {
     const std::size_t before = folder.files();
@@ -32,14 +32,18 @@ std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram
     INFO(one.name);
     CHECK(folder.files() > before);  // each has kernels that no other has
   }
-  std::vector<test::ParsedKernel> kernels;
+  RecordedKernels recorded;
   for (const auto& entry : std::filesystem::directory_iterator(folder.folder())) {
-    kernels.push_back(test::read_record(contents_of(entry.path().string())));
-    CHECK(kernels.back().kernel.name == entry.path().stem().string());
+    const std::string text = contents_of(entry.path().string());
+    const bool is_loop = test::is_loop_record(text);
+    if (is_loop) recorded.loops.push_back(test::read_loop_record(text));
+    if (!is_loop) recorded.kernels.push_back(test::read_record(text));
+    CHECK((is_loop ? recorded.loops.back().name : recorded.kernels.back().kernel.name) ==
+          entry.path().stem().string());
   }
-  std::sort(kernels.begin(), kernels.end(),
-            [](const auto& a, const auto& b) { return a.kernel.name < b.kernel.name; });
-  return kernels;
+  std::ranges::sort(recorded.kernels, {}, [](const auto& one) { return one.kernel.name; });
+  std::ranges::sort(recorded.loops, {}, [](const auto& one) { return one.name; });
+  return recorded;
 }
 
 std::vector<RecordedProgram> all_programs() {

@@ -17,8 +17,13 @@ struct RecordedProgram {
 /// Runs the program with additional settings, and checks that it succeeds.
 void run_on_fakes(const RecordedProgram& program, const std::string& settings);
 
-/// Each distinct kernel that the programs compile, sorted by name.
-std::vector<test::ParsedKernel> record_kernels(const std::vector<RecordedProgram>& programs);
+/// Distinct kernels, and loops that are one kernel, sorted by name.
+struct RecordedKernels {
+  std::vector<test::ParsedKernel> kernels;
+  std::vector<codegen::RowLoop> loops;
+};
+/// Each that the programs compile.
+RecordedKernels record_kernels(const std::vector<RecordedProgram>& programs);
 
 /// The test programs, each with all of its tests.
 std::vector<RecordedProgram> all_programs();

@@ -5,6 +5,7 @@
 #include "tests/backends/codegen/lowered.h"
 #include "tests/core/ops/evaluate.h"
 #include "tests/backends/random_programs/check_grid_kernel.h"
+#include "tests/backends/random_programs/check_row_loops.h"
 #include "tests/backends/random_programs/coverage_templates.h"
 #include "tests/backends/random_programs/gpu_programs.h"
 
@@ -84,6 +85,17 @@ Program adam() {
                            {w - first * 1e-3 / (sqrt(second) + 1e-8), first, second});
   }
   return program;
+}
+
+/// The loss of CTC, whose states depend on neighbours in their row, for `samples` rows.
+Program ctc(std::int64_t samples) {
+  const Tensor x = fed({samples, 6, 5});
+  const auto all = [&](double length) {
+    return constant(Array::full({samples, 1}, length, DType::Int32));
+  };
+  const Tensor labels = constant(Array::full({samples, 3}, 2, DType::Int32));
+  const Tensor loss = ctc_batch_cost(labels, softmax(x), all(6), all(3));
+  return trained({x}, {loss}, sum(loss));
 }
 
 /// Whether the traffic of the kernel is not that of its operands: it gathers rows, which may be
@@ -242,6 +254,40 @@ TEST_CASE("GPU plans: random programs and templates are lowered, and their kerne
     INFO("template: " << one.name);
     CHECK_NOTHROW(check_grid_runs(one.make()));
   }
+}
+
+TEST_CASE(
+    "GPU plans: loops of random programs are one kernel, with the bits of a launch per step") {
+  int loops = 0, as_text = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    clear_session();
+    const Program program = random_program(seed);
+    INFO("seed " << seed << ": " << program.text);
+    const std::optional<codegen::Program> lowered = gpu_program_of(program);
+    if (!lowered) continue;
+    const int here = check_row_loops(*lowered, kiln::test::kTwoWarps, as_text < 12);
+    loops += here;
+    as_text += here;
+    check_row_loops(*lowered, kiln::test::kSmallDevice, false);
+  }
+  CHECK(loops > 20);
+  for (const std::int64_t samples : {1, 7, 40}) {
+    INFO("CTC of " << samples);
+    const std::optional<codegen::Program> lowered = gpu_program_of(ctc(samples));
+    REQUIRE(lowered.has_value());
+    for (const codegen::GridDescription& device :
+         {codegen::GridDescription{}, kiln::test::kTwoWarps, kiln::test::kSmallDevice}) {
+      CHECK(check_row_loops(*lowered, device, true) == 2);
+    }
+  }
+  int in_templates = 0;
+  for (const Template& one : coverage_templates()) {
+    clear_session();
+    INFO("template: " << one.name);
+    const std::optional<codegen::Program> lowered = gpu_program_of(one.make());
+    if (lowered) in_templates += check_row_loops(*lowered, {}, true);
+  }
+  CHECK(in_templates > 0);
 }
 
 TEST_CASE("GPU plans: launches divide reductions, which split kernels do elsewhere") {

@@ -15,7 +15,7 @@ namespace kiln::testing {
 inline constexpr codegen::TargetDescription kCpu{};
 /// 132 multiprocessors with 2,048 threads each.
 inline constexpr codegen::TargetDescription kGpu{
-    .compute_units = 132, .lanes = 2048, .divides_reductions = true};
+    .compute_units = 132, .lanes = 2048, .divides_reductions = true, .loop_bytes = 48 << 10};
 
 /// The program of a graph, for a target whose library takes every matmul and convolution. The
 /// pipeline verifies kernels and plans; this function also checks the grid schedule and the text

@@ -75,8 +75,10 @@ std::vector<std::string> names_of(const std::string& text) {
   for (const auto& one : kiln::test::parse_functions(text)) names.push_back(one.name);
   if (!names.empty()) return names;
   const auto kernels = kiln::test::parse_grid_text(text);
-  kiln::test::record_kernels(kernels);
+  const auto loops = kiln::test::parse_row_loops(text);
+  kiln::test::record_kernels(kernels, loops);
   for (const auto& one : kernels) names.push_back(one.kernel.name);
+  for (const auto& one : loops) names.push_back(one.name);
   return names;
 }
 

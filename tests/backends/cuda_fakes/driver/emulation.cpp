@@ -33,20 +33,39 @@ bool has_seed(const codegen::Kernel& kernel) {
                      [](const auto& one) { return one.kind == codegen::ExpressionKind::Random; });
 }
 
-}  // namespace
-
-void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel) {
+void use_record(const test::KernelRecord& record, bool may_lack, LoadedKernel& kernel) {
   const char* const folder = std::getenv("KILN_TEST_EMULATED_KERNELS");
   if (folder == nullptr) return;
   static const NoDestructor<Libraries> libraries(open_all(folder));
-  kernel.emulated_name = test::record_of(parsed).name;
+  kernel.emulated_name = record.name;
   for (const test::EmulatedKernels& one : *libraries) {
     if (one.has(kernel.emulated_name)) kernel.emulated = &one;
   }
-  if (kernel.emulated == nullptr && !has_seed(parsed.kernel)) {
+  if (kernel.emulated == nullptr && !may_lack) {
     throw std::runtime_error(std::string(folder) + " has no " + kernel.emulated_name + " for\n" +
-                             print(parsed.kernel) + print(parsed.schedule));
+                             record.text);
   }
+}
+
+std::string text_of(const LoadedKernel& kernel) {
+  if (kernel.text) return "";
+  if (kernel.row_loop) return test::print_whole(kernel.row_loop->loop());
+  return print(kernel.grid->kernel()) + print(kernel.grid->schedule());
+}
+
+}  // namespace
+
+void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel) {
+  use_record(test::record_of(parsed), has_seed(parsed.kernel), kernel);
+}
+
+void use_emulation(const codegen::RowLoop& loop, LoadedKernel& kernel) {
+  const bool may_lack =
+      std::any_of(loop.steps.begin(), loop.steps.end(), [](const codegen::RowLoopStep& step) {
+        const auto* own = std::get_if<codegen::RowLoopKernel>(&step.work);
+        return own && has_seed(own->kernel);
+      });
+  use_record(test::record_of(loop), may_lack, kernel);
 }
 
 const test::EmulatedKernels* emulation_of(const std::string& text) {
@@ -63,24 +82,23 @@ Status run_emulation(const LoadedKernel& kernel, const LaunchParameters& paramet
   const auto is_in_bounds = [](const std::byte* address, std::size_t bytes) {
     return state().device_bytes(to_device(address), bytes) != nullptr;
   };
-  kernel.emulated->run(kernel.emulated_name,
-                       {.operands = operands.data(),
-                        .sizes = parameters.sizes.data(),
-                        .grid = {.points = parameters.points,
-                                 .blocks = parameters.blocks,
-                                 .threads = kernel.threads(),
-                                 .part_points = parameters.part_points},
-                        .partials = to_host(parameters.partials),
-                        .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
-                        .step = parameters.step,
-                        .call = call,
-                        .order = order,
-                        .is_in_bounds = is_in_bounds});
+  kernel.emulated->run(
+      kernel.emulated_name,
+      {.operands = operands.data(),
+       .sizes = parameters.sizes.data(),
+       .grid = {.points = parameters.points,
+                .blocks = parameters.blocks,
+                .threads = kernel.threads(),
+                .part_points = kernel.row_loop ? parameters.iterations : parameters.part_points},
+       .partials = to_host(parameters.partials),
+       .arrivals = reinterpret_cast<std::uint32_t*>(to_host(parameters.arrivals)),
+       .step = parameters.step,
+       .call = call,
+       .order = order,
+       .is_in_bounds = is_in_bounds});
   return Status::Success;
 } catch (const std::exception& error) {
-  const std::string shown =
-      kernel.text ? "" : print(kernel.grid->kernel()) + print(kernel.grid->schedule());
-  std::fprintf(stderr, "fake CUDA driver: %s\n%s\n", error.what(), shown.c_str());
+  std::fprintf(stderr, "fake CUDA driver: %s\n%s\n", error.what(), text_of(kernel).c_str());
   return Status::LaunchFailed;
 }
 

@@ -10,6 +10,8 @@ namespace kiln::fake_cuda {
 /// KILN_TEST_EMULATED_KERNELS names. Without the variable, does nothing. Throws std::runtime_error
 /// where no library has it; the interpreter runs kernels whose seeds are not those of the folder.
 void use_emulation(const test::ParsedKernel& parsed, LoadedKernel& kernel);
+/// The same for a loop that is one kernel.
+void use_emulation(const codegen::RowLoop& loop, LoadedKernel& kernel);
 
 /// The text's functions, compiled for the host once per process. Throws InternalError.
 const test::EmulatedKernels* emulation_of(const std::string& text);

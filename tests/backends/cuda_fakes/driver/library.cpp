@@ -64,6 +64,12 @@ Status check_parts(const LoadedKernel& kernel, const LaunchParameters& parameter
   return is_live ? Status::Success : Status::IllegalAddress;
 }
 
+bool is_live(DeviceAddress base, const OperandRange& range) {
+  const DeviceAddress begin = base + static_cast<DeviceAddress>(range.begin);
+  const auto bytes = static_cast<std::uint64_t>(range.end - range.begin);
+  return base != 0 && state().device_bytes(begin, bytes) != nullptr;
+}
+
 /// Checks that each operand begins in live memory, and that accesses without a guard stay in it. A
 /// launch over other points than the kernel's own is checked at its bases alone.
 Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parameters) {
@@ -77,11 +83,7 @@ Status check_operands(const LoadedKernel& kernel, const LaunchParameters& parame
   if (parameters.points != points_of(kernel, parameters)) return Status::Success;
   const auto ranges = operand_ranges(one, kernel.checked_accesses, parameters.sizes);
   for (const OperandRange& range : ranges) {
-    const DeviceAddress base = parameters.operands[range.operand];
-    const DeviceAddress begin = base + static_cast<DeviceAddress>(range.begin);
-    const auto bytes = static_cast<std::uint64_t>(range.end - range.begin);
-    const bool is_live = base != 0 && state().device_bytes(begin, bytes) != nullptr;
-    if (!is_live) return Status::IllegalAddress;
+    if (!is_live(parameters.operands[range.operand], range)) return Status::IllegalAddress;
   }
   return Status::Success;
 }
@@ -134,6 +136,64 @@ std::vector<std::byte*> host_operands(const LaunchParameters& parameters) {
   return operands;
 }
 
+LaunchParameters read_loop(const test::RowLoopRun& loop, unsigned blocks, void** parameters) {
+  LaunchParameters read;
+  for (std::int64_t i = 0; i < loop.pointers(); ++i) {
+    read.operands.push_back(value_at<DeviceAddress>(*parameters++));
+  }
+  for (std::int64_t i = 0; i < loop.numbers(); ++i) {
+    read.sizes.push_back(value_at<std::int64_t>(*parameters++));
+  }
+  read.points = value_at<std::int64_t>(*parameters++);
+  read.iterations = value_at<std::int64_t>(*parameters++);
+  read.step = value_at<std::int32_t>(*parameters++);
+  read.call = value_at<DeviceAddress>(*parameters++);
+  read.blocks = blocks;
+  return read;
+}
+
+/// Checks the accesses of a step of a loop to global memory.
+bool is_step_live(const test::RowLoopRun& run, std::size_t s, std::int64_t t,
+                  const test::RowLoopCall& call) {
+  const codegen::RowLoopStep& step = run.loop().steps[s];
+  const auto is_range_live = [&](std::size_t operand, const OperandRange& range) {
+    const auto base = run.global_address(step.tensors[operand], t, call);
+    return !base || is_live(*base, range);
+  };
+  if (const auto* copy = std::get_if<codegen::RowLoopCopy>(&step.work)) {
+    const std::int64_t bytes = step.points * copy->width * (step.is_whole ? 1 : call.rows);
+    return bytes == 0 || (is_range_live(0, {.operand = {}, .begin = 0, .end = bytes}) &&
+                          is_range_live(1, {.operand = {}, .begin = 0, .end = bytes}));
+  }
+  const codegen::Kernel& kernel = std::get<codegen::RowLoopKernel>(step.work).kernel;
+  const std::int64_t* sizes = run.sizes(s, call);
+  for (const OperandRange& range :
+       operand_ranges(kernel, unguarded_accesses(kernel), {sizes, sizes + kernel.sizes.size()})) {
+    if (!is_range_live(static_cast<std::size_t>(range.operand.number), range)) return false;
+  }
+  return true;
+}
+
+Status run_loop(const test::RowLoopRun& run, const LaunchParameters& parameters,
+                codegen::CallBlock* call_block, test::ThreadOrder order) {
+  const test::RowLoopCall call{.pointers = &parameters.operands.front(),
+                               .numbers = parameters.sizes.data(),
+                               .to_host = to_host,
+                               .rows = parameters.points,
+                               .length = parameters.iterations,
+                               .blocks = parameters.blocks,
+                               .step = parameters.step,
+                               .call = call_block,
+                               .order = order};
+  for (std::int64_t t = 0; t < call.length; ++t) {
+    for (std::size_t s = 0; s < run.loop().steps.size(); ++s) {
+      if (!is_step_live(run, s, t, call)) return Status::IllegalAddress;
+    }
+  }
+  run.run(call);
+  return Status::Success;
+}
+
 }  // namespace
 
 LoadedKernel::LoadedKernel(test::GridKernel kernel)
@@ -156,6 +216,10 @@ Status load_library(const void* image, Library& library) try {
         std::make_shared<LoadedKernel>(test::GridKernel(parsed.kernel, parsed.schedule)));
     use_emulation(parsed, *library.back());
   }
+  for (const codegen::RowLoop& loop : test::parse_row_loops(cubin->text)) {
+    library.push_back(std::make_shared<LoadedKernel>(loop));
+    use_emulation(loop, *library.back());
+  }
   return Status::Success;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "fake CUDA driver: cannot load a library: %s\n", error.what());
@@ -165,7 +229,8 @@ Status load_library(const void* image, Library& library) try {
 std::vector<LaunchParameters> read_parameters(const LoadedKernel& kernel, unsigned blocks,
                                               void** parameters) {
   if (kernel.text) return {read_words(*kernel.text, blocks, parameters)};
-  if (kernel.rows() > 1) return read_table(kernel, parameters);
+  if (kernel.row_loop) return {read_loop(*kernel.row_loop, blocks, parameters)};
+  if (kernel.grid->schedule().batch > 1) return read_table(kernel, parameters);
   const codegen::Kernel& one = kernel.grid->kernel();
   LaunchParameters read;
   for (std::size_t i = 0; i < one.operands.size(); ++i) {
@@ -196,7 +261,12 @@ Status run_kernel(const LoadedKernel& kernel, const LaunchParameters& parameters
   std::byte* call = state().device_bytes(parameters.call, sizeof(codegen::CallBlock));
   if (call == nullptr) return Status::IllegalAddress;
   if (parameters.points == 0) return Status::Success;
+  if (kernel.row_loop && kernel.emulated == nullptr) {
+    return run_loop(*kernel.row_loop, parameters, reinterpret_cast<codegen::CallBlock*>(call),
+                    order);
+  }
   for (const auto check : {check_operands, check_parts}) {
+    if (kernel.row_loop) break;  // the emulation checks each access
     const Status status = check(kernel, parameters);
     if (status != Status::Success) return status;
   }

@@ -4,6 +4,7 @@
 #include "backends/cuda/api/driver_api.h"
 #include "tests/backends/codegen/emulated_functions.h"
 #include "tests/backends/codegen/grid_interpreter.h"
+#include "tests/backends/codegen/row_loop_run.h"
 
 #include <memory>
 #include <optional>
@@ -14,17 +15,25 @@ namespace kiln::fake_cuda {
 
 using namespace cuda::api;
 
-/// A kernel with its schedule, or a function of another text, which the emulation runs.
+/// A kernel with its schedule, a loop that is one kernel, or a function of another text, which the
+/// emulation runs.
 struct LoadedKernel {
   explicit LoadedKernel(test::GridKernel kernel);
+  explicit LoadedKernel(codegen::RowLoop loop) : row_loop(std::move(loop)) {}
   LoadedKernel(test::TextFunction one, const test::EmulatedKernels* emulation)
       : text(std::move(one)), emulated(emulation), emulated_name(text->name) {}
 
-  std::string name() const { return text ? text->name : grid->kernel().name; }
-  int threads() const { return text ? text->threads : grid->schedule().threads; }
-  int rows() const { return text ? 1 : grid->schedule().batch; }  // of a launch, at most
+  std::string name() const {
+    if (text) return text->name;
+    return row_loop ? row_loop->loop().name : grid->kernel().name;
+  }
+  int threads() const {
+    if (text) return text->threads;
+    return row_loop ? row_loop->loop().threads : grid->schedule().threads;
+  }
 
-  std::optional<test::GridKernel> grid;    // one of these two
+  std::optional<test::GridKernel> grid;  // one of these three
+  std::optional<test::RowLoopRun> row_loop;
   std::optional<test::TextFunction> text;
   std::vector<codegen::AccessId>
       checked_accesses;  // whose bounds follow from the sizes of a launch
@@ -45,11 +54,13 @@ using Library = std::vector<std::shared_ptr<LoadedKernel>>;
 /// InvalidImage where they lack it.
 Status load_library(const void* image, Library& library);
 
-/// The parameters of a launch, read at the call.
+/// The parameters of a launch, read at the call. Of a loop, `operands` are all pointers, `sizes`
+/// all numbers.
 struct LaunchParameters {
   IdVector<codegen::OperandId, DeviceAddress> operands;
   std::vector<std::int64_t> sizes;
-  std::int64_t points = 0;  // of other texts, units of work
+  std::int64_t points = 0;  // of a loop: rows; of other texts: units of work
+  std::int64_t iterations = 0;  // of a loop
   std::int64_t first_block = 0, blocks = 0;
   std::int64_t part_points = 0;  // this and the next line: of schedules with `split_k`
   DeviceAddress partials = 0, arrivals = 0;
