@@ -514,9 +514,9 @@ inline void attention_add_groups(const Attention& a, s64 units) {
   }
 }
 )";
-/// The functions: whether name and template have the width, and up to which width NVRTC 12.9 fits
-/// so many blocks into a multiprocessor of sm_80 and sm_90 with at most 32 bytes of spilled
-/// registers; beyond it, it gets one block less.
+/// The functions, and up to which width NVRTC 13.0 fits `blocks` into a multiprocessor with few
+/// spilled registers: at most 64 bytes for sm_80 and sm_90, 104 for sm_100. Wider ones get one
+/// block less, and spill none but 16 bytes of sm_100.
 struct Row {
   Work work;
   const char* name;

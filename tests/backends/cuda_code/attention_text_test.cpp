@@ -14,13 +14,13 @@ using namespace kiln::cuda;
 
 namespace {
 
-void check_resources(const AttentionFunction& function,
+void check_resources(const AttentionFunction& function, int architecture,
                      const kiln::testing::KernelResources& resources) {
   const codegen::GridDescription device;
   INFO(function.name << ": " << resources.registers << " registers, stack of "
                      << resources.stack_bytes << ", shared " << resources.shared_bytes);
   CHECK(resources.registers * function.threads <= device.registers);
-  CHECK(resources.stack_bytes <= 64);
+  CHECK(resources.stack_bytes <= (architecture < 100 ? 64 : 128));
   CHECK(resources.shared_bytes <= device.shared_bytes);
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("NVRTC compiles attention with few spilled registers", "[slow]") {
         const auto compiled = compiler->compile(attention_text(form), architecture, "attention.cu");
         const auto resources = kiln::testing::read_kernel_resources(compiled.cubin);
         for (const AttentionFunction& function : attention_functions(form)) {
-          check_resources(function, resources.at(function.name));
+          check_resources(function, architecture, resources.at(function.name));
         }
         CHECK(compiled.ptx.find("ld.shared.v4.f32") != std::string::npos);
       }
