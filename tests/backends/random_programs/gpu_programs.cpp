@@ -24,13 +24,16 @@ using codegen::TargetDescription;
 
 namespace {
 
-/// A library that takes every matmul and convolution.
+/// A library that takes every matmul, convolution and attention.
 class Everything final : public codegen::LibraryClaims {
  public:
   std::optional<std::string> rejection_of_matmul(const codegen::MatmulRequest&) const override {
     return std::nullopt;
   }
   std::optional<std::string> rejection_of_convolution(const ir::Node&) const override {
+    return std::nullopt;
+  }
+  std::optional<std::string> rejection_of_attention(const ir::Node&) const override {
     return std::nullopt;
   }
 };

@@ -43,7 +43,8 @@ Tensor attention_of_products(Growing& growing, const Value& q, const Value& k, c
   return batch_dot(softmax(scores), v.tensor, {.axes = {2, 1}});
 }
 
-/// Queries of any depth, or of one for which `cpu` has a gradient without products.
+/// Queries of any depth, or as many and of a depth that the kernels of `cuda` take, and `cpu` has a
+/// gradient without products for.
 bool attention(Growing& growing) {
   const Value* found = growing.of_rank(3);
   if (found == nullptr || found->dims.size() != 3) return false;
@@ -51,10 +52,11 @@ bool attention(Growing& growing) {
   const bool is_wide = growing.draw.chance(40);
   const std::int64_t batch = x.dims[0], keys = 1 + growing.draw.below(9);
   const std::int64_t depth = is_wide ? 16 : x.dims[2];
-  const Value q = is_wide ? growing.input({batch, x.dims[1], depth}) : x;
+  const std::int64_t queries = is_wide ? 17 + growing.draw.below(60) : x.dims[1];
+  const Value q = is_wide ? growing.input({batch, queries, depth}) : x;
   const Value k = growing.input({batch, keys, depth});
   const Value v = growing.input({batch, keys, is_wide ? 16 : 1 + growing.draw.below(5)});
-  const Dims dims{batch, x.dims[1], v.dims[2]};
+  const Dims dims{batch, queries, v.dims[2]};
   if (growing.draw.chance(50)) {
     growing.add(attention_of_products(growing, q, k, v), dims, v.bound);
     return true;
