@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/fake_device.h"
 #include "tests/backends/cuda/library_operands.h"
+#include "tests/core/ops/attention_loops.h"
 #include "tests/core/ops/evaluate.h"
 #include "tests/support/child.h"
 #include "tests/support/error_text.h"
@@ -12,6 +13,7 @@
 #include <kiln/k.h>
 
 #include <algorithm>
+#include <cmath>
 
 using namespace kiln;
 using namespace cuda_test;
@@ -80,6 +82,47 @@ std::string claims_of(const Program& program) {
   const Scratch scratch;
   program.compile("cuda").dump(scratch.path("f"), Stage::Claims);
   return contents_of(scratch.path("f/50-claims.txt"));
+}
+
+std::vector<double> doubles(const Array& array) {
+  return {array.as<float>().begin(), array.as<float>().end()};
+}
+
+double error_of(const Array& found, const std::vector<double>& exact) {
+  double worst = 0;
+  const auto values = found.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    worst = std::max(worst, std::abs(values[i] - exact[i]));
+  }
+  return worst;
+}
+
+/// 0 where query i sees key j, else -1e9.
+Tensor causal_mask(std::int64_t queries, std::int64_t keys) {
+  const Tensor seen = greater_equal(expand_dims(arange(queries)), arange(keys));
+  return (1 - cast(seen, "float32")) * -1e9;
+}
+
+/// The result and the cotangents of q, k and v, where d_result is an input. `is_fused`: false
+/// computes the probabilities as a result, too, so that matmuls and a softmax compute all.
+std::vector<Array> attend(const Program& program, const Array& d_result, bool is_fused) {
+  std::vector<Tensor> inputs, more;
+  std::vector<Array> feeds = program.feeds();
+  feeds.push_back(d_result);
+  for (const Array& feed : feeds) inputs.push_back(input(Shape(feed.dims())));
+  Tensor y;
+  if (is_fused) {
+    y = dot_product_attention(inputs[0], inputs[1], inputs[2], program.options);
+  } else {
+    Tensor scores = batch_dot(inputs[0], inputs[1], {.axes = {2, 2}}) * 0.5;
+    if (program.options.causal) scores = scores + causal_mask(program.q[1], program.k[1]);
+    more = {softmax(scores)};
+    y = batch_dot(more[0], inputs[2], {.axes = {2, 1}});
+  }
+  std::vector<Tensor> outputs = gradients(sum(y * inputs[3]), {inputs[0], inputs[1], inputs[2]});
+  outputs.insert(outputs.begin(), y);
+  outputs.insert(outputs.end(), more.begin(), more.end());
+  return function(inputs, outputs, {.backend = is_fused ? "cuda" : "cpu"})(feeds);
 }
 
 int launches_of(const Function& f, const std::vector<Array>& feeds) {
@@ -177,6 +220,44 @@ TEST_CASE("attention: widths and depths around those of the kernels") {
     check_values({{1, 18, d}, {1, 67, d}, {1, 67, 129 - d}, {}, {.causal = true}});
   }
   check_values({{1, 66, 300}, {1, 67, 300}, {1, 67, 7}, {}, {}, false});
+}
+
+TEST_CASE("attention: errors of at most 4 times those of matmuls and a softmax on cpu") {
+  control();
+  for (const Dims& sizes :
+       {Dims{63, 64, 8}, Dims{64, 200, 64}, Dims{200, 65, 80}, Dims{65, 200, 128}}) {
+    for (const bool causal : {false, true}) {
+      const std::int64_t t = sizes[0], s = sizes[1], d = sizes[2];
+      INFO("queries " << t << ", keys " << s << ", depth " << d << ", causal " << causal);
+      const Program program{{2, t, d}, {2, s, d}, {2, s, d}, {}, {.scale = 0.5, .causal = causal}};
+      const std::vector<Array> feeds = program.feeds();
+      const Array d_result = drawn({2, t, d}, 9);
+      const test::AttentionLoops loops{.batch = 2,
+                                       .t = t,
+                                       .s = s,
+                                       .d = d,
+                                       .e = d,
+                                       .divides = false,
+                                       .causal = causal,
+                                       .q = doubles(feeds[0]),
+                                       .k = doubles(feeds[1]),
+                                       .v = doubles(feeds[2]),
+                                       .scale = 0.5,
+                                       .bias = {}};
+      const auto exact = loops.backward(doubles(d_result));
+      const std::vector<double>* const wanted[] = {&exact.q, &exact.k, &exact.v};
+      const std::vector<Array> fused = attend(program, d_result, true);
+      const std::vector<Array> apart = attend(program, d_result, false);
+      const std::vector<double> o = loops.forward().o;
+      CHECK(error_of(fused[0], o) <= 4 * error_of(apart[0], o));
+      for (std::size_t i = 0; i < 3; ++i) {
+        const double own = error_of(fused[i + 1], *wanted[i]);
+        const double other = error_of(apart[i + 1], *wanted[i]);
+        INFO("cotangent " << i << ": " << own << " and " << other);
+        CHECK(own <= 4 * other);
+      }
+    }
+  }
 }
 
 TEST_CASE("attention: the second derivative is that of the definition") {
