@@ -12,6 +12,26 @@ std::int64_t row_loop_buffer(std::int64_t bytes, std::int64_t rows) {
   return (bytes * rows + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+namespace {
+
+bool writes(const RowLoopStep& step, std::size_t operand) {
+  const auto* own = std::get_if<RowLoopKernel>(&step.work);
+  if (own == nullptr) return operand == 0;
+  return own->kernel.operands[OperandId(static_cast<int>(operand))].written;
+}
+
+}  // namespace
+
+bool needs_barrier(const RowLoopStep& earlier, const RowLoopStep& later) {
+  for (std::size_t i = 0; i < earlier.tensors.size(); ++i) {
+    for (std::size_t j = 0; j < later.tensors.size(); ++j) {
+      const bool is_shared = earlier.tensors[i] == later.tensors[j];
+      if (is_shared && (writes(earlier, i) || writes(later, j))) return true;
+    }
+  }
+  return false;
+}
+
 int launches_per_iteration(const RowLoop& loop) {
   return static_cast<int>(std::count_if(
       loop.steps.begin(), loop.steps.end(),
@@ -57,7 +77,7 @@ std::string print(const RowLoop& loop) {
     for (const int one : step.tensors) tensors += text(tensors.empty() ? "t" : ", t", one);
     out += text(copy ? "  copy: " : "  kernel: ", step.points, " points",
                 step.is_whole ? "" : " a row", copy ? text(" of ", copy->width, " bytes") : "",
-                " (", tensors, ")\n");
+                " (", tensors, ")", step.has_barrier ? ", barrier\n" : "\n");
   }
   return out;
 }

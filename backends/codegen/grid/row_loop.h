@@ -1,5 +1,5 @@
-// Loops as one kernel: a block runs all iterations for a group of rows, with a barrier after each
-// step of the body. plan/fuse_loops.h has the choice of loops.
+// Loops as one kernel: a block runs all iterations for a group of rows, with barriers between steps
+// of the body that share tensors. plan/fuse_loops.h has the choice of loops.
 #pragma once
 
 #include "backends/codegen/grid/grid_schedule.h"
@@ -50,6 +50,7 @@ struct RowLoopStep {
   /// all; elements of a copy.
   std::int64_t points = 0;
   bool is_whole = false;
+  bool has_barrier = true;  // after the step; always after the last one of an iteration
 };
 
 /// The parameters of the function:
@@ -76,6 +77,8 @@ struct RowLoop {
 std::int64_t row_loop_buffer(std::int64_t bytes, std::int64_t rows);
 /// Kernels among the steps.
 int launches_per_iteration(const RowLoop& loop);
+/// Whether threads have to wait between the steps: one writes a tensor that the other accesses.
+bool needs_barrier(const RowLoopStep& earlier, const RowLoopStep& later);
 /// Numbers of parameters.
 std::int64_t given_tensors(const RowLoop& loop);
 std::int64_t stacked_carries(const RowLoop& loop);
@@ -89,7 +92,7 @@ void verify(const RowLoop& loop, const GridDescription& device);
 ///     t1: carry 0
 ///     t2: next carry 0
 ///     carry 0: 4 bytes a row at 0
-///     kernel: 1 points a row (t0, t1, t2)
+///     kernel: 1 points a row (t0, t1, t2), barrier
 std::string print(const RowLoop& loop);
 
 }  // namespace kiln::codegen

@@ -35,6 +35,7 @@ class RowLoopVerifier {
       check(step, *own);
       bytes += shared_bytes(own->kernel, own->schedule);
     }
+    check_barriers();
     require(bytes <= device_.shared_bytes, "its blocks do not fit shared memory");
   }
 
@@ -54,6 +55,17 @@ class RowLoopVerifier {
     for (const OperandId i : own.kernel.operands.ids()) {
       const bool is_carry = kind_of(step.tensors[at(i.number)]) == RowLoopTensor::Kind::Carry;
       require(!is_carry || !own.kernel.operands[i].written, "it writes a carry");
+    }
+  }
+
+  void check_barriers() const {
+    const std::vector<RowLoopStep>& steps = loop_.steps;
+    require(!steps.empty() && steps.back().has_barrier, "an iteration ends without a barrier");
+    for (std::size_t later = 0; later < steps.size(); ++later) {
+      for (std::size_t s = later; s > 0 && !steps[s - 1].has_barrier; --s) {
+        require(!needs_barrier(steps[s - 1], steps[later]),
+                "steps share a tensor without a barrier");
+      }
     }
   }
 

@@ -38,6 +38,7 @@ class Scheduler {
   ScheduledLoop run() {
     list_carries();
     for (std::size_t s = 0; s < plan_.steps.size() && out_.reason.empty(); ++s) add_step(s);
+    if (out_.reason.empty()) place_barriers();
     if (out_.reason.empty()) choose_blocks();
     if (out_.reason.empty() && parameters() > kMaxParameters) {
       out_.reason = text("it has ", parameters(), " parameters, more than ", kMaxParameters);
@@ -140,6 +141,19 @@ class Scheduler {
     work_ = std::max(work_, step.points * lanes);
     for (const SlotId slot : from.slots) step.tensors.push_back(number_of(slot));
     step.work = std::move(own);
+  }
+
+  /// Greedy: as late as possible.
+  void place_barriers() {
+    std::vector<RowLoopStep>& steps = made_.steps;
+    std::size_t first = 0;  // after the last barrier
+    for (std::size_t s = 1; s < steps.size(); ++s) {
+      const auto conflicts = [&](const RowLoopStep& one) { return needs_barrier(one, steps[s]); };
+      const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = steps.begin() + static_cast<std::ptrdiff_t>(s);
+      steps[s - 1].has_barrier = std::any_of(begin, end, conflicts);
+      if (steps[s - 1].has_barrier) first = s;
+    }
   }
 
   /// Sets the threads and the rows of a block, fewer rows where these do not fit shared memory.

@@ -71,7 +71,7 @@ class RowLoopText {
     for (std::size_t s = 0; s < loop_.steps.size(); ++s) {
       const auto* own = std::get_if<RowLoopKernel>(&loop_.steps[s].work);
       own ? write_kernel(s, *own, launches++) : write_copy(loop_.steps[s]);
-      lines_.line("__syncthreads();");
+      if (loop_.steps[s].has_barrier) lines_.line("__syncthreads();");
     }
     for (std::size_t c = 0; c < loop_.carries.size(); ++c)
       lines_.line(text("c", c, " = d", c, ";"));

@@ -510,6 +510,7 @@ class RowLoopParser {
       line.expect("t");
       one.tensors.push_back(line.index(loop_.tensors.size()));
     }
+    one.has_barrier = line.take(", barrier");
     loop_.steps.push_back(std::move(one));
   }
 

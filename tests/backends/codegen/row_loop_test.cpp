@@ -179,6 +179,13 @@ TEST_CASE("row loops: the verifier finds each broken rule") {
          schedule.teams *= 2;
          schedule.threads *= 2;
        }},
+      {"an iteration ends without a barrier",
+       [](RowLoop& loop) { loop.steps.back().has_barrier = false; }},
+      {"steps share a tensor without a barrier",
+       [](RowLoop& loop) {
+         loop.steps.insert(loop.steps.begin(), loop.steps[0]);
+         loop.steps[0].has_barrier = false;
+       }},
       {"an operand has no tensor", [](RowLoop& loop) { loop.steps[0].tensors.pop_back(); }},
       {"the rows of a step run in order",
        [](RowLoop& loop) { std::get<RowLoopKernel>(loop.steps[0].work).schedule.axes.clear(); }},
@@ -189,4 +196,29 @@ TEST_CASE("row loops: the verifier finds each broken rule") {
     one.breaks(broken);
     CHECK(has(testing::error_text<InternalError>([&] { verify(broken, {}); }), one.rule));
   }
+}
+
+TEST_CASE("row loops: barriers are between steps that share a tensor") {
+  // Two carries that do not depend on each other.
+  const ir::Dims row{8, 100};
+  const Value xs = test::placeholder({DType::Float32, {5, 8, 100}});
+  const Value c0 = test::placeholder({DType::Float32, row});
+  const ir::LambdaBuilder body({{DType::Int64, {}}, c0.type(), c0.type(), c0.type()});
+  const auto& p = body.parameters();
+  const Value sum = ir::reduce_sum(p[1], {1}), other = ir::reduce_max(p[2], {1});
+  const Value next = ir::binary(Op::Add, p[3], ir::broadcast_over(sum, row, {1}));
+  const Value last = ir::binary(Op::Mul, p[3], ir::broadcast_over(other, row, {1}));
+  const ir::NodeRef scan = ir::make_scan(body.close({next, last}, 1, {}), {c0, c0}, {xs}, 5, false);
+  Compilation compilation;
+  compilation.arguments = {xs, c0};
+  compilation.results = ir::results_of(scan);
+  compilation.target = target_of({});
+  compilation.loop_transform = shape_for_grid;
+  run_pipeline(compilation);
+  const RowLoop loop = scheduled(compilation.program).loop;
+  INFO(print(loop));
+  REQUIRE(loop.steps.size() >= 2);
+  CHECK_FALSE(loop.steps[0].has_barrier);
+  CHECK(loop.steps.back().has_barrier);
+  CHECK_NOTHROW(verify(loop, {}));
 }
