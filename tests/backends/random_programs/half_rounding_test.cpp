@@ -201,6 +201,7 @@ class Followed {
     c.library = library;
     c.target.batches_launches = true;
     c.loop_transform = codegen::order_loops;
+    c.target.loop_bytes = 48 << 10;
     std::vector<ir::Value> before = c.results;
     codegen::PipelineOptions options;
     options.report = [&](const codegen::CodegenPass& pass, const rewrite::PassRun& run) {
