@@ -39,8 +39,12 @@ class Binder {
     batch(0, plan_.opening_end);
     batch(plan_.region_begin, plan_.region_end);
     cut();
-    out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
-                              [this] { return memory_of(*out_).bodies; });
+    if (inputs_.loops.contains(&plan_)) {
+      place_nothing();
+    } else {
+      out_->arena = build_arena(plan_, facts, out_->sizes, step_memory(),
+                                [this] { return memory_of(*out_).bodies; });
+    }
     return std::move(out_);
   }
 
@@ -209,6 +213,12 @@ class Binder {
   }
 
   // ---- operations ----
+
+  /// The temporaries of a loop that is one kernel are in shared memory.
+  void place_nothing() {
+    out_->arena.offsets.assign(plan_.slots.size(), -1);
+    out_->arena.next_slots.assign(plan_.slots.size(), SlotId());
+  }
 
   /// Counts the operations of each step and cuts the steps into segments. Cached steps are part of
   /// none: calls queue them before all others.

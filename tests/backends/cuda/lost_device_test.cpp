@@ -28,7 +28,7 @@ TEST_CASE("lost device: the call fails, and later ones say why") {
   const testing::EnvironmentVariable disable("KILN_DISABLE", "find_buffer_aliases");
   const std::string text = ": an error of the fake driver";
   const std::vector<Row> rows{
-      {"cuLaunchKernel", 7, 719, "cannot launch a kernel: CUDA_ERROR_LAUNCH_FAILED (719)" + text},
+      {"cuLaunchKernel", 2, 719, "cannot launch a kernel: CUDA_ERROR_LAUNCH_FAILED (719)" + text},
       {"cuStreamSynchronize", 1, 700,
        "cannot run work on the device: CUDA_ERROR_ILLEGAL_ADDRESS (700)" + text},
       {"cuMemcpyDtoHAsync", 1, 214,
