@@ -171,13 +171,12 @@ CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarge
   for (const KernelId i : kernels.ids()) {
     CompiledKernel& one = compiled.kernels[i];
     if (!forms.first(i)) continue;
-    if (forms.first(i) != i) {
-      one = compiled.kernels[forms.first(i)];
-      continue;
-    }
+    if (forms.first(i) != i) one = compiled.kernels[forms.first(i)];
+    // The extent of another kernel of the function may be symbolic, a size of its own.
+    one.has_variable_extent = forms.has_variable_extent(i);
+    if (forms.first(i) != i) continue;
     const Kernel& kernel = forms.kernel(i);
     one.function = kernel.name;
-    one.has_variable_extent = forms.has_variable_extent(i);
     if (one.has_variable_extent) one.schedule = schedule_grid(kernel, target.grid);
     one.schedule.batch = rows_of_table(kernel, one.schedule, forms.batched_steps(i));
     verify(kernel, one.schedule, target.grid);

@@ -147,6 +147,21 @@ TEST_CASE("launches: updates of different sizes are one launch") {
   CHECK(launches_of_updates(57, Sizes::Different) == 3);  // a table has 56 rows of 9 words
 }
 
+TEST_CASE("launches: tensors of known and of unknown size share a launch") {
+  control().reset();
+  const Tensor x = placeholder({.shape = {None}}), w = variable(Array::full({37}, 3));
+  const std::vector<Tensor> outputs{cast(x, "int32") * 2, cast(w, "int32") * 2};
+  const Function f = function({x}, outputs, {.backend = "cuda"});
+  const Function wanted = function({x}, outputs, {.backend = "reference"});
+  for (const std::int64_t size : {1, 37, 500, 0}) {
+    INFO(size);
+    const Array fed = Array::full({size}, 1.5).astype(DType::Float32);
+    const int before = control().calls("cuLaunchKernel");
+    CHECK(f({fed}) == wanted({fed}));
+    CHECK(control().calls("cuLaunchKernel") == before + 1);
+  }
+}
+
 TEST_CASE("launches: casts of weights to halves are one launch") {
   control().reset();
   const Scratch scratch;
