@@ -6,12 +6,6 @@
 #include <algorithm>
 
 namespace kiln::codegen {
-
-std::int64_t row_loop_buffer(std::int64_t bytes, std::int64_t rows) {
-  constexpr std::int64_t kAlignment = 16;
-  return (bytes * rows + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 namespace {
 
 bool writes(const RowLoopStep& step, std::size_t operand) {
@@ -21,6 +15,11 @@ bool writes(const RowLoopStep& step, std::size_t operand) {
 }
 
 }  // namespace
+
+std::int64_t row_loop_buffer(std::int64_t bytes, std::int64_t rows) {
+  constexpr std::int64_t kAlignment = 16;
+  return (bytes * rows + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 bool needs_barrier(const RowLoopStep& earlier, const RowLoopStep& later) {
   for (std::size_t i = 0; i < earlier.tensors.size(); ++i) {
