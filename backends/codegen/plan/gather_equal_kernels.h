@@ -9,7 +9,7 @@
 
 namespace kiln::codegen {
 
-/// What kernels of one launch have in common: the key of the kernel with a variable extent
+/// Kernels with equal keys may be one launch: the key of the kernel with a variable extent
 /// (kernel/variable_extent.h), or of the kernel itself where that has none.
 std::string batch_key(const Kernel& kernel);
 
