@@ -26,7 +26,7 @@ std::unique_ptr<sdk::Executable> CudaTarget::load(codegen::LoweredModule lowered
   if (has_ranks) static_cast<void>(libraries_.communicators->library());
   const DeviceLibraries libraries{
       *libraries_.compiler,     libraries_.matmuls.library.get(),
-      *libraries_.convolutions, *libraries_.attention_kernels,
+      *libraries_.cudnn,        *libraries_.attention_kernels,
       *libraries_.rank_kernels, has_ranks ? libraries_.communicators.get() : nullptr};
   return load_program(std::move(lowered), *this, libraries, resources_, host);
 }

@@ -9,7 +9,7 @@
 #include "backends/cuda/execute/rank_kernels.h"
 #include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/device_claims.h"
-#include "backends/cuda/libraries/open_convolutions.h"
+#include "backends/cuda/libraries/device_cudnn.h"
 #include "backends/cuda/libraries/open_matmuls.h"
 
 namespace kiln::cuda {
@@ -18,20 +18,20 @@ namespace kiln::cuda {
 struct InstanceLibraries {
   std::shared_ptr<const api::Compiler> compiler;
   Matmuls matmuls;
-  std::shared_ptr<const DeviceConvolutions> convolutions;
+  std::shared_ptr<const DeviceCudnn> cudnn;
   std::shared_ptr<const AttentionKernels> attention_kernels;
   std::shared_ptr<const RankKernels> rank_kernels;  // for collectives
   std::shared_ptr<Communicators> communicators;  // null: the host runs collectives
 };
 
-/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt, convolutions for cuDNN. Throws
-/// sdk::Failure for a program with collectives where NCCL is missing.
+/// Compiles kernels by NVRTC and claims matmuls for cuBLASLt, convolutions and attention for
+/// cuDNN. Throws sdk::Failure for a program with collectives where NCCL is missing.
 class CudaTarget final : public codegen::Target {
  public:
   CudaTarget(DeviceResources resources, InstanceLibraries libraries)
       : resources_(std::move(resources)),
         libraries_(std::move(libraries)),
-        claims_(libraries_.matmuls.claims, libraries_.convolutions) {}
+        claims_(libraries_.matmuls.claims, libraries_.cudnn) {}
 
   codegen::TargetDescription description() const override {
     return codegen::target_of(resources_.device->grid());

@@ -52,7 +52,7 @@ std::unique_ptr<sdk::Instance> create(const sdk::Options& given, const sdk::Host
   resources.uses_graphs = options.uses_graphs;
   libraries.matmuls =
       open_matmuls(options.cublaslt, resources.device, options.tf32, host, messages);
-  libraries.convolutions = std::make_shared<const DeviceConvolutions>(
+  libraries.cudnn = std::make_shared<const DeviceCudnn>(
       options.cudnn, resources.device, EngineOptions{options.tf32, options.deterministic}, host);
   libraries.attention_kernels =
       std::make_shared<const AttentionKernels>(resources.device, libraries.compiler);

@@ -1,4 +1,4 @@
-// Declares cuDNN's backend interface: descriptors of tensors, convolutions, engines and execution
+// Declares cuDNN's backend interface: descriptors of tensors, operations, engines and execution
 // plans; its functions as one table, resolved at run time. Sizes and strides count elements.
 #pragma once
 
@@ -20,11 +20,28 @@
   X(HostAllocationFailed, CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, 4003)     \
   X(DeviceAllocationFailed, CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, 4004) \
   X(ExecutionFailed, CUDNN_STATUS_EXECUTION_FAILED, 5000)
-#define KILN_CUDNN_DATA_TYPE(X)    \
-  X(Float32, CUDNN_DATA_FLOAT, 0)  \
-  X(Float64, CUDNN_DATA_DOUBLE, 1) \
-  X(Float16, CUDNN_DATA_HALF, 2)   \
-  X(BFloat16, CUDNN_DATA_BFLOAT16, 9)
+#define KILN_CUDNN_DATA_TYPE(X)       \
+  X(Float32, CUDNN_DATA_FLOAT, 0)     \
+  X(Float64, CUDNN_DATA_DOUBLE, 1)    \
+  X(Float16, CUDNN_DATA_HALF, 2)      \
+  X(Int32, CUDNN_DATA_INT32, 4)       \
+  X(BFloat16, CUDNN_DATA_BFLOAT16, 9) \
+  X(Boolean, CUDNN_DATA_BOOLEAN, 11)
+/// GenerateIndex: each element's own index of an axis. Select: the first operand where the
+/// condition is true, else the second.
+#define KILN_CUDNN_POINTWISE_MODE(X)               \
+  X(Add, CUDNN_POINTWISE_ADD, 0)                   \
+  X(Multiply, CUDNN_POINTWISE_MUL, 1)              \
+  X(Divide, CUDNN_POINTWISE_DIV, 6)                \
+  X(Subtract, CUDNN_POINTWISE_SUB, 9)              \
+  X(Exp, CUDNN_POINTWISE_EXP, 13)                  \
+  X(Log, CUDNN_POINTWISE_LOG, 15)                  \
+  X(GreaterEqual, CUDNN_POINTWISE_CMP_GE, 303)     \
+  X(GenerateIndex, CUDNN_POINTWISE_GEN_INDEX, 501) \
+  X(Select, CUDNN_POINTWISE_BINARY_SELECT, 601)
+#define KILN_CUDNN_REDUCTION(X)      \
+  X(Sum, CUDNN_REDUCE_TENSOR_ADD, 0) \
+  X(Maximum, CUDNN_REDUCE_TENSOR_MAX, 3)
 #define KILN_CUDNN_CONVOLUTION_MODE(X) X(CrossCorrelation, CUDNN_CROSS_CORRELATION, 1)
 #define KILN_CUDNN_HEURISTIC_MODE(X)       \
   X(Fallback, CUDNN_HEUR_MODE_FALLBACK, 2) \
@@ -42,6 +59,7 @@
   X(Winograd13x13, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13, 8)            \
   X(StrictNan, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP, 9)
 #define KILN_CUDNN_DESCRIPTOR_TYPE(X)                                                   \
+  X(PointwiseWork, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, 0)                               \
   X(Convolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, 1)                               \
   X(Engine, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 2)                                         \
   X(EngineConfig, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, 3)                                \
@@ -50,23 +68,35 @@
   X(Forward, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, 10)                \
   X(BackwardFilter, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, 11) \
   X(BackwardData, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, 12)     \
+  X(Pointwise, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, 13)                        \
   X(Graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, 15)                                 \
   X(VariantPack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, 16)                             \
   X(Tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR, 17)                                        \
+  X(MatmulWork, CUDNN_BACKEND_MATMUL_DESCRIPTOR, 18)                                    \
+  X(Matmul, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, 19)                              \
+  X(ReductionWork, CUDNN_BACKEND_REDUCTION_DESCRIPTOR, 21)                              \
+  X(Reduction, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, 22)                        \
+  X(Reshape, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, 31)                            \
   X(Device, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, 38)
-#define KILN_CUDNN_ATTRIBUTE_TYPE(X)                 \
-  X(Handle, CUDNN_TYPE_HANDLE, 0)                    \
-  X(DataType, CUDNN_TYPE_DATA_TYPE, 1)               \
-  X(Int64, CUDNN_TYPE_INT64, 3)                      \
-  X(Float32, CUDNN_TYPE_FLOAT, 4)                    \
-  X(Float64, CUDNN_TYPE_DOUBLE, 5)                   \
-  X(Pointer, CUDNN_TYPE_VOID_PTR, 6)                 \
-  X(ConvolutionMode, CUDNN_TYPE_CONVOLUTION_MODE, 7) \
-  X(HeuristicMode, CUDNN_TYPE_HEUR_MODE, 8)          \
-  X(NumericalNote, CUDNN_TYPE_NUMERICAL_NOTE, 11)    \
-  X(Descriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR, 15)   \
+#define KILN_CUDNN_ATTRIBUTE_TYPE(X)                   \
+  X(Handle, CUDNN_TYPE_HANDLE, 0)                      \
+  X(DataType, CUDNN_TYPE_DATA_TYPE, 1)                 \
+  X(Boolean, CUDNN_TYPE_BOOLEAN, 2)                    \
+  X(Int64, CUDNN_TYPE_INT64, 3)                        \
+  X(Float32, CUDNN_TYPE_FLOAT, 4)                      \
+  X(Float64, CUDNN_TYPE_DOUBLE, 5)                     \
+  X(Pointer, CUDNN_TYPE_VOID_PTR, 6)                   \
+  X(ConvolutionMode, CUDNN_TYPE_CONVOLUTION_MODE, 7)   \
+  X(HeuristicMode, CUDNN_TYPE_HEUR_MODE, 8)            \
+  X(NumericalNote, CUDNN_TYPE_NUMERICAL_NOTE, 11)      \
+  X(PointwiseMode, CUDNN_TYPE_POINTWISE_MODE, 14)      \
+  X(Descriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR, 15)     \
+  X(Reduction, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 18) \
   X(Char, CUDNN_TYPE_CHAR, 24)
 #define KILN_CUDNN_ATTRIBUTE(X)                                                    \
+  X(PointwiseModeOf, CUDNN_ATTR_POINTWISE_MODE, 0)                                 \
+  X(PointwiseComputeType, CUDNN_ATTR_POINTWISE_MATH_PREC, 1)                       \
+  X(PointwiseAxis, CUDNN_ATTR_POINTWISE_AXIS, 9)                                   \
   X(ConvolutionComputeType, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, 100)                 \
   X(ConvolutionModeOf, CUDNN_ATTR_CONVOLUTION_CONV_MODE, 101)                      \
   X(ConvolutionDilations, CUDNN_ATTR_CONVOLUTION_DILATIONS, 102)                   \
@@ -101,6 +131,11 @@
   X(FilterFilter, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, 715)             \
   X(FilterInput, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, 716)               \
   X(FilterOutput, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, 717)             \
+  X(PointwiseWorkOf, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, 750)            \
+  X(PointwiseInput, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, 751)                     \
+  X(PointwiseSecond, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, 752)                    \
+  X(PointwiseOutput, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, 753)                    \
+  X(PointwiseCondition, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, 758)                 \
   X(GraphHandle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, 800)                            \
   X(GraphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS, 801)                           \
   X(TensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 900)                        \
@@ -108,10 +143,24 @@
   X(TensorDims, CUDNN_ATTR_TENSOR_DIMENSIONS, 902)                                 \
   X(TensorStrides, CUDNN_ATTR_TENSOR_STRIDES, 903)                                 \
   X(TensorId, CUDNN_ATTR_TENSOR_UNIQUE_ID, 906)                                    \
+  X(TensorIsVirtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL, 907)                            \
+  X(TensorIsByValue, CUDNN_ATTR_TENSOR_IS_BY_VALUE, 908)                           \
   X(PackIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, 1000)                             \
   X(PackPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, 1001)                     \
   X(PackWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, 1003)                        \
   X(EngineNotes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, 1303)                           \
+  X(MatmulComputeType, CUDNN_ATTR_MATMUL_COMP_TYPE, 1500)                          \
+  X(MatmulLhs, CUDNN_ATTR_OPERATION_MATMUL_ADESC, 1520)                            \
+  X(MatmulRhs, CUDNN_ATTR_OPERATION_MATMUL_BDESC, 1521)                            \
+  X(MatmulOutput, CUDNN_ATTR_OPERATION_MATMUL_CDESC, 1522)                         \
+  X(MatmulWorkOf, CUDNN_ATTR_OPERATION_MATMUL_DESC, 1523)                          \
+  X(ReductionOf, CUDNN_ATTR_REDUCTION_OPERATOR, 1600)                              \
+  X(ReductionComputeType, CUDNN_ATTR_REDUCTION_COMP_TYPE, 1601)                    \
+  X(ReductionInput, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, 1610)                    \
+  X(ReductionOutput, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, 1611)                   \
+  X(ReductionWorkOf, CUDNN_ATTR_OPERATION_REDUCTION_DESC, 1612)                    \
+  X(ReshapeInput, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, 2200)                        \
+  X(ReshapeOutput, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, 2201)                       \
   X(DeviceText, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, 2702)
 
 /// Rows (Kiln's name, NVIDIA's name, enumerators).
@@ -121,6 +170,8 @@
   X(ConvolutionMode, cudnnConvolutionMode_t, KILN_CUDNN_CONVOLUTION_MODE)       \
   X(HeuristicMode, cudnnBackendHeurMode_t, KILN_CUDNN_HEURISTIC_MODE)           \
   X(NumericalNote, cudnnBackendNumericalNote_t, KILN_CUDNN_NUMERICAL_NOTE)      \
+  X(PointwiseMode, cudnnPointwiseMode_t, KILN_CUDNN_POINTWISE_MODE)             \
+  X(Reduction, cudnnReduceTensorOp_t, KILN_CUDNN_REDUCTION)                     \
   X(DescriptorType, cudnnBackendDescriptorType_t, KILN_CUDNN_DESCRIPTOR_TYPE)   \
   X(CudnnAttributeType, cudnnBackendAttributeType_t, KILN_CUDNN_ATTRIBUTE_TYPE) \
   X(CudnnAttribute, cudnnBackendAttributeName_t, KILN_CUDNN_ATTRIBUTE)

@@ -4,6 +4,7 @@
 #include "backends/cuda/execute/compile_kernels.h"
 #include "backends/cuda/execute/dump_sass.h"
 #include "core/ops/op.h"
+#include "core/ops/halves.h"
 #include "core/types/text.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 void add_forms(const codegen::Plan& plan, std::set<AttentionForm>& forms) {
   for (const codegen::Step& step : plan.steps) {
-    if (const auto* attention = std::get_if<codegen::AttentionStep>(&step)) {
+    const auto* attention = std::get_if<codegen::AttentionStep>(&step);
+    if (attention != nullptr && !ir::is_half(attention->node->operands[0].dtype())) {
       const ir::Node& node = *attention->node;
       forms.insert(attention_form(node.op == ir::Op::AttentionGradient,
                                   node.operands[0].dims().back().value(),

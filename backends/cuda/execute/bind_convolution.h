@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/codegen/plan/step_times.h"
-#include "backends/cuda/libraries/convolutions.h"
+#include "backends/cuda/libraries/cudnn.h"
 
 namespace kiln::cuda {
 
@@ -25,7 +25,7 @@ inline std::int64_t operations_of(const DeviceConvolution& bound) {
 /// library has no engine, with the source line, and what `evaluate` throws. REQUIRES: a
 /// ScopedContext of the thread, which captures no stream.
 DeviceConvolution bind_convolution(const codegen::ConvolutionStep& step,
-                                   const ConvolutionLibrary& library,
+                                   const CudnnLibrary& library,
                                    const codegen::EvaluateDim& evaluate);
 
 }  // namespace kiln::cuda

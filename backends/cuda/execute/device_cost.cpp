@@ -13,6 +13,7 @@ StepCost cost_of(const Step& step, const DeviceStep& bound, const SlotSizes& siz
   if (const auto* matmul = std::get_if<DeviceMatmul>(&bound)) return matmul->cost;
   if (const auto* convolution = std::get_if<DeviceConvolution>(&bound)) return convolution->cost;
   if (const auto* attention = std::get_if<DeviceAttention>(&bound)) return attention->cost;
+  if (const auto* attention = std::get_if<DeviceHalfAttention>(&bound)) return attention->cost;
   const auto* launch = std::get_if<KernelLaunch>(&bound);
   if (launch == nullptr) return other_cost(step, sizes);
   if (launch->grid.points == 0) return {};

@@ -209,7 +209,7 @@ class DeviceExecutable final : public sdk::Executable {
            .loops = library_->loops(),
            .grid = resources_.device->grid(),
            .matmuls = libraries_.matmuls,
-           .convolutions = libraries_.convolutions.library(),
+           .cudnn = libraries_.cudnn.library(),
            .attention_kernels = libraries_.attention_kernels,
            .rank_kernels = libraries_.communicators == nullptr ? nullptr : &libraries_.rank_kernels,
            .evaluate = evaluate});

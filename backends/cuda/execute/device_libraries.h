@@ -5,7 +5,7 @@
 #include "backends/cuda/execute/rank_kernels.h"
 #include "backends/cuda/libraries/communicators.h"
 #include "backends/cuda/libraries/cublaslt.h"
-#include "backends/cuda/libraries/open_convolutions.h"
+#include "backends/cuda/libraries/device_cudnn.h"
 
 namespace kiln::cuda {
 
@@ -13,7 +13,7 @@ namespace kiln::cuda {
 struct DeviceLibraries {
   const api::Compiler& compiler;
   const MatmulLibrary* matmuls;  // null: no matmul is claimed
-  const DeviceConvolutions& convolutions;
+  const DeviceCudnn& cudnn;
   const AttentionKernels& attention_kernels;
   const RankKernels& rank_kernels;
   Communicators* communicators;  // of a program whose collectives NCCL runs, else null

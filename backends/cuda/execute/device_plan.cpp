@@ -4,6 +4,7 @@
 #include "backends/codegen/bind/kernel_sizes.h"
 #include "backends/codegen/bind/step_cost.h"
 #include "backends/codegen/inspect/source.h"
+#include "core/ops/halves.h"
 #include "core/types/at.h"
 #include "core/types/no_destructor.h"
 #include "core/types/text.h"
@@ -61,7 +62,7 @@ class Binder {
   }
 
   DeviceMatmul bind(const MatmulStep& step) const {
-    if (inputs_.matmuls == nullptr) throw no_library(step);
+    if (inputs_.matmuls == nullptr) throw no_library(*step.node);
     // Strides of empty operands may not fit in 64 bits.
     if (out_->sizes.bytes[step.result] == 0) return {};
     DeviceMatmul bound = bind_matmul(step, *inputs_.matmuls, inputs_.evaluate);
@@ -70,13 +71,19 @@ class Binder {
   }
 
   DeviceConvolution bind(const ConvolutionStep& step) const {
-    if (inputs_.convolutions == nullptr) throw no_library(step);
-    DeviceConvolution bound = bind_convolution(step, *inputs_.convolutions, inputs_.evaluate);
+    if (inputs_.cudnn == nullptr) throw no_library(*step.node);
+    DeviceConvolution bound = bind_convolution(step, *inputs_.cudnn, inputs_.evaluate);
     bound.cost = convolution_cost(step, inputs_.evaluate);
     return bound;
   }
 
-  DeviceAttention bind(const AttentionStep& step) const {
+  DeviceStep bind(const AttentionStep& step) const {
+    if (ir::is_half(step.node->operands[0].dtype())) {
+      if (inputs_.cudnn == nullptr) throw no_library(*step.node);
+      DeviceHalfAttention bound = bind_half_attention(step, *inputs_.cudnn, inputs_.evaluate);
+      bound.cost = attention_cost(step, out_->sizes, inputs_.evaluate);
+      return bound;
+    }
     DeviceAttention bound = bind_attention(step, inputs_.attention_kernels, inputs_.evaluate);
     bound.cost = attention_cost(step, out_->sizes, inputs_.evaluate);
     return bound;
@@ -135,8 +142,8 @@ class Binder {
     }
   }
 
-  static InternalError no_library(const LibraryStep& step) {
-    return {"bind", "", text("the cuda backend has no library for ", source_of(*step.node))};
+  static InternalError no_library(const ir::Node& node) {
+    return {"bind", "", text("the cuda backend has no library for ", source_of(node))};
   }
 
   /// Binds a body. One that cannot run with these sizes becomes a plan with a failure.
@@ -276,6 +283,7 @@ class Binder {
   void count(const DeviceMatmul& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceConvolution& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceAttention& bound) { add_operations(operations_of(bound)); }
+  void count(const DeviceHalfAttention& bound) { add_operations(operations_of(bound)); }
   void count(const DeviceCopy&) { add_operations(1); }
 
   /// Partial results of kernels, scratch memory of attention, workspaces of library calls, second
@@ -302,6 +310,10 @@ class Binder {
                        &convolution->workspace});
       }
       if (auto* attention = std::get_if<DeviceAttention>(&out_->steps[s])) {
+        own.push_back(
+            {{StepBlock::Kind::Scratch, step}, attention->scratch_bytes, &attention->scratch});
+      }
+      if (auto* attention = std::get_if<DeviceHalfAttention>(&out_->steps[s])) {
         own.push_back(
             {{StepBlock::Kind::Scratch, step}, attention->scratch_bytes, &attention->scratch});
       }

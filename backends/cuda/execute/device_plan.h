@@ -7,6 +7,7 @@
 #include "backends/codegen/bind/build_arena.h"
 #include "backends/codegen/bind/memory_report.h"
 #include "backends/cuda/execute/bind_attention.h"
+#include "backends/cuda/execute/bind_half_attention.h"
 #include "backends/cuda/execute/bind_collective.h"
 #include "backends/cuda/execute/bind_convolution.h"
 #include "backends/cuda/execute/bind_matmul.h"
@@ -56,8 +57,8 @@ struct DeviceHostCall {};
 struct DeviceCopy {};
 
 using DeviceStep = std::variant<KernelLaunch, DeviceMatmul, DeviceConvolution, DeviceAttention,
-                                DeviceLoop, DeviceBranch, DeviceHostCall, DeviceCollectiveStart,
-                                DeviceCollectiveWait, DeviceCopy>;
+                                DeviceHalfAttention, DeviceLoop, DeviceBranch, DeviceHostCall,
+                                DeviceCollectiveStart, DeviceCollectiveWait, DeviceCopy>;
 
 /// Steps begin .. end - 1, which do not depend on each other, by launch: steps of one function are
 /// one launch, up to GridSchedule::batch of them. Cached steps and launches without points are in
@@ -105,7 +106,7 @@ struct DeviceBindInputs {
   const LoadedLoops& loops;  // likewise
   const codegen::GridDescription& grid;
   const MatmulLibrary* matmuls;  // null: the program has none
-  const ConvolutionLibrary* convolutions;  // likewise
+  const CudnnLibrary* cudnn;  // likewise
   const AttentionKernels& attention_kernels;
   const RankKernels* rank_kernels;  // null: the host runs collectives
   const codegen::EvaluateDim& evaluate;
@@ -113,7 +114,8 @@ struct DeviceBindInputs {
 
 /// Binds the plan and its bodies. Throws codegen::SizeFailure for tensors of more than 2^63 - 1
 /// bytes, InternalError for a step that this backend has no library for, and as bind_matmul,
-/// bind_convolution and bind_attention. REQUIRES: a ScopedContext of the thread.
+/// bind_convolution, bind_attention and bind_half_attention. REQUIRES: a ScopedContext of the
+/// thread.
 std::unique_ptr<DevicePlan> bind_device_plan(const codegen::Plan& plan,
                                              const DeviceBindInputs& inputs);
 

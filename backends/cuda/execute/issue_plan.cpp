@@ -6,6 +6,7 @@
 #include "backends/cuda/execute/body_addresses.h"
 #include "backends/cuda/execute/issue_attention.h"
 #include "backends/cuda/execute/issue_convolution.h"
+#include "backends/cuda/execute/issue_half_attention.h"
 #include "backends/cuda/execute/issue_matmul.h"
 #include "backends/cuda/execute/launch_row_loop.h"
 #include "core/types/at.h"
@@ -181,6 +182,16 @@ class PlanIssuer {
     call_.operations += operations_of(bound);
     issue_attention(std::get<AttentionStep>(step), bound, call_.stream, slots_, plan_.sizes,
                     offset_by(arena_, bound.scratch));
+  }
+
+  void issue(const Step& step, const DeviceHalfAttention& bound) {
+    call_.operations += operations_of(bound);
+    issue_half_attention(std::get<AttentionStep>(step), bound,
+                         {.stream = call_.stream,
+                          .module = call_.lowered.module,
+                          .slots = slots_,
+                          .sizes = plan_.sizes,
+                          .scratch = offset_by(arena_, bound.scratch)});
   }
 
   // ---- loops ----

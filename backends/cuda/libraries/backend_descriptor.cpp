@@ -22,6 +22,15 @@ const char* name_of(api::CudnnAttribute attribute) {
 
 }  // namespace
 
+api::CudnnDataType data_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float64: return api::CudnnDataType::Float64;
+    case DType::Float16: return api::CudnnDataType::Float16;
+    case DType::BFloat16: return api::CudnnDataType::BFloat16;
+    default: return api::CudnnDataType::Float32;
+  }
+}
+
 BackendDescriptor::BackendDescriptor(const api::Cudnn& library, const Device* device,
                                      api::DescriptorType type, const char* action)
     : library_(library), device_(device), action_(action) {

@@ -18,6 +18,8 @@ inline constexpr auto kAttributeType<float> = api::CudnnAttributeType::Float32;
 template <>
 inline constexpr auto kAttributeType<double> = api::CudnnAttributeType::Float64;
 template <>
+inline constexpr auto kAttributeType<bool> = api::CudnnAttributeType::Boolean;
+template <>
 inline constexpr auto kAttributeType<char> = api::CudnnAttributeType::Char;
 template <>
 inline constexpr auto kAttributeType<void*> = api::CudnnAttributeType::Pointer;
@@ -31,9 +33,16 @@ inline constexpr auto kAttributeType<api::HeuristicMode> = api::CudnnAttributeTy
 template <>
 inline constexpr auto kAttributeType<api::NumericalNote> = api::CudnnAttributeType::NumericalNote;
 template <>
+inline constexpr auto kAttributeType<api::PointwiseMode> = api::CudnnAttributeType::PointwiseMode;
+template <>
+inline constexpr auto kAttributeType<api::Reduction> = api::CudnnAttributeType::Reduction;
+template <>
 inline constexpr auto kAttributeType<api::CudnnHandle> = api::CudnnAttributeType::Handle;
 template <>
 inline constexpr auto kAttributeType<api::DescriptorHandle> = api::CudnnAttributeType::Descriptor;
+
+/// REQUIRES: a float.
+api::CudnnDataType data_type_of(DType dtype);
 
 /// Owns one descriptor. Protocol of the library: set attributes, finalize, then read attributes.
 /// All functions but the destructor throw sdk::Failure with the text "cannot `action`: ...". One

@@ -37,7 +37,7 @@ TEST_CASE("doctor: the loaders' stages") {
   CHECK(has(outcome.text, "\n  driver functions: "));
   CHECK(has(outcome.text, "\n  compiler: NVRTC 12.4, " + kFolder + "/libnvrtc.so.12, for sm_80 "));
   CHECK(has(outcome.text, "\n  matmuls: cuBLASLt "));
-  CHECK(has(outcome.text, "\n  convolutions: cuDNN 9.3.0, " + kFolder + "/libcudnn.so.9\n"));
+  CHECK(has(outcome.text, "\n  convolutions: cuDNN 9.19.0, " + kFolder + "/libcudnn.so.9\n"));
   CHECK(has(outcome.text, "\n  collectives: NCCL 2.32.3, " + kFolder + "/libnccl.so.2\n"));
   const Outcome host = doctor_with("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" +
                                    kFolder + "' KILN_CUDA_COLLECTIVES=host");

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,6 +28,8 @@ struct Problem {
   std::vector<std::int64_t> strides, dilations, low, high;
 };
 
+struct Operation;
+
 struct Value {
   CudnnAttributeType type{};
   std::int64_t count = 0;
@@ -37,7 +40,10 @@ struct Descriptor {
   DescriptorType type{};
   bool is_finalized = false;
   std::map<CudnnAttribute, Value> values;
-  Problem problem;             // of operations and of descriptors derived from them
+  /// Of operations and of descriptors derived from them: one convolution, or else several
+  /// operations (attention.h).
+  Problem problem;
+  std::shared_ptr<const std::vector<Operation>> operations = nullptr;
   int engine = -1;             // of configurations, engines and plans
   std::int64_t workspace = 0;  // of plans
 
@@ -51,7 +57,9 @@ struct Descriptor {
   }
   template <class Element>
   Element one(CudnnAttribute attribute) const {
-    return list<Element>(attribute).front();
+    Element element;
+    std::memcpy(&element, values.at(attribute).bytes.data(), sizeof(element));
+    return element;
   }
   /// The descriptor that an attribute holds.
   const Descriptor& at(CudnnAttribute attribute) const {
@@ -59,18 +67,19 @@ struct Descriptor {
   }
 };
 
-/// An attribute that a type of descriptor needs.
+/// An attribute that a type of descriptor takes, and needs unless it is optional.
 struct Attribute {
   DescriptorType owner;
   CudnnAttribute name;
   CudnnAttributeType type;
   std::int64_t max_count;
   std::optional<DescriptorType> held;  // of descriptors: their type; none: any operation
+  bool is_optional = false;
 };
 
 /// Null: descriptors of this type have no such attribute.
 const Attribute* attribute_of(DescriptorType owner, CudnnAttribute name);
-/// Whether every attribute is set.
+/// Whether every attribute is set that the descriptor needs.
 bool is_complete(const Descriptor& descriptor);
 std::size_t bytes_of(CudnnAttributeType type);
 

@@ -2,10 +2,12 @@
 // alive and attributes that a descriptor does not have.
 #include "core/types/no_destructor.h"
 #include "tests/backends/cuda_fakes/call_counts.h"
+#include "tests/backends/cuda_fakes/cudnn/queued_attention.h"
 #include "tests/backends/cuda_fakes/cudnn/queued_convolution.h"
 #include "tests/backends/cuda_fakes/cudnn_control.h"
 #include "tests/backends/cuda_fakes/lies.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -72,8 +74,8 @@ Descriptor* descriptor(DescriptorHandle handle) {
 }
 
 bool is_operation(DescriptorType type) {
-  return type == DescriptorType::Forward || type == DescriptorType::BackwardData ||
-         type == DescriptorType::BackwardFilter;
+  return is_part_of_attention(type) || type == DescriptorType::Forward ||
+         type == DescriptorType::BackwardData || type == DescriptorType::BackwardFilter;
 }
 
 /// Scales have the type of the tensors, which finalize_operation() checks.
@@ -83,12 +85,13 @@ bool has_type(const Attribute& row, CudnnAttributeType type) {
 }
 
 /// Descriptors that an attribute holds have to be finalized.
-bool holds_finalized(const Attribute& row, const void* values) {
-  DescriptorHandle held = nullptr;
-  std::memcpy(&held, values, sizeof(held));
-  const Descriptor* one = descriptor(held);
-  if (one == nullptr || !one->is_finalized) return false;
-  return row.held ? one->type == *row.held : is_operation(one->type);
+bool holds_finalized(const Attribute& row, const void* values, std::int64_t count) {
+  const auto* held = static_cast<const DescriptorHandle*>(values);
+  return std::all_of(held, held + count, [&](DescriptorHandle handle) {
+    const Descriptor* one = descriptor(handle);
+    if (one == nullptr || !one->is_finalized) return false;
+    return row.held ? one->type == *row.held : is_operation(one->type);
+  });
 }
 
 CudnnStatus set(Descriptor& to, A name, CudnnAttributeType type, std::int64_t count,
@@ -100,7 +103,7 @@ CudnnStatus set(Descriptor& to, A name, CudnnAttributeType type, std::int64_t co
     return reject_misuse("a value of another type or count");
   }
   const bool is_descriptor = row->type == CudnnAttributeType::Descriptor;
-  if (is_descriptor && !holds_finalized(*row, values)) {
+  if (is_descriptor && !holds_finalized(*row, values, count)) {
     return reject_misuse("no finalized descriptor");
   }
   Value value{type, count,
@@ -125,6 +128,10 @@ bool has_scales(const Descriptor& operation, const Problem& problem) {
 }
 
 CudnnStatus finalize_operation(Descriptor& operation) {
+  if (is_part_of_attention(operation.type)) {
+    const std::string reason = reason_to_reject(operation_of(operation));
+    return reason.empty() ? CudnnStatus::Success : reject_misuse(reason);
+  }
   operation.problem = problem_of(operation);
   const std::string reason = reason_to_reject(operation.problem);
   if (!reason.empty()) return reject_misuse(reason);
@@ -132,15 +139,43 @@ CudnnStatus finalize_operation(Descriptor& operation) {
   return CudnnStatus::Success;
 }
 
+CudnnStatus finalize_graph(Descriptor& graph) {
+  if (!is_alive(graph.one<CudnnHandle>(A::GraphHandle))) return reject_misuse("a dead handle");
+  const auto held = graph.list<DescriptorHandle>(A::GraphOperations);
+  const Descriptor& first = *descriptor(held[0]);
+  if (!is_part_of_attention(first.type)) {
+    if (held.size() != 1) return reject_misuse("a convolution among other operations");
+    graph.problem = first.problem;
+    return CudnnStatus::Success;
+  }
+  auto operations = std::make_shared<std::vector<Operation>>();
+  for (const DescriptorHandle one : held) {
+    if (!is_part_of_attention(descriptor(one)->type)) {
+      return reject_misuse("a convolution among other operations");
+    }
+    operations->push_back(operation_of(*descriptor(one)));
+  }
+  graph.operations = std::move(operations);
+  return CudnnStatus::Success;
+}
+
+bool supports(const Descriptor& config) {
+  if (config.operations == nullptr) return supports(config.engine, config.problem);
+  if (config.engine == kGeneral) return true;
+  return config.engine == kAligned && !is_unaligned(*config.operations);
+}
+
 CudnnStatus finalize_plan(Descriptor& plan) {
   const Descriptor& config = plan.at(A::PlanConfig);
   if (!is_alive(plan.one<CudnnHandle>(A::PlanHandle))) return reject_misuse("a dead handle");
-  if (state().rejects_plans || !supports(config.engine, config.problem)) {
+  if (state().rejects_plans || !supports(config)) {
     return reject("the engine does not support it", CudnnStatus::NotSupported);
   }
   plan.problem = config.problem;
+  plan.operations = config.operations;
   plan.engine = config.engine;
-  plan.workspace = workspace_bytes(plan.engine, plan.problem);
+  plan.workspace = plan.operations == nullptr ? workspace_bytes(plan.engine, plan.problem)
+                                              : workspace_bytes(*plan.operations);
   return CudnnStatus::Success;
 }
 
@@ -149,11 +184,11 @@ CudnnStatus finalize(Descriptor& one) {
   if (!is_complete(one)) return reject_misuse("an attribute is missing");
   if (is_operation(one.type)) return finalize_operation(one);
   if (one.type == DescriptorType::Plan) return finalize_plan(one);
-  if (one.type == DescriptorType::Graph) {
-    if (!is_alive(one.one<CudnnHandle>(A::GraphHandle))) return reject_misuse("a dead handle");
-    one.problem = one.at(A::GraphOperations).problem;
+  if (one.type == DescriptorType::Graph) return finalize_graph(one);
+  if (one.type == DescriptorType::Heuristic) {
+    one.problem = one.at(A::HeuristicGraph).problem;
+    one.operations = one.at(A::HeuristicGraph).operations;
   }
-  if (one.type == DescriptorType::Heuristic) one.problem = one.at(A::HeuristicGraph).problem;
   if (one.type == DescriptorType::EngineConfig || one.type == DescriptorType::Engine) {
     return reject_misuse("engines are those of heuristics");
   }
@@ -161,25 +196,31 @@ CudnnStatus finalize(Descriptor& one) {
 }
 
 /// Makes the descriptor an engine, or a configuration of one.
-CudnnStatus make_engine(DescriptorHandle handle, DescriptorType type, const Problem& problem,
+CudnnStatus make_engine(DescriptorHandle handle, DescriptorType type, const Descriptor& from,
                         int engine) {
   Descriptor* into = descriptor(handle);
   if (into == nullptr || into->type != type || into->is_finalized) {
     return reject_misuse("no new descriptor for an engine");
   }
   into->is_finalized = true;
-  into->problem = problem;
+  into->problem = from.problem;
+  into->operations = from.operations;
   into->engine = engine;
   return CudnnStatus::Success;
 }
 
 CudnnStatus get_engines(const Descriptor& heuristic, std::int64_t count, std::int64_t* found,
                         DescriptorHandle* into) {
-  const auto engines = engines_of(heuristic.one<HeuristicMode>(A::HeuristicModeOf));
+  auto engines = engines_of(heuristic.one<HeuristicMode>(A::HeuristicModeOf));
+  if (heuristic.operations != nullptr) {
+    const std::string reason = reason_to_reject(*heuristic.operations);
+    if (!reason.empty()) std::fprintf(stderr, "fake cuDNN: %s\n", reason.c_str());
+    if (!reason.empty()) engines = {};
+  }
   const auto all = static_cast<std::int64_t>(engines.size());
   *found = reported("CUDNN_ATTR_ENGINEHEUR_RESULTS", all);
   for (std::int64_t i = 0; i < std::min(count, all); ++i) {
-    const CudnnStatus status = make_engine(into[i], DescriptorType::EngineConfig, heuristic.problem,
+    const CudnnStatus status = make_engine(into[i], DescriptorType::EngineConfig, heuristic,
                                            engines[static_cast<std::size_t>(i)]);
     if (status != CudnnStatus::Success) return status;
   }
@@ -201,7 +242,7 @@ CudnnStatus get(const Descriptor& from, A name, CudnnAttributeType type, std::in
   if (count < 1) return reject_misuse("no room for a value");
   if (asks(DescriptorType::EngineConfig, A::EngineOfConfig, T::Descriptor)) {
     *found = reported("CUDNN_ATTR_ENGINECFG_ENGINE", *found);
-    return make_engine(handles[0], DescriptorType::Engine, from.problem, from.engine);
+    return make_engine(handles[0], DescriptorType::Engine, from, from.engine);
   }
   if (asks(DescriptorType::Engine, A::EngineNotes, T::NumericalNote)) {
     *found = reported("CUDNN_ATTR_ENGINE_NUMERICAL_NOTE", *found);
@@ -229,8 +270,68 @@ std::string reason_of_addresses(const QueuedConvolution& queued) {
   return "";
 }
 
+/// Runs the work on the handle's stream.
+template <class Work>
+CudnnStatus enqueue(const CudnnHandleTarget& handle, const Descriptor& plan,
+                    std::unique_ptr<Work> work) {
+  state().workspaces += plan.workspace == 0 ? 0 : 1;
+  state().engine = plan.engine;
+  const auto run = [](void* one) { return static_cast<const Work*>(one)->run(); };
+  const auto destroy = [](void* one) { delete static_cast<Work*>(one); };
+  const int status = driver_calls().enqueue(handle.stream, run, work.release(), destroy);
+  return status == 0 ? CudnnStatus::Success : CudnnStatus::ExecutionFailed;
+}
+
+/// Takes the addresses and values of the graph's tensors. Returns a reason to reject them; empty:
+/// there is none.
+std::string take_tensors(const Descriptor& pack, QueuedAttention& queued) {
+  const auto ids = pack.list<std::int64_t>(A::PackIds);
+  const auto pointers = pack.list<std::uint64_t>(A::PackPointers);
+  if (ids.size() != pointers.size()) return "other pointers than identifiers";
+  std::map<std::int64_t, std::uint64_t> given;
+  for (std::size_t i = 0; i < ids.size(); ++i) given[ids[i]] = pointers[i];
+  std::set<std::int64_t> needed;
+  const auto take = [&](const GraphTensor& one) -> std::string {
+    const std::int64_t id = one.tensor.id;
+    if (one.is_virtual || !needed.insert(id).second) return "";
+    if (!given.contains(id)) return "a tensor has no pointer";
+    if (one.is_value) {
+      queued.values[id] = *reinterpret_cast<const float*>(given[id]);
+      return "";
+    }
+    if (given[id] % static_cast<std::uint64_t>(one.tensor.alignment) != 0) {
+      return "an address is less aligned than its descriptor says";
+    }
+    queued.addresses[id] = given[id];
+    return "";
+  };
+  for (const Operation& operation : queued.operations) {
+    std::vector<GraphTensor> all = operation.inputs;
+    all.push_back(operation.output);
+    for (const GraphTensor& one : all) {
+      if (const std::string reason = take(one); !reason.empty()) return reason;
+    }
+  }
+  return needed.size() == given.size() ? "" : "other tensors than those of the plan";
+}
+
+CudnnStatus execute_attention(const CudnnHandleTarget& handle, const Descriptor& plan,
+                              const Descriptor& pack) {
+  auto queued = std::make_unique<QueuedAttention>();
+  queued->operations = *plan.operations;
+  queued->workspace = pack.one<std::uint64_t>(A::PackWorkspace);
+  queued->workspace_bytes = plan.workspace;
+  const std::string reason = take_tensors(pack, *queued);
+  if (!reason.empty()) return reject_misuse(reason);
+  if (plan.workspace != 0 && queued->workspace == 0) return reject_misuse("no workspace");
+  if (queued->workspace % 256 != 0) return reject_misuse("an unaligned workspace");
+  return enqueue(handle, plan, std::move(queued));
+}
+
 CudnnStatus execute(const CudnnHandleTarget& handle, const Descriptor& plan,
                     const Descriptor& pack) {
+  if (handle.stream == nullptr) return reject_misuse("the handle has no stream");
+  if (plan.operations != nullptr) return execute_attention(handle, plan, pack);
   const auto ids = pack.list<std::int64_t>(A::PackIds);
   const auto pointers = pack.list<std::uint64_t>(A::PackPointers);
   const Problem& problem = plan.problem;
@@ -238,24 +339,18 @@ CudnnStatus execute(const CudnnHandleTarget& handle, const Descriptor& plan,
       pointers.size() != 3) {
     return reject_misuse("other tensors than those of the plan");
   }
-  if (handle.stream == nullptr) return reject_misuse("the handle has no stream");
   auto queued = std::make_unique<QueuedConvolution>(
       QueuedConvolution{problem, plan.engine, pointers[0], pointers[1], pointers[2],
                         pack.one<std::uint64_t>(A::PackWorkspace), plan.workspace});
   const std::string reason = reason_of_addresses(*queued);
   if (!reason.empty()) return reject_misuse(reason);
-  state().workspaces += plan.workspace == 0 ? 0 : 1;
-  state().engine = plan.engine;
-  const auto run = [](void* work) { return static_cast<const QueuedConvolution*>(work)->run(); };
-  const auto destroy = [](void* work) { delete static_cast<QueuedConvolution*>(work); };
-  const int status = driver_calls().enqueue(handle.stream, run, queued.release(), destroy);
-  return status == 0 ? CudnnStatus::Success : CudnnStatus::ExecutionFailed;
+  return enqueue(handle, plan, std::move(queued));
 }
 
 }  // namespace
 
 FAKE_EXPORT std::size_t cudnnGetVersion() {
-  return reported("cudnnGetVersion", std::size_t{90300});
+  return reported("cudnnGetVersion", std::size_t{91900});
 }
 FAKE_EXPORT std::size_t cudnnGetCudartVersion() {
   return reported("cudnnGetCudartVersion", std::size_t{12040});

@@ -26,7 +26,7 @@ std::uint64_t width_of(CudnnDataType type) {
     case CudnnDataType::Float64: return 8;
     case CudnnDataType::Float16:
     case CudnnDataType::BFloat16: return 2;
-    case CudnnDataType::Float32: break;
+    default: break;
   }
   return 4;
 }
@@ -154,7 +154,7 @@ int QueuedConvolution::run() const {
   }
   switch (problem.input.type) {
     case CudnnDataType::Float64: Run<double>(*this).run(); break;
-    case CudnnDataType::Float32: Run<float>(*this).run(); break;
+    default: Run<float>(*this).run(); break;
     case CudnnDataType::Float16: Run<fake_cuda::Float16>(*this).run(); break;
     case CudnnDataType::BFloat16: Run<fake_cuda::BFloat16>(*this).run(); break;
   }

@@ -1,17 +1,17 @@
-// Opens cuDNN for an instance when the first convolution is claimed.
+// Opens cuDNN for an instance when it is first asked to compute something.
 #pragma once
 
 #include "backends/cuda/libraries/convolution_claims.h"
-#include "backends/cuda/libraries/convolutions.h"
+#include "backends/cuda/libraries/cudnn.h"
 
 namespace kiln::cuda {
 
-/// The claims of cuDNN. Rejects every convolution if the library cannot be opened: kernels compute
-/// them. Thread-safe.
-class DeviceConvolutions final : public codegen::LibraryClaims {
+/// The claims of cuDNN. Rejects everything if the library cannot be opened: kernels compute it.
+/// Thread-safe.
+class DeviceCudnn final : public codegen::LibraryClaims {
  public:
-  DeviceConvolutions(api::CudnnSettings settings, std::shared_ptr<const Device> device,
-                     const EngineOptions& options, const sdk::Host& host)
+  DeviceCudnn(api::CudnnSettings settings, std::shared_ptr<const Device> device,
+              const EngineOptions& options, const sdk::Host& host)
       : settings_(std::move(settings)),
         device_(std::move(device)),
         options_(options),
@@ -21,6 +21,8 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
   /// of a damaged library. Throws sdk::Failure if the library opens but cannot use the device; the
   /// next call tries again.
   std::optional<std::string> rejection_of_convolution(const ir::Node& node) const override;
+  /// As rejection_of_convolution(). REQUIRES: an attention of float16 or bfloat16.
+  std::optional<std::string> rejection_of_attention(const ir::Node& node) const override;
   std::optional<std::string> rejection_of_epilogue(const ir::Node& node,
                                                    codegen::EpilogueOp op) const override {
     return claims_.rejection_of_epilogue(node, op);
@@ -30,9 +32,10 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
 
   const EngineOptions& options() const { return options_; }
   /// Null before the first claim, and if cuDNN is missing. Valid as long as the object.
-  const ConvolutionLibrary* library() const;
+  const CudnnLibrary* library() const;
 
  private:
+  std::optional<std::string> rejection_of_library() const;
   void open() const;
 
   api::CudnnSettings settings_;
@@ -41,7 +44,7 @@ class DeviceConvolutions final : public codegen::LibraryClaims {
   sdk::Host host_;
   ConvolutionClaims claims_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<const ConvolutionLibrary> library_;
+  mutable std::shared_ptr<const CudnnLibrary> library_;
   mutable std::optional<std::string> missing_;  // the loader's text
 };
 
