@@ -6,7 +6,7 @@
 #include "backends/cuda/execute/attention_kernels.h"
 #include "backends/cuda/execute/compile_kernels.h"
 #include "backends/cuda/execute/dump_sass.h"
-#include "backends/cuda/libraries/convolution_claims.h"
+#include "backends/cuda/libraries/cudnn_claims.h"
 #include "backends/cuda/libraries/device_claims.h"
 #include "backends/cuda/libraries/matmul_claims.h"
 
@@ -37,8 +37,8 @@ class OfflineTarget final : public Target {
   /// Compiles the kernels and hands over the stages from the memory plan on.
   void compile(const LoweredModule& lowered, const Dumps& dumps, const sdk::Host& host) const {
     dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
-    const CompiledKernels compiled =
-        compile_kernels(lowered.program, {kGrid, architecture_}, *compiler_, dumps, lowered.label);
+    const CompiledKernels compiled = compile_kernels(lowered.program, {kGrid, architecture_},
+                                                     *compiler_, dumps, lowered.label);
     dump_sass(compiled.cubin, *compiler_, dumps, host);
     dump_attention(lowered.program.plan, *compiler_, architecture_, dumps, host);
   }
@@ -47,7 +47,7 @@ class OfflineTarget final : public Target {
  private:
   std::shared_ptr<const api::Compiler> compiler_;
   int architecture_;
-  DeviceClaims claims_{std::make_shared<MatmulClaims>(), std::make_shared<ConvolutionClaims>()};
+  DeviceClaims claims_{std::make_shared<MatmulClaims>(), std::make_shared<CudnnClaims>()};
 };
 
 class OfflineExecutable final : public sdk::Executable {

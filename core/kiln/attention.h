@@ -18,8 +18,9 @@ struct AttentionOptions {
 /// Returns softmax(scale * q k^T + bias) v, with the softmax over the keys: for each query, the sum
 /// of values v weighted by how well their keys match. q: (.., t, d), k: (.., s, d), v: (.., s, e),
 /// of one floating-point dtype, with equal batch axes; the result is (.., t, e). float16 and
-/// bfloat16 are computed in float32 and rounded once. Where the backend has a kernel for it, memory
-/// is O(t + s) instead of O(t s). A query for which all keys are masked gives NaN.
+/// bfloat16 are computed in float32 and rounded once; a library of the backend may round the
+/// weights of the values, too. Where the backend has a kernel for it, memory is O(t + s) instead of
+/// O(t s). A query for which all keys are masked gives NaN.
 /// Errors: ValueError for a rank below 2, other ranks or batch axes than those of q, sizes d or s
 /// that differ, a bias that does not broadcast to the scores, or a scale that is not a scalar;
 /// TypeError unless all have one floating-point dtype.

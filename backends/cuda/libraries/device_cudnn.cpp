@@ -18,7 +18,7 @@ std::optional<std::string> DeviceCudnn::rejection_of_convolution(const ir::Node&
 }
 
 std::optional<std::string> DeviceCudnn::rejection_of_attention(const ir::Node& node) const {
-  if (auto rejection = rejection_of_half_attention(node)) return rejection;
+  if (auto rejection = claims_.rejection_of_attention(node)) return rejection;
   if (auto rejection = rejection_of_library()) return rejection;
   if (library()->version() >= kMinAttentionVersion) return std::nullopt;
   return text("cuDNN 9.10.2 is the first that is used for attention, not ",

@@ -1,7 +1,7 @@
 // Opens cuDNN for an instance when it is first asked to compute something.
 #pragma once
 
-#include "backends/cuda/libraries/convolution_claims.h"
+#include "backends/cuda/libraries/cudnn_claims.h"
 #include "backends/cuda/libraries/cudnn.h"
 
 namespace kiln::cuda {
@@ -42,7 +42,7 @@ class DeviceCudnn final : public codegen::LibraryClaims {
   std::shared_ptr<const Device> device_;
   EngineOptions options_;
   sdk::Host host_;
-  ConvolutionClaims claims_;
+  CudnnClaims claims_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const CudnnLibrary> library_;
   mutable std::optional<std::string> missing_;  // the loader's text

@@ -1,7 +1,7 @@
 // Tests with the machine's own cuDNN, where there is one: every claimed convolution has a valid
 // description and an engine for an H100, without a device.
 #include "backends/codegen/graph/make_padding_symmetric.h"
-#include "backends/cuda/libraries/convolution_claims.h"
+#include "backends/cuda/libraries/cudnn_claims.h"
 #include "backends/cuda/libraries/convolution_plan.h"
 #include "tests/support/catch.h"
 #include "tests/backends/cuda/h100_text.h"
@@ -51,7 +51,7 @@ ir::Value convolution_of(const Geometry& g, ConvRole role, DType dtype) {
 
 /// The convolution that is claimed in the place of `value`, with symmetric padding.
 ir::Value claimed(const ir::Value& value) {
-  const ConvolutionClaims claims;
+  const CudnnClaims claims;
   const ir::Value result = codegen::make_padding_symmetric({value}, &claims)[0];
   return result.node->op == ir::Op::Slice ? result.node->operands[0] : result;
 }
@@ -70,7 +70,7 @@ void for_each_description(std::span<const Geometry> geometries, const Visit& vis
     for (const ConvRole role : {ConvRole::Input, ConvRole::Filter, ConvRole::Output}) {
       for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16}) {
         const ir::Value value = convolution_of(g, role, dtype);
-        if (ConvolutionClaims().rejection_of_convolution(*value.node)) continue;
+        if (CudnnClaims().rejection_of_convolution(*value.node)) continue;
         if (const auto description = description_of(claimed(value))) visit(*description);
       }
     }
@@ -105,7 +105,7 @@ BackendDescriptor device_of(const api::Cudnn& library, const std::string& text) 
 TEST_CASE("convolution plans: rejections of dtypes, axes and groups") {
   const Geometry plain{1, 1, 2, 2, {4}, {2}, {1}, {1}, {0}, {0}};
   const auto rejection = [](const ir::Value& value) {
-    return ConvolutionClaims().rejection_of_convolution(*value.node);
+    return CudnnClaims().rejection_of_convolution(*value.node);
   };
   const ConvRole role = ConvRole::Output;
   CHECK_FALSE(rejection(convolution_of(plain, role, DType::Float32)));

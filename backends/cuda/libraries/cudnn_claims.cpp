@@ -1,5 +1,5 @@
 // Rejects convolutions beyond the limits of cuDNN, each with a reason.
-#include "backends/cuda/libraries/convolution_claims.h"
+#include "backends/cuda/libraries/cudnn_claims.h"
 
 #include "backends/codegen/graph/make_padding_symmetric.h"
 #include "core/ops/halves.h"
@@ -54,7 +54,7 @@ std::optional<std::string> rejection_of_half(const ir::Node& node) {
 
 }  // namespace
 
-std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir::Node& node) const {
+std::optional<std::string> CudnnClaims::rejection_of_convolution(const ir::Node& node) const {
   constexpr std::size_t kMaxAxes = 3;
   const auto& attrs = node.as<ir::ConvAttrs>();
   const DType dtype = node.types[0].dtype;
@@ -70,8 +70,8 @@ std::optional<std::string> ConvolutionClaims::rejection_of_convolution(const ir:
   return ir::is_half(dtype) ? rejection_of_half(node) : std::nullopt;
 }
 
-std::optional<std::string> ConvolutionClaims::rejection_of_epilogue(const ir::Node& node,
-                                                                    codegen::EpilogueOp op) const {
+std::optional<std::string> CudnnClaims::rejection_of_epilogue(const ir::Node& node,
+                                                              codegen::EpilogueOp op) const {
   if (op == codegen::EpilogueOp::Bias) return "cuDNN has few engines that add a bias";
   if (op == codegen::EpilogueOp::Relu) return "it is not verified that cuDNN's relu keeps NaN";
   return LibraryClaims::rejection_of_epilogue(node, op);
