@@ -38,8 +38,8 @@ class OfflineTarget final : public Target {
   void compile(const LoweredModule& lowered, const Dumps& dumps, const sdk::Host& host) const {
     dumps.hand_over("memory_plan", "", [&] { return print_memory(lowered.program); });
     const CompiledKernels compiled = compile_kernels(lowered.program, {kGrid, architecture_},
-                                                     *compiler_, dumps, lowered.label);
-    dump_sass(compiled.cubin, *compiler_, dumps, host);
+                                                     *compiler_, dumps, lowered.label, host);
+    dump_sass(compiled.parts, *compiler_, dumps, host);
     dump_attention(lowered.program.plan, *compiler_, architecture_, dumps, host);
   }
   int architecture() const { return architecture_; }

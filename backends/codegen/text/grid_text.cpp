@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace kiln::codegen {
 namespace {
@@ -274,29 +275,99 @@ std::string commented(const std::string& lines) {
   return out;
 }
 
+namespace {
+
+/// The functions of a program, and what precedes them.
+class ProgramText {
+ public:
+  ProgramText(std::span<const ScheduledKernel> kernels, std::span<const RowLoop> loops)
+      : has_loops_(!loops.empty()) {
+    bool may_stop = std::any_of(kernels.begin(), kernels.end(),
+                                [](const auto& one) { return may_record(one.kernel); });
+    visit_kernels(loops, [&](const RowLoopKernel& one) {
+      verify(one.kernel);
+      add_formulas(one.kernel, used_);
+      may_stop = may_stop || may_record(one.kernel);
+    });
+    for (const ScheduledKernel& one : kernels) {
+      verify(one.kernel);
+      add_formulas(one.kernel, used_);
+      const std::string text = FunctionText(one.kernel, one.schedule, may_stop).run();
+      functions_.push_back({"\n" + text, {one.kernel.name}});
+    }
+    for (const RowLoop& loop : loops) {
+      functions_.push_back({"\n" + row_loop_text(loop, may_stop), {loop.name}});
+    }
+  }
+
+  /// The declarations that functions need, without the prelude.
+  std::string declarations() const {
+    return std::string(kCallBlock) + team_functions() + vector_functions() +
+           (has_loops_ ? row_loop_functions() : "");
+  }
+  std::string prelude() const { return text_prelude(TextDialect::Cuda, used_); }
+  /// One function each.
+  const std::vector<GridTextPart>& functions() const { return functions_; }
+
+ private:
+  bool has_loops_;
+  Formulas used_;
+  std::vector<GridTextPart> functions_;
+};
+
+/// The longest functions first, each to the part that is shortest so far.
+std::vector<std::vector<std::size_t>> divided(const std::vector<GridTextPart>& functions,
+                                              std::size_t parts) {
+  std::vector<std::size_t> order(functions.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return functions[a].text.size() > functions[b].text.size();
+  });
+  std::vector<std::vector<std::size_t>> members(parts);
+  std::vector<std::size_t> lengths(parts, 0);
+  for (const std::size_t one : order) {
+    const auto shortest = static_cast<std::size_t>(
+        std::min_element(lengths.begin(), lengths.end()) - lengths.begin());
+    members[shortest].push_back(one);
+    lengths[shortest] += functions[one].text.size();
+  }
+  for (std::vector<std::size_t>& part : members) std::sort(part.begin(), part.end());
+  return members;
+}
+
+}  // namespace
+
 std::string grid_functions(std::span<const ScheduledKernel> kernels,
                            std::span<const RowLoop> loops) {
-  std::string out = std::string(kCallBlock) + team_functions() + vector_functions();
-  if (!loops.empty()) out += row_loop_functions();
-  bool may_stop = std::any_of(kernels.begin(), kernels.end(),
-                              [](const auto& one) { return may_record(one.kernel); });
-  visit_kernels(loops, [&](const RowLoopKernel& one) {
-    verify(one.kernel);
-    may_stop = may_stop || may_record(one.kernel);
-  });
-  for (const ScheduledKernel& one : kernels) {
-    verify(one.kernel);
-    out += "\n" + FunctionText(one.kernel, one.schedule, may_stop).run();
-  }
-  for (const RowLoop& loop : loops) out += "\n" + row_loop_text(loop, may_stop);
+  const ProgramText program(kernels, loops);
+  std::string out = program.declarations();
+  for (const GridTextPart& one : program.functions()) out += one.text;
   return out;
 }
 
 std::string grid_text(std::span<const ScheduledKernel> kernels, std::span<const RowLoop> loops) {
-  Formulas used;
-  for (const ScheduledKernel& one : kernels) add_formulas(one.kernel, used);
-  visit_kernels(loops, [&](const RowLoopKernel& one) { add_formulas(one.kernel, used); });
-  return text_prelude(TextDialect::Cuda, used) + grid_functions(kernels, loops);
+  return grid_texts(kernels, loops, 1)[0].text;
+}
+
+std::vector<GridTextPart> grid_texts(std::span<const ScheduledKernel> kernels,
+                                     std::span<const RowLoop> loops, std::size_t most) {
+  // NVRTC 13.0 takes as long for the prelude as for 3,000 characters of functions.
+  constexpr std::size_t kMinLength = 16384;
+  const ProgramText program(kernels, loops);
+  const std::vector<GridTextPart>& functions = program.functions();
+  std::size_t length = 0;
+  for (const GridTextPart& one : functions) length += one.text.size();
+  const std::size_t parts = std::min({most, length / kMinLength, functions.size()});
+  std::vector<GridTextPart> texts;
+  for (const auto& members : divided(functions, std::max<std::size_t>(parts, 1))) {
+    GridTextPart& part = texts.emplace_back();
+    part.text = program.prelude() + program.declarations();
+    for (const std::size_t one : members) {
+      part.text += functions[one].text;
+      part.functions.push_back(functions[one].functions[0]);
+    }
+  }
+  return texts;
 }
 
 }  // namespace kiln::codegen

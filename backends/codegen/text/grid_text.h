@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace kiln::codegen {
 
@@ -26,6 +27,17 @@ std::string grid_functions(std::span<const ScheduledKernel> kernels,
 /// A complete program for NVRTC: prelude, CallBlock, functions.
 std::string grid_text(std::span<const ScheduledKernel> kernels,
                       std::span<const RowLoop> loops = {});
+
+/// A complete program with some of the functions.
+struct GridTextPart {
+  std::string text;
+  std::vector<std::string> functions;  // their names
+};
+
+/// The functions of grid_text() in programs of about equal length, at most `most`, which can be
+/// compiled at the same time. Few short functions are not divided.
+std::vector<GridTextPart> grid_texts(std::span<const ScheduledKernel> kernels,
+                                     std::span<const RowLoop> loops, std::size_t most);
 
 /// The state of a call in device memory, with the layout that the text declares: seed, call
 /// counter, and the first index out of range, by step, then by point. Without one, `access` is -1

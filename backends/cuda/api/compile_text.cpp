@@ -1,4 +1,4 @@
-// Compiler::compile: creates, compiles and destroys one program of NVRTC under a global lock.
+// Compiler::compile: creates, compiles and destroys one program of NVRTC.
 #include "backends/abi/kiln_backend_sdk.h"
 #include "backends/cuda/api/api_failure.h"
 #include "backends/cuda/api/open_compiler.h"
@@ -13,7 +13,8 @@
 namespace kiln::cuda::api {
 namespace {
 
-/// Trivially destructible, so that threads may compile during static destruction.
+/// Of calls of versions that are not concurrent. Trivially destructible, so that threads may
+/// compile during static destruction.
 constinit std::mutex compile_lock;
 
 /// NVRTC reads numbers by the locale, and versions before 12.6.2 change that of the thread.
@@ -152,7 +153,8 @@ CompiledText Compiler::compile(const std::string& text, int architecture,
     throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
                        "NVRTC " + version_text() + " cannot compile for " + target);
   }
-  const std::lock_guard lock(compile_lock);
+  std::unique_lock lock(compile_lock, std::defer_lock);
+  if (!is_concurrent()) lock.lock();
   const ScopedCLocale locale;
   const ScopedProgram program(functions_, text, name);
   const NvrtcStatus status = program.compile(architecture);

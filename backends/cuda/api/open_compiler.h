@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln::cuda::api {
@@ -44,8 +45,11 @@ class Compiler {
   /// 80 for sm_80, ascending.
   const std::vector<int>& architectures() const { return architectures_; }
 
-  /// Compiles for sm_<architecture>. `name` is the file name in the log. Calls of all compilers of
-  /// the process are serialized and run in the "C" locale; the thread's locale is restored. Throws
+  /// Whether several threads can compile at the same time: from version 12.3 on. Calls of all
+  /// older compilers of the process are serialized.
+  bool is_concurrent() const { return std::pair(major_, minor_) >= std::pair(12, 3); }
+  /// Compiles for sm_<architecture>. `name` is the file name in the log. Calls run in the "C"
+  /// locale; the thread's locale is restored. Throws
   /// sdk::Failure: UNIMPLEMENTED for an unknown architecture, else with the native code; a failed
   /// compilation has the log as its detail "log".
   CompiledText compile(const std::string& text, int architecture, const std::string& name) const;

@@ -61,7 +61,7 @@ void dump_attention(const codegen::Plan& plan, const api::Compiler& compiler, in
     if (!dumps.wanted("ptx") && !dumps.wanted("sass")) continue;
     const api::CompiledText compiled = compiler.compile(source, architecture, name + ".cu");
     dumps.hand_over("ptx", name, [&] { return compiled.ptx; });
-    dump_sass(compiled.cubin, compiler, dumps, host, name);
+    dump_sass({{compiled.cubin, {}}}, compiler, dumps, host, name);
   }
 }
 

@@ -1,5 +1,5 @@
-// Compiles the kernels of a program as one text, by one call of NVRTC, whose time grows with the
-// text: the updates of many variables are often one kernel.
+// Compiles the kernels of a program as few texts as it has threads: the time of NVRTC grows with
+// the text, and each has a prelude. The updates of many variables are often one kernel.
 #include "backends/cuda/execute/compile_kernels.h"
 
 #include "backends/codegen/grid/batch.h"
@@ -8,12 +8,16 @@
 #include "backends/codegen/plan/gather_equal_kernels.h"
 #include "core/types/text.h"
 
+#include <algorithm>
+#include <exception>
 #include <optional>
 #include <set>
 #include <unordered_map>
 
 namespace kiln::cuda {
 namespace {
+
+constexpr std::size_t kMaxParts = 16;
 
 using codegen::BuiltKernels;
 using codegen::Kernel;
@@ -142,6 +146,36 @@ class KernelForms {
   std::unordered_map<std::string, KernelId> first_;
 };
 
+/// Compiles the parts at the same time. Of failures, that of the first part is thrown.
+std::vector<CompiledPart> compile_parts(std::vector<codegen::GridTextPart> texts, int architecture,
+                                        const api::Compiler& compiler, const codegen::Dumps& dumps,
+                                        const std::string& name, const sdk::Host& host) {
+  std::vector<api::CompiledText> compiled(texts.size());
+  std::vector<std::exception_ptr> failures(texts.size());
+  host.parallel_for(texts.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      try {
+        compiled[i] = compiler.compile(texts[i].text, architecture, name);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  });
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  dumps.hand_over("ptx", "", [&] {
+    std::string ptx;
+    for (const api::CompiledText& one : compiled) ptx += one.ptx;
+    return ptx;
+  });
+  std::vector<CompiledPart> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    parts.push_back({std::move(compiled[i].cubin), std::move(texts[i].functions)});
+  }
+  return parts;
+}
+
 }  // namespace
 
 int code_architecture(const api::Compiler& compiler, int compute_capability) {
@@ -158,7 +192,7 @@ int code_architecture(const api::Compiler& compiler, int compute_capability) {
 
 CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarget& target,
                                 const api::Compiler& compiler, const codegen::Dumps& dumps,
-                                const std::string& label) {
+                                const std::string& label, const sdk::Host& host) {
   CompiledKernels compiled;
   const BuiltKernels& kernels = program.kernels;
   if (kernels.empty()) return compiled;
@@ -187,12 +221,11 @@ CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarge
     if (one->reason.empty()) kernels_of_loops.push_back(one->loop);
   }
   dumps.hand_over("schedule", "", [&] { return print_schedules(kernels, compiled, loops); });
-  const std::string source = grid_text(scheduled, kernels_of_loops);
-  dumps.hand_over("cuda_c", "", [&] { return source; });
-  const std::string name = label.empty() ? "kernels.cu" : label + ".cu";
-  api::CompiledText result = compiler.compile(source, target.architecture, name);
-  dumps.hand_over("ptx", "", [&] { return result.ptx; });
-  compiled.cubin = std::move(result.cubin);
+  dumps.hand_over("cuda_c", "", [&] { return grid_text(scheduled, kernels_of_loops); });
+  const std::size_t threads = compiler.is_concurrent() ? host.thread_count() : 1;
+  compiled.parts = compile_parts(
+      grid_texts(scheduled, kernels_of_loops, std::min<std::size_t>(threads, kMaxParts)),
+      target.architecture, compiler, dumps, label.empty() ? "kernels.cu" : label + ".cu", host);
   return compiled;
 }
 

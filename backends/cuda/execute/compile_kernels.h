@@ -27,19 +27,25 @@ struct CompiledKernel {
   bool has_variable_extent = false;
 };
 
+/// Functions that were compiled together.
+struct CompiledPart {
+  std::string cubin;  // an ELF file of the device
+  std::vector<std::string> functions;  // their names
+};
+
 struct CompiledKernels {
   IdVector<codegen::KernelId, CompiledKernel> kernels;
   std::unordered_map<const codegen::Plan*, codegen::ScheduledLoop> loops;  // by body
-  std::string cubin;  // an ELF file of the device; empty: no kernels
+  std::vector<CompiledPart> parts;
 };
 
-/// Schedules all kernels and loops, and compiles those that differ as one text. Kernels of the
-/// plan's opening and region that differ in the extent of their axis share a function, which takes
-/// a table. Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`; `label` names the text
-/// in errors. The program outlives the result. Throws sdk::Failure.
+/// Schedules all kernels and loops, and compiles those that differ, by the threads of the host.
+/// Kernels of the plan's opening and region that differ in the extent of their axis share a
+/// function, which takes a table. Hands the stages `schedule`, `cuda_c` and `ptx` over to `dumps`;
+/// `label` names the text in errors. The program outlives the result. Throws sdk::Failure.
 CompiledKernels compile_kernels(const codegen::Program& program, const CodeTarget& target,
                                 const api::Compiler& compiler, const codegen::Dumps& dumps,
-                                const std::string& label);
+                                const std::string& label, const sdk::Host& host);
 
 /// The architecture to compile for: that of the device, else the highest one below it with the same
 /// major number, whose code is binary compatible. Throws sdk::Failure UNIMPLEMENTED.

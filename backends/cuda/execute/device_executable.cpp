@@ -154,9 +154,9 @@ class DeviceExecutable final : public sdk::Executable {
     const Device& device = *resources_.device;
     const CodeTarget target{device.grid(), code_architecture(libraries_.compiler,
                                                              device.identity().compute_capability)};
-    CompiledKernels compiled =
-        compile_kernels(lowered_.program, target, libraries_.compiler, dumps_, lowered_.label);
-    dump_sass(compiled.cubin, libraries_.compiler, dumps_, host_);
+    CompiledKernels compiled = compile_kernels(lowered_.program, target, libraries_.compiler,
+                                               dumps_, lowered_.label, host_);
+    dump_sass(compiled.parts, libraries_.compiler, dumps_, host_);
     dump_attention(lowered_.program.plan, libraries_.compiler, target.architecture, dumps_, host_);
     return compiled;
   }

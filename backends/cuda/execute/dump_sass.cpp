@@ -7,14 +7,15 @@
 
 namespace kiln::cuda {
 
-void dump_sass(const std::string& cubin, const api::Compiler& compiler, const codegen::Dumps& dumps,
-               const sdk::Host& host, const std::string& name) {
-  if (cubin.empty() || !dumps.wanted("sass")) return;
+void dump_sass(const std::vector<CompiledPart>& parts, const api::Compiler& compiler,
+               const codegen::Dumps& dumps, const sdk::Host& host, const std::string& name) {
+  if (parts.empty() || !dumps.wanted("sass")) return;
   static std::atomic<bool> has_warned{false};
   try {
     const api::Disassembler disassembler(
         {.configured = compiler.configured_folders(), .library = compiler.path()});
-    const std::string text = disassembler.disassemble(cubin);
+    std::string text;
+    for (const CompiledPart& part : parts) text += disassembler.disassemble(part.cubin);
     dumps.hand_over("sass", name, [&] { return text; });
   } catch (const sdk::Failure& failure) {
     const bool is_missing = failure.code() == KILN_CODE_NOT_FOUND;

@@ -50,7 +50,7 @@ GraphKernel::GraphKernel(const KernelCompiler& compiler, std::vector<ir::Value> 
   library_ = std::make_unique<const KernelLibrary>(
       lowering.program.kernels, compiler.device,
       compile_kernels(lowering.program, target, *compiler.compiler,
-                      codegen::Dumps(compiler.host, label), label));
+                      codegen::Dumps(compiler.host, label), label, compiler.host));
   built_ = std::move(lowering.program.kernels.front());
 }
 

@@ -56,21 +56,25 @@ KernelLibrary::KernelLibrary(const codegen::BuiltKernels& kernels,
                              CompiledKernels compiled) {
   if (kernels.empty()) return;
   const ScopedContext context(*device);
-  code_ = std::make_unique<const LoadedCode>(device, compiled.cubin);
+  std::unordered_map<std::string, api::FunctionHandle> functions;
+  for (const CompiledPart& part : compiled.parts) {
+    code_.push_back(std::make_unique<const LoadedCode>(device, part.cubin));
+    for (const std::string& name : part.functions) functions[name] = code_.back()->function(name);
+  }
   for (const codegen::KernelId i : kernels.ids()) {
     CompiledKernel& one = compiled.kernels[i];
     LoadedKernel& loaded = kernels_.emplace_back();
     loaded.schedule = std::move(one.schedule);
     loaded.has_variable_extent = one.has_variable_extent;
     if (one.function.empty()) continue;
-    loaded.function = code_->function(one.function);
+    loaded.function = functions.at(one.function);
     loaded.resident_blocks = resident_blocks(*device, loaded.function, loaded.schedule.threads);
   }
   for (auto& [body, scheduled] : compiled.loops) {
     if (!scheduled.reason.empty()) continue;
     LoadedLoop& loaded = loops_[body];
     loaded.scheduled = std::move(scheduled);
-    loaded.function = code_->function(loaded.scheduled.loop.name);
+    loaded.function = functions.at(loaded.scheduled.loop.name);
     loaded.resident_blocks =
         resident_blocks(*device, loaded.function, loaded.scheduled.loop.threads);
   }

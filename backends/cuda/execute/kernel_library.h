@@ -1,4 +1,4 @@
-// Loads the cubin of a program on a device by cuLibraryLoadData and resolves its functions.
+// Loads the cubins of a program on a device by cuLibraryLoadData and resolves its functions.
 #pragma once
 
 #include "backends/cuda/device/device.h"
@@ -60,7 +60,7 @@ class KernelLibrary {
  private:
   LoadedKernels kernels_;
   LoadedLoops loops_;
-  std::unique_ptr<const LoadedCode> code_;  // null: there are no kernels
+  std::vector<std::unique_ptr<const LoadedCode>> code_;
 };
 
 }  // namespace kiln::cuda
