@@ -178,6 +178,8 @@ raise SystemExit(not ($condition))" 2>/dev/null; then
 part_torch() {
   bench_beside peers.py torch 'torch.cuda.is_available()' matmul matmul_batch \
     matmul_f16 matmul_bf16 mlp_train_mixed conv_train_bf16 \
+    attention_train attention_train_bf16 attention_long_bf16 transformer_train \
+    transformer_train_bf16 resnet50_train resnet50_train_bf16 \
     lstm_masked_train lstm_train ctc_train cnn_adam resnet_block gather_gradient chain10 \
     chain10_tanh cast broadcast softmax cross_entropy layernorm_train bn_relu_train mlp_adam \
     lnlstm_train

@@ -110,7 +110,7 @@ TEST_CASE("kiln bench: the rows of a GPU run with variables as inputs and result
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const auto rows = json_of(scratch.path("out.json"));
-  CHECK(rows.Size() == 34);
+  CHECK(rows.Size() == 41);
   const std::set<std::string> unlimited{"call_cpu", "char_rnn_train", "compile_char_rnn"};
   for (const auto& row : rows.GetArray()) {
     const std::string name = row["row"].GetString();

@@ -95,6 +95,24 @@ std::vector<Row> matmul_rows(bool tiny) {
           conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{64, 56, 56, 64}, Memory::Device)};
 }
 
+std::vector<Row> network_rows_of_device(bool tiny) {
+  constexpr Memory kDevice = Memory::Device;
+  const auto attention = [&](std::int64_t heads, std::int64_t length) {
+    return tiny ? AttentionSizes{2, 20, 24, 8, true}
+                : AttentionSizes{heads, length, length, 64, true};
+  };
+  const TransformerSizes block =
+      tiny ? TransformerSizes{2, 20, 16, 2} : TransformerSizes{16, 1024, 768, 12};
+  const std::int64_t images = tiny ? 2 : 64;
+  return {attention_train("attention_train", attention(96, 1024), DType::Float32, kDevice),
+          attention_train("attention_train_bf16", attention(96, 1024), DType::BFloat16, kDevice),
+          attention_train("attention_long_bf16", attention(24, 4096), DType::BFloat16, kDevice),
+          transformer_train("transformer_train", block, DType::Float32, kDevice),
+          transformer_train("transformer_train_bf16", block, DType::BFloat16, kDevice),
+          resnet50_train("resnet50_train", images, tiny, DType::Float32, kDevice),
+          resnet50_train("resnet50_train_bf16", images, tiny, DType::BFloat16, kDevice)};
+}
+
 std::vector<Row> call_rows(bool tiny) {
   const CharRnnSizes text = tiny ? CharRnnSizes{5, 4, 2, 4} : CharRnnSizes{96, 256, 32, 64};
   return {call_row(), call_cpu(tiny ? RecurrentSizes{4, 2, 3, 4} : RecurrentSizes{100, 8, 32, 32}),
@@ -106,7 +124,8 @@ std::vector<Row> call_rows(bool tiny) {
 /// Rows that fill much memory come last.
 std::vector<Row> device_rows(bool tiny) {
   std::vector<Row> rows;
-  for (auto make : {call_rows, model_rows, matmul_rows, pass_rows, traffic_rows}) {
+  for (auto make :
+       {call_rows, model_rows, matmul_rows, network_rows_of_device, pass_rows, traffic_rows}) {
     for (Row& row : make(tiny)) rows.push_back(std::move(row));
   }
   return rows;

@@ -44,53 +44,50 @@ Row skip_gram(const std::string& name, const SkipGramSizes& s) {
           "the negatives with their slopes 33 %, joining the slopes of both lookups 8 %"};
 }
 
-struct AttentionSizes {
-  std::int64_t heads, queries, keys, depth;
-  bool causal;
+Ints of_queries(const AttentionSizes& s) { return {s.heads, s.queries, s.depth}; }
+Ints of_keys(const AttentionSizes& s) { return {s.heads, s.keys, s.depth}; }
 
-  Ints of_queries() const { return {heads, queries, depth}; }
-  Ints of_keys() const { return {heads, keys, depth}; }
-  /// Of that many matmuls; a causal attention needs half of the scores.
-  double operations(int matmuls) const {
-    const double scores = static_cast<double>(heads * queries * keys) * (causal ? 0.5 : 1.0);
-    return 2 * matmuls * scores * static_cast<double>(depth);
-  }
-  std::string described() const {
-    return text(causal ? "causal " : "", "attention of ", heads, " heads: queries ", queries,
-                ", keys ", keys, ", depth ", depth);
-  }
-};
+/// Of that many matmuls; a causal attention needs half of the scores.
+double operations(const AttentionSizes& s, int matmuls) {
+  const double scores = static_cast<double>(s.heads * s.queries * s.keys) * (s.causal ? 0.5 : 1.0);
+  return 2 * matmuls * scores * static_cast<double>(s.depth);
+}
+
+std::string described(const AttentionSizes& s) {
+  return text(s.causal ? "causal " : "", "attention of ", s.heads, " heads: queries ", s.queries,
+              ", keys ", s.keys, ", depth ", s.depth);
+}
 
 Row attention_row(const std::string& name, const AttentionSizes& s) {
-  Limit limit{.formula = "two matmuls at the peak", .operations = s.operations(2)};
+  Limit limit{.formula = "two matmuls at the peak", .operations = operations(s, 2)};
   if (s.queries == 1) {
-    limit = copy_limit("keys and values read once", 8 * static_cast<double>(elements(s.of_keys())));
+    limit = copy_limit("keys and values read once", 8 * static_cast<double>(elements(of_keys(s))));
   }
-  return {name, s.described(), limit, [=] {
+  return {name, described(s), limit, [=] {
             WorkBuilder builder(Memory::Host);
-            const Tensor q = builder.input(drawn(s.of_queries()));
-            const Tensor k = builder.input(drawn(s.of_keys())),
-                         v = builder.input(drawn(s.of_keys()));
+            const Tensor q = builder.input(drawn(of_queries(s)));
+            const Tensor k = builder.input(drawn(of_keys(s))), v = builder.input(drawn(of_keys(s)));
             return builder.work({dot_product_attention(q, k, v, {.causal = s.causal})});
           }};
 }
 
-Row attention_train(const std::string& name, const AttentionSizes& s) {
-  Limit limit{.formula = "six matmuls at the peak", .operations = s.operations(6)};
-  return {name, s.described() + ", with the gradients of sum(o w)", limit, [=] {
-            WorkBuilder builder(Memory::Host);
-            const Tensor q = builder.input(drawn(s.of_queries()));
-            const Tensor k = builder.input(drawn(s.of_keys())),
-                         v = builder.input(drawn(s.of_keys()));
+}  // namespace
+
+Row attention_train(const std::string& name, const AttentionSizes& s, DType dtype, Memory memory) {
+  Limit limit{.formula = "six matmuls at the peak of float32", .operations = operations(s, 6)};
+  const std::string of = dtype == DType::Float32 ? "" : text(" in ", dtype);
+  return {name, described(s) + of + ", with the gradients of sum(o w)", limit, [=] {
+            WorkBuilder builder(memory);
+            const auto input = [&](const Ints& dims) {
+              return builder.input(drawn(dims).astype(dtype));
+            };
+            const Tensor q = input(of_queries(s)), k = input(of_keys(s)), v = input(of_keys(s));
             const Tensor o = dot_product_attention(q, k, v, {.causal = s.causal});
-            std::vector<Tensor> results =
-                gradients(sum(o * builder.input(drawn(s.of_queries()))), {q, k, v});
+            std::vector<Tensor> results = gradients(sum(o * input(of_queries(s))), {q, k, v});
             results.push_back(o);
             return builder.work(results);
           }};
 }
-
-}  // namespace
 
 std::vector<Row> language_rows(bool tiny) {
   const auto skip_gram_of = [&](const std::string& name, const SkipGramSizes& sizes) {
@@ -103,8 +100,10 @@ std::vector<Row> language_rows(bool tiny) {
           skip_gram_of("skip_gram_wide", {{20000, 300}, 256, 10}),
           attention_row("attention_1024", sizes({8, 1024, 1024, 64, false})),
           attention_row("attention_4096_causal", sizes({2, 4096, 4096, 64, true})),
-          attention_train("attention_train_1024", sizes({8, 1024, 1024, 64, true})),
-          attention_train("attention_train_128", sizes({32, 128, 128, 64, false})),
+          attention_train("attention_train_1024", sizes({8, 1024, 1024, 64, true}), DType::Float32,
+                          Memory::Host),
+          attention_train("attention_train_128", sizes({32, 128, 128, 64, false}), DType::Float32,
+                          Memory::Host),
           attention_row("attention_one_query", sizes({32, 1, 4096, 64, false}))};
 }
 

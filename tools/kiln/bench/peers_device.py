@@ -7,6 +7,7 @@ from torch.nn import functional
 import peer_loop
 import peers
 import peers_halves
+import peers_training_networks
 from peers import uniform
 
 
@@ -200,6 +201,7 @@ ROWS = {row.__name__: row for row in (
     chain10, chain10_tanh, cast, broadcast, softmax, cross_entropy, layernorm_train, bn_relu_train,
     transpose, gather, gather_gradient, matmul, matmul_batch, mlp_train_mixed, conv_train_bf16,
     mlp_adam, lstm_train, lnlstm_train)}
+ROWS |= peers_training_networks.ROWS
 ROWS |= {"matmul_f16": matmul_of(torch.float16), "matmul_bf16": matmul_of(torch.bfloat16)}
 
 

@@ -61,6 +61,23 @@ Row embedding_train(const Ints& table, std::int64_t indices, Memory memory);
 Row mlp_train_mixed(std::int64_t batch, const Ints& sizes, Memory memory);
 /// A 3x3 convolution with as many filters as channels, and its gradients.
 Row conv_train_bf16(const Ints& dims, Memory memory);
+struct AttentionSizes {
+  std::int64_t heads, queries, keys, depth;
+  bool causal;
+};
+/// An attention and the gradients of its operands.
+Row attention_train(const std::string& name, const AttentionSizes& sizes, DType dtype,
+                    Memory memory);
+
+struct TransformerSizes {
+  std::int64_t batch, time, width, heads;
+};
+/// float32 weights; products of `dtype`.
+Row transformer_train(const std::string& name, const TransformerSizes& sizes, DType dtype,
+                      Memory memory);
+/// As transformer_train(). `tiny`: fewer layers and channels, small images.
+Row resnet50_train(const std::string& name, std::int64_t batch, bool tiny, DType dtype,
+                   Memory memory);
 Row adam_row(const std::string& name, std::int64_t variables, std::int64_t size, Memory memory);
 
 /// Two 3x3 convolutions with relu, max pooling, two dense layers; squares of `size` by `size`.
