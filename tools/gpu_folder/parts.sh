@@ -10,15 +10,53 @@ later=77
 export KILN_TEST_BACKEND=cuda
 export KILN_TEST_CUDA_DRIVER=${KILN_CUDA_DRIVER:-} KILN_TEST_CUDA_LIBRARIES=${KILN_CUDA_LIBRARIES:-}
 
+# Processes of a part: one core drives the device, and each process has a context of it.
+shards=$(($(nproc) > 16 ? 15 : $(nproc) > 2 ? $(nproc) - 1 : $(nproc)))
+
 # run_tests NAME [FILTER]: a program of tests; its status counts failures, so any is 1 here. Tests
 # with the tag [sources] read Kiln's sources.
 run_tests() {
   stdbuf -oL "$bin/test_$1" "${2:-~[slow]~[.]~[concurrency]~[sources]}" -d yes || return 1
 }
-part_ops() { run_tests ops; }
-part_k() { run_tests k; }
-part_passes() { run_tests passes; }
-part_rewrite() { run_tests rewrite; }
+
+# report_shards FOLDER: what the processes printed, and the tests that they did not end.
+report_shards() {
+  cat "$1"/shard-*.txt
+  echo "not done:"
+  sed -n 's/^[0-9.]* s: //p' "$1"/shard-*.txt | sort | comm -13 - <(sort "$1/tests")
+}
+
+# passed_in FILE: prints the number of passed test cases of a process.
+passed_in() {
+  sed -n -e 's/^All tests passed (.* in \([0-9]*\) test cases*)$/\1/p' \
+    -e 's/^test cases: *\([0-9]*\) | *\1 passed$/\1/p' "$1" | tail -n 1
+}
+
+# run_sharded NAME: the tests of a program by several processes, each with every nth test. Fails,
+# too, where the processes together did not run each test.
+run_sharded() {
+  local folder passed=0 i
+  folder=$(mktemp -d) || return 1
+  "$bin/test_$1" --list-test-names-only '~[slow]~[.]~[concurrency]~[sources]' |
+    sed 's/^ *//' >"$folder/tests"
+  split -n "r/$shards" -e --additional-suffix=.tests "$folder/tests" "$folder/shard-"
+  trap 'wait; report_shards "$folder"; rm -r "$folder"; exit 143' TERM
+  for i in "$folder"/shard-*.tests; do
+    stdbuf -oL "$bin/test_$1" -f "$i" -d yes >"${i%.tests}.txt" 2>&1 &
+  done
+  wait
+  report_shards "$folder"
+  for i in "$folder"/shard-*.txt; do passed=$((passed + $(passed_in "$i"))); done
+  echo "$passed of $(wc -l <"$folder/tests") tests passed, in $shards processes"
+  [ "$passed" -eq "$(wc -l <"$folder/tests")" ]
+  i=$?
+  rm -r "$folder"
+  return "$i"
+}
+part_ops() { run_sharded ops; }
+part_k() { run_sharded k; }
+part_passes() { run_sharded passes; }
+part_rewrite() { run_sharded rewrite; }
 
 # python_version PACKAGE: prints its version, where it is installed.
 python_version() {
@@ -91,13 +129,26 @@ part_models() {
   return "$status"
 }
 
-# At least 60 programs; more in three quarters of the part's time.
+# run_seeds FIRST COUNT: random programs, with the output in one piece.
+run_seeds() {
+  local output status
+  output=$(KILN_RANDOM_PROGRAMS=$1:$2 run_tests random_programs '[seeds]' 2>&1)
+  status=$?
+  printf 'seeds %s to %s\n%s\n' "$1" $(($1 + $2 - 1)) "$output"
+  return "$status"
+}
+
+# At least 60 programs; more in three quarters of the part's time. Several processes at a time.
 part_random_programs() {
-  local first=0 count=20
+  local first=0 count=20 i pids
   while [ "$first" -lt 60 ] || [ "$SECONDS" -lt $((KILN_PART_SECONDS * 3 / 4)) ]; do
-    echo "seeds $first to $((first + count - 1))"
-    KILN_RANDOM_PROGRAMS=$first:$count run_tests random_programs '[seeds]' || return 1
-    first=$((first + count))
+    pids=()
+    for ((i = 0; i < shards; i++)); do
+      run_seeds "$first" "$count" &
+      pids+=($!)
+      first=$((first + count))
+    done
+    for i in "${pids[@]}"; do wait "$i" || return 1; done
     if [ -n "${KILN_GPU_TEST_FAKES:-}" ] && [ "$first" -ge 60 ]; then break; fi
   done
 }

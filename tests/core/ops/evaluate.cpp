@@ -11,6 +11,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <memory>
 
 namespace kiln::test {
 
@@ -27,6 +29,35 @@ std::string tested_backend() {
   return chosen && *chosen ? chosen : "reference";
 }
 
+namespace {
+
+/// Compiles a graph, or returns what an equal one was compiled to: rows of a table often differ in
+/// their feeds alone.
+std::shared_ptr<const runtime::Executable> compiled(const runtime::InstancePtr& instance,
+                                                    const ir::Graph& graph) {
+  using Known = std::map<std::string, std::shared_ptr<const runtime::Executable>>;
+  static Known& known = *new Known;  // never destroyed: its backends may end before
+  constexpr std::size_t kMost = 1000;
+  const module::Module whole = module::make_module(graph);
+  const module::Encoded encoded = module::write_module(whole);
+  runtime::CompileRequest request;
+  request.module = encoded.bytes;
+  std::string key = text(static_cast<const void*>(instance.get()), "\n");
+  key.append(reinterpret_cast<const char*>(encoded.bytes.data()), encoded.bytes.size());
+  for (const auto& side : encoded.constants) {
+    request.constants.push_back({side.data, side.size});
+    key.append(reinterpret_cast<const char*>(side.data), side.size);
+  }
+  if (known.size() == kMost) known.clear();
+  auto& executable = known[key];
+  if (executable == nullptr) {
+    executable = std::make_shared<const runtime::Executable>(instance->compile(request));
+  }
+  return executable;
+}
+
+}  // namespace
+
 std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,
                             const std::vector<ir::Value>& results, const std::vector<Array>& feeds,
                             const std::string& backend, bool optimise) {
@@ -39,12 +70,7 @@ std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,
   graph.outputs = ir::replace_values(results, map);
   if (optimise) graph = passes::run_pipeline(graph);
   const runtime::InstancePtr instance = runtime::backend_instance(backend);
-  const module::Module compiled = module::make_module(graph);
-  const module::Encoded encoded = module::write_module(compiled);
-  runtime::CompileRequest request;
-  request.module = encoded.bytes;
-  for (const auto& side : encoded.constants) request.constants.push_back({side.data, side.size});
-  const runtime::Executable executable = instance->compile(request);
+  const auto executable = compiled(instance, graph);
   std::vector<runtime::Buffer> inputs, outputs(results.size());
   std::vector<const runtime::Buffer*> pointers;
   for (const Array& feed : feeds) {
@@ -54,7 +80,7 @@ std::vector<Array> evaluate(const std::vector<ir::Value>& parameters,
   runtime::ExecuteCall call;
   call.inputs = pointers;
   call.outputs = outputs;
-  executable.execute(call).wait();
+  executable->execute(call).wait();
   std::vector<Array> arrays;
   for (const runtime::Buffer& output : outputs) {
     Array array = Array::zeros(output.dims(), output.dtype());

@@ -31,7 +31,8 @@ class Folder {
     fs::create_directories(scratch_.path("lib/cuda_gpu"));
     fs::create_directories(scratch_.path("bin"));
     program("kiln", "echo call 1 0.004");
-    for (const char* name : {"ops", "k", "passes", "rewrite", "random_programs", "nccl"}) {
+    for (const char* name : {"ops", "k", "passes", "rewrite"}) tests(name);
+    for (const char* name : {"random_programs", "nccl"}) {
       program(std::string("test_") + name, "echo All tests passed");
     }
     for (const char* name : {"char_rnn", "digits_cnn", "digits_ctc", "mixed_precision"}) {
@@ -42,6 +43,14 @@ class Folder {
   void program(const std::string& name, const std::string& body) const {
     const std::string path = scratch_.write("bin/" + name, "#!/bin/sh\n" + body + "\n");
     fs::permissions(path, fs::perms::owner_all);
+  }
+
+  /// A program of three tests. `body`: its work with a file that lists tests.
+  void tests(const std::string& name, const std::string& body = "") const {
+    const std::string passed =
+        "echo \"All tests passed (9 assertions in $(wc -l < \"$2\") test cases)\"";
+    program("test_" + name, "if [ \"$1\" = -f ]; then " + (body.empty() ? passed : body) +
+                                "; else printf 'one\\ntwo\\nthree\\n'; fi");
   }
 
   std::string path(const std::string& name) const { return scratch_.path(name); }
@@ -76,14 +85,15 @@ TEST_CASE("gpu_test: a run in which all parts pass") {
   CHECK_FALSE(has(outcome.text, "FAIL"));
   CHECK(has(outcome.text, "\n" + folder.result("summary.txt")));
   CHECK(has(folder.result("parts.txt"), "ops\tPASS\t"));
+  CHECK(has(folder.result("ops.txt"), "\n3 of 3 tests passed, in "));
 }
 
 TEST_CASE("gpu_test: failures, wrong losses, and parts that never end") {
   const Folder folder;
-  folder.program("test_k", "echo 'x.cpp:1: FAILED:'; exit 3");
-  folder.program("test_rewrite",
-                 "trap 'echo x.cpp:1: FAILED:; echo SIGTERM - Termination request signal; exit 1' "
-                 "TERM; sleep 60 & wait");
+  folder.tests("k", "echo 'x.cpp:1: FAILED:'; exit 3");
+  folder.tests("rewrite",
+               "echo '0.125 s: one'; trap 'echo x.cpp:1: FAILED:; "
+               "echo SIGTERM - Termination request signal; exit 1' TERM; sleep 60 & wait");
   folder.program("digits_ctc", "case $* in *cuda*) echo loss 4.6;; *) echo loss 4.5;; esac");
   const Outcome outcome = folder.run("bash run --fakes --minutes 1");
   INFO(outcome.text);
@@ -93,6 +103,17 @@ TEST_CASE("gpu_test: failures, wrong losses, and parts that never end") {
   CHECK(has(outcome.text, "\nLATER passes and rewrite rules pass (rewrite: not done within "));
   CHECK(has(outcome.text, "\nFAIL the examples' models have the oracle's losses (models: "));
   CHECK(has(folder.result("models.txt"), "differ: loss 4.5\tloss 4.6\n"));
+  CHECK(has(folder.result("rewrite.txt"), "\nnot done:\nthree\ntwo\n"));
+}
+
+TEST_CASE("gpu_test: a process that runs fewer tests than it was given fails") {
+  const Folder folder;
+  folder.tests("ops", "echo 'All tests passed (9 assertions in 0 test cases)'");
+  const Outcome outcome = folder.run("bash run --fakes");
+  INFO(outcome.text);
+  CHECK(outcome.status == 1);
+  CHECK(has(outcome.text, "\nFAIL all ops, dtypes and gradients pass (ops: results/ops.txt)\n"));
+  CHECK(has(folder.result("ops.txt"), "\n0 of 3 tests passed, in "));
 }
 
 TEST_CASE("gpu_test: ranks that NCCL rejects are left for later") {
@@ -111,7 +132,7 @@ TEST_CASE("gpu_test: ranks that NCCL rejects are left for later") {
 
 TEST_CASE("gpu_test: a part that fails and then exceeds its time has failed") {
   const Folder folder;
-  folder.program("test_rewrite", "echo 'x.cpp:1: FAILED:'; sleep 60");
+  folder.tests("rewrite", "echo 'x.cpp:1: FAILED:'; sleep 60");
   const Outcome outcome = folder.run("bash run --fakes --minutes 1");
   INFO(outcome.text);
   CHECK(outcome.status == 1);
@@ -131,7 +152,7 @@ TEST_CASE("gpu_test: nothing runs where no program runs on the device") {
 
 TEST_CASE("gpu_test: an interrupted run has its summary") {
   const Folder folder;
-  folder.program("test_k", "kill -TERM $RUN; sleep 60");
+  folder.tests("k", "kill -TERM $RUN; sleep 60");
   const Outcome outcome = folder.run("bash -c 'export RUN=$$; exec bash run --fakes'");
   INFO(outcome.text);
   CHECK(outcome.status == 0);
