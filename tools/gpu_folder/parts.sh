@@ -54,6 +54,14 @@ run_sharded() {
   return "$i"
 }
 part_ops() { run_sharded ops; }
+# All 2^32 patterns of float32 to both halves; a minute on the host.
+part_conversions() {
+  if [ -n "${KILN_GPU_TEST_FAKES:-}" ]; then
+    echo "the fakes would convert for hours"
+    return "$later"
+  fi
+  run_tests ops '[.every_float32]'
+}
 part_k() { run_sharded k; }
 part_passes() { run_sharded passes; }
 part_rewrite() { run_sharded rewrite; }

@@ -295,27 +295,24 @@ class Binder {
       const auto add_body = [&](DeviceBody& body) {
         own.push_back({{StepBlock::Kind::Body, step}, body.plan->arena.bytes, &body.offset});
       };
+      const auto add_scratch = [&](std::int64_t bytes, std::int64_t& offset) {
+        own.push_back({{StepBlock::Kind::Scratch, step}, bytes, &offset});
+      };
       auto* launch = std::get_if<KernelLaunch>(&out_->steps[s]);
       if (launch != nullptr && launch->grid.partial_bytes > 0) {
-        own.push_back(
-            {{StepBlock::Kind::Scratch, step}, launch->grid.partial_bytes, &launch->partials});
+        add_scratch(launch->grid.partial_bytes, launch->partials);
       }
       if (auto* matmul = std::get_if<DeviceMatmul>(&out_->steps[s])) {
-        own.push_back(
-            {{StepBlock::Kind::Scratch, step}, matmul->workspace_bytes, &matmul->workspace});
+        add_scratch(matmul->workspace_bytes, matmul->workspace);
       }
       if (auto* convolution = std::get_if<DeviceConvolution>(&out_->steps[s])) {
-        own.push_back({{StepBlock::Kind::Scratch, step},
-                       convolution->workspace_bytes,
-                       &convolution->workspace});
+        add_scratch(convolution->workspace_bytes, convolution->workspace);
       }
       if (auto* attention = std::get_if<DeviceAttention>(&out_->steps[s])) {
-        own.push_back(
-            {{StepBlock::Kind::Scratch, step}, attention->scratch_bytes, &attention->scratch});
+        add_scratch(attention->scratch_bytes, attention->scratch);
       }
       if (auto* attention = std::get_if<DeviceHalfAttention>(&out_->steps[s])) {
-        own.push_back(
-            {{StepBlock::Kind::Scratch, step}, attention->scratch_bytes, &attention->scratch});
+        add_scratch(attention->scratch_bytes, attention->scratch);
       }
       if (auto* loop = std::get_if<DeviceLoop>(&out_->steps[s])) {
         const std::vector<SlotId>& results = std::get<LoopStep>(plan_.steps[s]).results;
@@ -325,10 +322,7 @@ class Binder {
                          out_->sizes.bytes[results[i]],
                          &loop->spare_offsets[i]});
         }
-        if (loop->ends_early) {
-          own.push_back(
-              {{StepBlock::Kind::Scratch, step}, sizeof(std::int64_t), &loop->step_number});
-        }
+        if (loop->ends_early) add_scratch(sizeof(std::int64_t), loop->step_number);
         add_body(loop->body);
       }
       if (auto* branch = std::get_if<DeviceBranch>(&out_->steps[s])) {
