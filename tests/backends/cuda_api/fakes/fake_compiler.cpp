@@ -1,5 +1,6 @@
 // An NVRTC that compiles any text to "cubin of " and its options. A text that begins with "#error"
-// fails. Each compilation changes the thread's locale, and fails when another one is running.
+// fails. Each compilation changes the thread's locale, and before version 12.3 fails when another one
+// is running.
 #include "backends/cuda/api/nvrtc_api.h"
 
 #include <locale.h>
@@ -11,6 +12,9 @@
 
 #ifndef FAKE_MAJOR
 #define FAKE_MAJOR 12
+#endif
+#ifndef FAKE_MINOR
+#define FAKE_MINOR 4
 #endif
 
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -43,7 +47,7 @@ FAKE_EXPORT const char* nvrtcGetErrorString(NvrtcStatus status) {
 
 FAKE_EXPORT NvrtcStatus nvrtcVersion(int* major, int* minor) {
   *major = FAKE_MAJOR;
-  *minor = 4;
+  *minor = FAKE_MINOR;
   return NvrtcStatus::Success;
 }
 
@@ -74,7 +78,8 @@ FAKE_EXPORT NvrtcStatus nvrtcDestroyProgram(NvrtcProgram* program) {
 
 FAKE_EXPORT NvrtcStatus nvrtcCompileProgram(NvrtcProgram program, int count,
                                             const char* const* options) {
-  if (++running != 1) return NvrtcStatus::Internal;
+  constexpr bool kIsConcurrent = FAKE_MAJOR > 12 || FAKE_MINOR >= 3;
+  if (++running != 1 && !kIsConcurrent) return NvrtcStatus::Internal;
   static const locale_t locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
   ::uselocale(locale);
   std::string all;
