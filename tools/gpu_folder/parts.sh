@@ -39,7 +39,9 @@ run_sharded() {
   folder=$(mktemp -d) || return 1
   "$bin/test_$1" --list-test-names-only '~[slow]~[.]~[concurrency]~[sources]' |
     sed 's/^ *//' >"$folder/tests"
-  split -n "r/$shards" -e --additional-suffix=.tests "$folder/tests" "$folder/shard-"
+  # A comma ends a name where Catch2 reads it.
+  sed 's/[\\,]/\\&/g' "$folder/tests" |
+    split -n "r/$shards" -e --additional-suffix=.tests - "$folder/shard-"
   trap 'wait; report_shards "$folder"; rm -r "$folder"; exit 143' TERM
   for i in "$folder"/shard-*.tests; do
     stdbuf -oL "$bin/test_$1" -f "$i" -d yes >"${i%.tests}.txt" 2>&1 &

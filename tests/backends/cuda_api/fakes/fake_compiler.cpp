@@ -1,6 +1,6 @@
 // An NVRTC that compiles any text to "cubin of " and its options. A text that begins with "#error"
-// fails. Each compilation changes the thread's locale, and before version 12.3 fails when another one
-// is running.
+// fails. Each compilation changes the thread's locale, and before version 12.3 fails when another
+// one is running.
 #include "backends/cuda/api/nvrtc_api.h"
 
 #include <locale.h>
