@@ -1,4 +1,4 @@
-// A handle of cuDNN, and what it queues: execution plans with the addresses of their tensors.
+// Wraps a handle of cuDNN, and queues execution plans with the addresses of their tensors.
 #pragma once
 
 #include "backends/cuda/device/stream.h"

@@ -37,8 +37,8 @@ struct EngineRequest {
 /// rejected, that the library can finalize for the device, and that needs at most
 /// kMaxWorkspaceBytes of workspace; if all need more, of the engine with the smallest workspace.
 /// Throws sdk::Failure: RESOURCE_EXHAUSTED without memory; UNIMPLEMENTED without an engine, with
-/// the number of engines for each reason. REQUIRES: `library`, `device`, the graph and the action
-/// outlive the object; with a handle, a ScopedContext of the thread, which captures no stream.
+/// the number of engines for each reason. REQUIRES: `library`, device.device and the action outlive
+/// the object; with a handle, a ScopedContext of the thread, which captures no stream.
 class EnginePlan {
  public:
   EnginePlan(const api::Cudnn& library, const PlanDevice& device, const EngineRequest& request);

@@ -1,4 +1,4 @@
-// Attention of float16 and bfloat16 of given sizes, planned and queued by cuDNN.
+// Plans and queues attention of float16 and bfloat16 of given sizes by cuDNN.
 #pragma once
 
 #include "backends/cuda/libraries/attention_graph.h"

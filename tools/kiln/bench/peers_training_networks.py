@@ -1,5 +1,5 @@
-"""The rows of training_networks.cpp, and those of attention on a GPU, in PyTorch: eager and compiled,
-bfloat16 by autocast with float32 weights."""
+"""The rows of training_networks.cpp, and those of attention on a GPU, in PyTorch: eager and
+compiled, bfloat16 by autocast with float32 weights."""
 import torch
 from torch import nn
 from torch.nn import functional

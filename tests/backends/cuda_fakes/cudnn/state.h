@@ -1,4 +1,4 @@
-// What the library holds: its live objects, the failures that a test wants, and the last error.
+// Holds the live objects of the library, the failures that a test wants, and the last error.
 #pragma once
 
 #include "core/types/no_destructor.h"
