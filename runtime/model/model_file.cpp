@@ -1,6 +1,7 @@
 // Members in the order manifest, graph, weights: the first one tells the format.
 #include "runtime/model/model_file.h"
 
+#include "core/k/base/call.h"
 #include "core/module/read.h"
 #include "core/module/write.h"
 #include "core/types/counted.h"
@@ -17,6 +18,14 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::string_view kManifest = "manifest.json", kGraph = "graph.kirb";
+constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 26;
+
+/// Rejects a part that read_model_file() would reject.
+void require_readable(const char* part, std::uint64_t bytes, std::uint64_t max_bytes) {
+  if (bytes <= max_bytes) return;
+  Call::value_error(
+      "path", text("the ", part, " has ", bytes, " bytes; at most ", max_bytes, " are written"));
+}
 
 /// Reads one member whole.
 std::vector<std::byte> contents_of(const InputFile& file, const ZipFile& archive,
@@ -71,8 +80,11 @@ std::vector<Array> values_of(const InputFile& file, const std::string& path,
 }  // namespace
 
 void write_model_file(const std::string& path, const ModelFile& model) {
+  require_member_names(model.manifest.names.variables, kModelWeights);
   const std::string manifest = manifest_text(model.manifest);
   const module::Encoded graph = module::write_module(model.module, {.embed_constants = true});
+  require_readable("manifest", manifest.size(), kMaxManifest);
+  require_readable("graph", graph.bytes.size(), module::kMaxModuleBytes);
   OutputFile file(path);
   ZipWriter archive(file);
   const std::span<const std::byte> text[] = {std::as_bytes(std::span(manifest))};
@@ -88,7 +100,6 @@ void write_model_file(const std::string& path, const ModelFile& model) {
 }
 
 ModelFile read_model_file(const std::string& path) {
-  constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 26;
   const InputFile file(path);
   const ZipFile archive(file);
   ModelFile model;

@@ -17,7 +17,8 @@ struct ModelFile {
   std::vector<Array> values;  // of the variables, in the order of the module's state
 };
 
-/// Replaces the file atomically. IoError; ValueError for texts that are not UTF-8.
+/// Replaces the file atomically. IoError; ValueError for texts that are not UTF-8, and
+/// for names and texts too long to be read.
 void write_model_file(const std::string& path, const ModelFile& file);
 /// Reads a .kiln file whole. IoError "<path> ..." for a damaged file, for one of another version,
 /// and where manifest, graph and weights disagree.

@@ -24,7 +24,7 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
-constexpr std::size_t kMaxNameBytes = 65535 - kExtension.size();
+constexpr std::size_t kMaxMemberBytes = 65535;  // of the name of a member
 
 class FileSource final : public NpySource {
  public:
@@ -95,19 +95,6 @@ std::span<const std::byte> elements_of(const Array& array) {
   return {static_cast<const std::byte*>(array.data()), array.bytes()};
 }
 
-void require_member_names(std::span<const NamedArray> arrays) {
-  std::unordered_set<std::string_view> names;
-  for (const NamedArray& array : arrays) {
-    const char* problem = array.name.size() > kMaxNameBytes          ? "has more than 65531 bytes"
-                          : !is_utf8(array.name)                     ? "is not UTF-8"
-                          : array.name.find('\0') != array.name.npos ? "has a zero byte"
-                          : !names.insert(array.name).second         ? "occurs twice"
-                                                                     : nullptr;
-    if (problem == nullptr) continue;
-    Call::value_error("name", text("name ", quoted_name(array.name), " ", problem));
-  }
-}
-
 }  // namespace
 
 NpyFile::NpyFile(const std::string& path) : file_(path) {
@@ -150,6 +137,22 @@ Array NpzFile::read(const TensorEntry& tensor) const {
   return array;
 }
 
+void require_member_names(std::span<const std::string> names, std::string_view folder) {
+  const std::size_t max_bytes = kMaxMemberBytes - folder.size() - kExtension.size();
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names) {
+    const std::string problem =
+        name.size() > max_bytes
+            ? text("has ", name.size(), " bytes; at most ", max_bytes, " are written")
+        : !is_utf8(name)               ? "is not UTF-8"
+        : name.find('\0') != name.npos ? "has a zero byte"
+        : !seen.insert(name).second    ? "occurs twice"
+                                       : "";
+    if (problem.empty()) continue;
+    Call::value_error("name", text("name ", quoted_name(name), " ", problem));
+  }
+}
+
 void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode) {
   OutputFile file(path, mode);
   file.write(header_bytes(array));
@@ -165,7 +168,9 @@ void add_npy_member(ZipWriter& archive, const std::string& name, const Array& ar
 
 void write_npz(const std::string& path, std::span<const NamedArray> arrays,
                std::optional<unsigned> mode) {
-  require_member_names(arrays);
+  std::vector<std::string> names;
+  for (const NamedArray& array : arrays) names.push_back(array.name);
+  require_member_names(names, "");
   OutputFile file(path, mode);
   ZipWriter archive(file);
   for (const NamedArray& array : arrays) add_npy_member(archive, array.name, array.value);

@@ -60,10 +60,14 @@ class NpzFile final : public ArrayFile {
 /// writes it with ml_dtypes, '<V2'. IoError. `mode`: as for OutputFile.
 void write_npy(const std::string& path, const Array& array, std::optional<unsigned> mode = {});
 /// The same for a .npz file, in the order of `arrays`. ValueError for a name that occurs twice, is
-/// not UTF-8, or has a zero byte, which ends it in Python, or more than 65531 bytes.
+/// not UTF-8, or has a zero byte, which ends it in Python, or too many bytes: a member has a name
+/// of at most 65535.
 void write_npz(const std::string& path, std::span<const NamedArray> arrays,
                std::optional<unsigned> mode = {});
-/// Adds a member NAME.npy to an archive. IoError. REQUIRES: a name that write_npz() accepts.
+/// The same check of names whose members a folder "weights/" is going to hold.
+void require_member_names(std::span<const std::string> names, std::string_view folder);
+/// Adds a member NAME.npy to an archive. IoError. REQUIRES: a name that require_member_names()
+/// accepts.
 void add_npy_member(ZipWriter& archive, const std::string& name, const Array& array);
 
 }  // namespace kiln::runtime

@@ -143,6 +143,13 @@ TEST_CASE("save_model: what a model cannot hold") {
   CHECK(error_text<ValueError>([&] {
           save_model(path, {x}, {x}, {.metadata = {{"k", "\xff"}}});
         }).find("is not UTF-8") != std::string::npos);
+  const auto named = variable(1.f, {.name = std::string(65524, 'v')});
+  CHECK(error_text<ValueError>([&] { save_model(path, {x}, {x * named}); }) ==
+        "save_model: name '" + std::string(80, 'v') +
+            "...' has 65524 bytes; at most 65523 are written");
+  CHECK(error_text<ValueError>([&] {
+          save_model(path, {x}, {x}, {.metadata = {{"k", std::string((1 << 26) + 1, 'm')}}});
+        }).ends_with(" bytes; at most 67108864 are written"));
   CHECK(error_text<ValueError>([&] { save_model(path, {}, {x}); }).starts_with("save_model:"));
   CHECK(error_text<IoError>([&] {
           save_model(scratch.path("no/m.kiln"), {x}, {x});
