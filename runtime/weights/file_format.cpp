@@ -41,12 +41,18 @@ std::string_view zip_format(std::string_view start) {
   return kOtherArchive;
 }
 
+/// Whether the bytes are a length of less than 2^32 and the header of a safetensors file.
+bool is_safetensors_header(std::string_view start) {
+  return start.size() > 8 && start.substr(4, 5) == "\0\0\0\0{"sv;
+}
+
 /// Whether the bytes begin as ONNX and SavedModel do: field 1, a small number, then field 2 to 8 of
-/// bytes.
+/// bytes, or field 5, ONNX's model_version, a number.
 bool is_protobuf(std::string_view start) {
   if (start.size() < 4 || start[0] != 0x08 || start[1] < 1 || start[1] > 0x20) return false;
-  const int key = static_cast<unsigned char>(start[2]);
-  return key % 8 == 2 && key / 8 >= 2 && key / 8 <= 8;
+  if (is_safetensors_header(start)) return false;
+  const int key = static_cast<unsigned char>(start[2]), field = key / 8, wire_type = key % 8;
+  return (wire_type == 2 && field >= 2 && field <= 8) || (wire_type == 0 && field == 5);
 }
 
 bool is_text(std::string_view start) {

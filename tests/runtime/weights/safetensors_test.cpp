@@ -3,6 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/error_text.h"
 
+#include "runtime/weights/file_format.h"
 #include "runtime/weights/safetensors.h"
 #include "tests/support/scratch.h"
 
@@ -277,6 +278,7 @@ TEST_CASE("safetensors: files of other formats are named") {
       {"PK\x05\x06" + std::string(18, '\0'), "an empty ZIP archive"},
       {"\x93NUMPY" + std::string("\1\0v\0", 4) + "{'descr': '<f4'}", "a NumPy array (.npy)"},
       {"\x08\x08\x12\x07pytorch\x1a", "a protobuf message, such as ONNX's"},
+      {"\x08\x0a(\x03:\x09graph", "a protobuf message, such as ONNX's"},
       {"\x80\x02}q\x01(X\x06weight", "a Python pickle, such as PyTorch's (.pt)"},
       {"GGUF\x03\x01\x01\x01tensors", "a GGUF file"},
       {"\x1f\x8b\x08\x01\x01\x01\x01\x01gzip", "a gzip file"},
@@ -289,6 +291,8 @@ TEST_CASE("safetensors: files of other formats are named") {
   for (const auto& [bytes, format] : rows) {
     CHECK(error_of(bytes) == std::string("PATH is ") + format + ", not a safetensors file");
   }
+  // A header of 0x120108 bytes, whose length begins as a protobuf message does.
+  CHECK(known_format(std::string("\x08\x01\x12\0\0\0\0\0{", 9)) == "");
 }
 
 TEST_CASE("safetensors: deep nesting is rejected at its fourth level") {
