@@ -40,6 +40,7 @@ struct ExternalData {
 };
 
 struct TensorProto {
+  const void* source = nullptr;  // its message in the file, which tells copies from other tensors
   std::string_view name;
   std::int32_t data_type = 0;
   std::vector<std::int64_t> dims;  // checked: none is negative, their product fits

@@ -164,7 +164,7 @@ void append_floats(pbf_reader& message, std::vector<float>& numbers) {
 }
 
 TensorProto read_tensor(pbf_reader message) {
-  TensorProto tensor;
+  TensorProto tensor{.source = message.data().data(), .name = {}, .dims = {}, .data = {}};
   TypedData typed;
   ExternalData external;
   std::optional<data_view> raw;

@@ -10,11 +10,15 @@
 
 namespace kiln::onnx {
 
-/// The binding of a name: a value, or a tensor of the file that no node has used yet.
+/// The binding of a name: a value, or a tensor of the file.
 struct Binding {
-  ir::Value value;
+  ir::Value value;  // empty for a tensor that no node has used yet under this name
   const TensorProto* tensor = nullptr;  // of an initializer or a Constant node
   bool is_initializer = false;
+  std::string_view tensor_name = {};  // functions know the tensor by other names
+  /// TensorProto::source of the tensor, and of the one whose elements the value has in another
+  /// dtype or shape; null for other values.
+  const void* source = nullptr;
 };
 
 class Environment {

@@ -4,6 +4,7 @@
 #include "core/k/shape/shape_values.h"
 #include "core/onnx/file/model.h"
 #include "core/onnx/import/environment.h"
+#include "core/onnx/import/tensor_values.h"
 
 #include <optional>
 #include <string_view>
@@ -15,9 +16,9 @@ class GraphImporter {
  public:
   virtual ~GraphImporter() = default;
 
-  /// The value of a name; a weight that becomes a variable is trained or not. Throws MalformedModel
-  /// if no node before has made it.
-  virtual ir::Value value_of(Environment& environment, std::string_view name, bool is_trained) = 0;
+  /// The value of a name, which a node uses so. Throws MalformedModel if no node before has made
+  /// it.
+  virtual ir::Value value_of(Environment& environment, std::string_view name, OperandUse use) = 0;
   /// The elements of a value that are known while importing; nullopt if it is large.
   virtual std::optional<ShapeElements> elements_of(Environment& environment,
                                                    std::string_view name) = 0;

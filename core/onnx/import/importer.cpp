@@ -16,7 +16,6 @@
 namespace kiln::onnx {
 namespace {
 
-constexpr std::size_t kMaxConstant = 4096;  // bytes: larger Constant nodes become variables
 constexpr int kMaxFunctionDepth = 32;
 // Nested functions and loops multiply: a small file can ask for more nodes than memory can hold.
 constexpr std::int64_t kMaxNodes = std::int64_t{1} << 18;
@@ -51,79 +50,64 @@ std::string_view name_of(const NodeProto& node) {
   return node.name.empty() && !node.output.empty() ? node.output[0] : node.name;
 }
 
-ir::Dims static_dims(const std::vector<std::int64_t>& dims) { return {dims.begin(), dims.end()}; }
+/// Counts a call of a function while it is imported: its errors may be caught, where another form
+/// of a loop is tried.
+class ScopedFunctionCall {
+ public:
+  ScopedFunctionCall(int& depth, const FunctionProto& function) : depth_(depth) {
+    if (depth_ >= kMaxFunctionDepth) {
+      throw MalformedModel(text("calls of functions are nested more than ", kMaxFunctionDepth,
+                                " deep, or endless: '", function.name, "'"));
+    }
+    ++depth_;
+  }
+  ~ScopedFunctionCall() { --depth_; }
+  ScopedFunctionCall(const ScopedFunctionCall&) = delete;
+  ScopedFunctionCall& operator=(const ScopedFunctionCall&) = delete;
+
+ private:
+  int& depth_;
+};
+
+/// Binds a name that a node makes.
+void bind_made(Environment& environment, std::string_view name, Binding binding) {
+  if (environment.bind(name, std::move(binding))) return;
+  throw MalformedModel(text("'", name, "' is made twice"));
+}
 
 }  // namespace
 
-std::size_t Importer::order_of(const TensorProto& tensor) const {
-  const auto& initializers = model_.graph.initializer;
-  for (std::size_t i = 0; i < initializers.size(); ++i) {
-    if (&initializers[i] == &tensor) return i;
-  }
-  return initializers.size();
+Binding& Importer::binding_of(Environment& environment, std::string_view name) {
+  if (Binding* binding = environment.find(name)) return *binding;
+  throw MalformedModel(text("'", name, "' is used before a node makes it"));
 }
 
-bool Importer::is_variable(const Binding& binding) const {
-  const TensorProto& tensor = *binding.tensor;
-  const auto dtype = dtype_of(tensor.data_type);
-  if (!options_.trainable || !dtype || !is_float(*dtype) || tensor.dims.empty()) return false;
-  return binding.is_initializer || tensor.data.size() > kMaxConstant;
-}
-
-std::span<const std::byte> Importer::bytes_of(const TensorProto& tensor) {
-  if (!tensor.external) return tensor.data;
-  std::size_t count = dtype_bytes(*dtype_of(tensor.data_type));
-  for (const std::int64_t dim : tensor.dims) count *= static_cast<std::size_t>(dim);
-  return services_.external(*tensor.external, count);
-}
-
-ir::Value Importer::constant(const TensorProto& tensor) {
-  const auto dtype = dtype_of(tensor.data_type);
-  if (!dtype) {
-    Call::type_error("path", text("tensor '", escaped_text(tensor.name), "' has elements of type ",
-                                  data_type_text(tensor.data_type), ", which Kiln does not have"));
-  }
-  const auto bytes = bytes_of(tensor);
-  std::vector<std::byte> copy(bytes.begin(), bytes.end());
-  if (*dtype == DType::Bool) {
-    for (std::byte& one : copy) one = one == std::byte{0} ? std::byte{0} : std::byte{1};
-  }
-  return ir::constant({*dtype, static_dims(tensor.dims)}, std::move(copy));
-}
-
-ir::Value Importer::value_of(Environment& environment, std::string_view name, bool is_trained) {
-  Binding* binding = environment.find(name);
-  if (!binding) throw MalformedModel(text("'", name, "' is used before a node makes it"));
-  const bool is_used = static_cast<bool>(binding->value);
-  if (binding->tensor && !is_used) {
-    if (is_variable(*binding)) {
-      const TensorProto& tensor = *binding->tensor;
-      const ir::Type type{*dtype_of(tensor.data_type), static_dims(tensor.dims)};
-      binding->value = services_.variable(std::string(name), type, bytes_of(tensor));
-      variables_.push_back({order_of(tensor), {std::string(name), binding->value}, is_trained});
-    } else {
-      binding->value = constant(*binding->tensor);
-    }
-  }
-  return binding->value;
+ir::Value Importer::value_of(Environment& environment, std::string_view name, OperandUse use) {
+  Binding& binding = binding_of(environment, name);
+  if (!binding.value) binding.value = tensors_.value_of(binding);
+  if (binding.source != nullptr) tensors_.record_use(binding.source, use);
+  return binding.value;
 }
 
 std::optional<ShapeElements> Importer::elements_of(Environment& environment,
                                                    std::string_view name) {
-  Binding* binding = environment.find(name);
-  if (!binding) throw MalformedModel(text("'", name, "' is used before a node makes it"));
-  if (binding->tensor) {
+  const Binding& binding = binding_of(environment, name);
+  if (binding.tensor) {
     std::int64_t count = 1;
-    for (const std::int64_t dim : binding->tensor->dims) count *= dim;
+    for (const std::int64_t dim : binding.tensor->dims) count *= dim;
     if (count > ShapeValues::kMaxElements) return std::nullopt;
-    return shape_values_.elements(constant(*binding->tensor));
+    return shape_values_.elements(constant(*binding.tensor));
   }
-  return shape_values_.elements(binding->value);
+  return shape_values_.elements(binding.value);
 }
 
 void Importer::bind_initializers(const GraphProto& graph, Environment& environment) {
   for (const TensorProto& tensor : graph.initializer) {
-    const Binding binding{.value = {}, .tensor = &tensor, .is_initializer = true};
+    const Binding binding{.value = {},
+                          .tensor = &tensor,
+                          .is_initializer = true,
+                          .tensor_name = tensor.name,
+                          .source = tensor.source};
     if (!environment.bind(tensor.name, binding)) {
       throw MalformedModel(text("two initializers are named '", tensor.name, "'"));
     }
@@ -188,25 +172,19 @@ void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
 
 void Importer::run_function(const FunctionProto& function, const NodeProto& node,
                             Environment& environment) {
-  if (++function_depth_ > kMaxFunctionDepth) {
-    throw MalformedModel(text("calls of functions are nested more than ", kMaxFunctionDepth,
-                              " deep, or endless: '", function.name, "'"));
-  }
+  const ScopedFunctionCall call(function_depth_, function);
   Environment inner(nullptr);
   for (std::size_t i = 0; i < function.input.size() && i < node.input.size(); ++i) {
     if (node.input[i].empty()) continue;
-    inner.bind(function.input[i],
-               {.value = value_of(environment, node.input[i], /*is_trained=*/true)});
+    inner.bind(function.input[i], binding_of(environment, node.input[i]));
   }
   const std::int64_t opset = opset_of(function.opset_import, "");
   const std::vector<NodeProto> nodes = function_nodes(function, node);
   run_nodes(nodes, inner, opset == 0 ? opset_of(model_.opset_import, "") : opset);
   for (std::size_t i = 0; i < function.output.size() && i < node.output.size(); ++i) {
     if (node.output[i].empty()) continue;
-    environment.bind(node.output[i],
-                     {.value = value_of(inner, function.output[i], /*is_trained=*/true)});
+    bind_made(environment, node.output[i], binding_of(inner, function.output[i]));
   }
-  --function_depth_;
 }
 
 void Importer::run_node(const NodeProto& node, Environment& environment, std::int64_t opset) {
@@ -220,6 +198,8 @@ void Importer::run_node(const NodeProto& node, Environment& environment, std::in
   const OperatorRow* row = operator_row(node.op_type);  // require_operators() has found it
   NodeContext context(*this, environment, node, opset);
   const std::vector<ir::Value> results = row->import(context);
+  const void* source =
+      context.passes_on() ? binding_of(environment, node.input[0]).source : nullptr;
   for (std::size_t i = 0; i < node.output.size(); ++i) {
     const std::string_view name = node.output[i];
     if (name.empty() || (results.empty() && environment.find(name) != nullptr)) continue;
@@ -227,9 +207,7 @@ void Importer::run_node(const NodeProto& node, Environment& environment, std::in
       Call::value_error("path",
                         text("output ", i, " ('", escaped_text(name), "') is not computed"));
     }
-    if (!environment.bind(name, {.value = results[i]})) {
-      throw MalformedModel(text("'", name, "' is made twice"));
-    }
+    bind_made(environment, name, {.value = results[i], .source = source});
   }
 }
 
@@ -262,7 +240,7 @@ std::vector<ir::Value> Importer::run_graph(const GraphProto& graph,
   run_nodes(nodes, inner, opset);
   std::vector<ir::Value> results;
   for (const std::string_view name : outputs)
-    results.push_back(value_of(inner, name, /*is_trained=*/true));
+    results.push_back(value_of(inner, name, OperandUse::PassedOn));
   return results;
 }
 
@@ -284,14 +262,10 @@ ImportedModel Importer::run() {
   bind_inputs(environment, result);
   run_nodes(nodes, environment, std::min(opset, kNewestOpset));
   for (const std::string_view name : outputs) {
-    result.outputs.push_back({std::string(name), value_of(environment, name, /*is_trained=*/true)});
+    result.outputs.push_back(
+        {std::string(name), value_of(environment, name, OperandUse::PassedOn)});
   }
-  std::stable_sort(variables_.begin(), variables_.end(),
-                   [](const auto& a, const auto& b) { return a.order < b.order; });
-  for (const Variable& variable : variables_) {
-    result.variables.push_back(variable.named);
-    result.is_trained.push_back(variable.is_trained);
-  }
+  tensors_.list_variables(result);
   for (const NamedValue& input : result.inputs) {
     const auto& used = shape_values_.used_assumptions();
     if (std::find(used.begin(), used.end(), input.value) == used.end()) continue;

@@ -12,43 +12,35 @@ namespace kiln::onnx {
 class Importer final : public GraphImporter {
  public:
   Importer(const ModelProto& model, const ImportOptions& options, const ImportServices& services)
-      : model_(model), options_(options), services_(services) {}
+      : model_(model), options_(options), tensors_(model.graph, options, services) {}
 
   ImportedModel run();
 
-  ir::Value value_of(Environment& environment, std::string_view name, bool is_trained) override;
+  ir::Value value_of(Environment& environment, std::string_view name, OperandUse use) override;
   std::optional<ShapeElements> elements_of(Environment& environment,
                                            std::string_view name) override;
   std::vector<ir::Value> run_graph(const GraphProto& graph, const std::vector<ir::Value>& inputs,
                                    Environment& outer, std::int64_t opset) override;
-  ir::Value constant(const TensorProto& tensor) override;
+  ir::Value constant(const TensorProto& tensor) override { return tensors_.constant(tensor); }
   ShapeValues& shape_values() override { return shape_values_; }
 
  private:
-  struct Variable {
-    std::size_t order;  // the index of the initializer; Constant nodes come after all of them
-    NamedValue named;
-    bool is_trained;
-  };
-
   void bind_inputs(Environment& environment, ImportedModel& result);
   ir::Value placeholder_of(const ValueInfo& info);
   /// Lets the given value of the input, if there is one of its type, decide shapes and branches.
   void assume_given(const NamedValue& input);
   void bind_initializers(const GraphProto& graph, Environment& environment);
+  /// The binding of a name. Throws MalformedModel if no node before has made it.
+  static Binding& binding_of(Environment& environment, std::string_view name);
   void run_nodes(const std::vector<NodeProto>& nodes, Environment& environment, std::int64_t opset);
   void run_node(const NodeProto& node, Environment& environment, std::int64_t opset);
   void run_function(const FunctionProto& function, const NodeProto& node, Environment& environment);
-  std::span<const std::byte> bytes_of(const TensorProto& tensor);
-  bool is_variable(const Binding& binding) const;
-  std::size_t order_of(const TensorProto& tensor) const;
 
   const ModelProto& model_;
   const ImportOptions& options_;
-  const ImportServices& services_;
+  TensorValues tensors_;
   ShapeValues shape_values_;
   std::map<std::string, ir::Dim, std::less<>> named_dims_;
-  std::vector<Variable> variables_;
   int function_depth_ = 0;
   std::int64_t nodes_run_ = 0;  // a node of a function or a loop counts in every call or step
 };

@@ -1,6 +1,7 @@
 // Attributes and operands of a node, with the errors of those that it lacks.
 #include "core/onnx/import/node_context.h"
 
+#include "core/onnx/file/malformed_model.h"
 #include "core/types/escaped_text.h"
 
 #include <algorithm>
@@ -25,16 +26,24 @@ const char* type_text(AttributeType type) {
 
 }  // namespace
 
+bool NodeContext::passes_on() const {
+  constexpr std::string_view kOperators[] = {"Cast",    "CastLike", "Flatten",   "Identity",
+                                             "Reshape", "Squeeze",  "Transpose", "Unsqueeze"};
+  return std::find(std::begin(kOperators), std::end(kOperators), node_.op_type) !=
+         std::end(kOperators);
+}
+
 void NodeContext::fail(const std::string& message) const { Call::value_error("path", message); }
 
 ir::Value NodeContext::input(std::size_t i) {
   if (!has(i)) fail(text("input ", i, " is left out"));
-  return importer_.value_of(environment_, node_.input[i], /*is_trained=*/true);
+  return importer_.value_of(environment_, node_.input[i],
+                            passes_on() ? OperandUse::PassedOn : OperandUse::Weight);
 }
 
 ir::Value NodeContext::untrained_input(std::size_t i) {
   if (!has(i)) fail(text("input ", i, " is left out"));
-  return importer_.value_of(environment_, node_.input[i], /*is_trained=*/false);
+  return importer_.value_of(environment_, node_.input[i], OperandUse::Statistic);
 }
 
 std::vector<ir::Value> NodeContext::inputs() {
@@ -171,7 +180,12 @@ ir::Value NodeContext::constant(const TensorProto& tensor) { return importer_.co
 
 void NodeContext::bind_constant(const TensorProto& tensor) {
   if (node_.output.empty()) return;
-  environment_.bind(node_.output[0], {.value = {}, .tensor = &tensor});
+  const std::string_view name = node_.output[0];
+  const Binding binding{
+      .value = {}, .tensor = &tensor, .tensor_name = name, .source = tensor.source};
+  if (!environment_.bind(name, binding)) {
+    throw MalformedModel(text("'", name, "' is made twice"));
+  }
 }
 
 int NodeContext::axis(std::int64_t axis, int rank, const char* name) const {

@@ -26,17 +26,19 @@ class NodeContext {
 
   // Operands.
   std::size_t input_count() const { return node_.input.size(); }
+  /// Whether output 0 has the elements of input 0 in another dtype or shape.
+  bool passes_on() const;
   std::size_t output_count() const { return node_.output.size(); }
   /// Whether input i is given; optional inputs may be left out.
   bool has(std::size_t i) const { return i < node_.input.size() && !node_.input[i].empty(); }
-  /// Whether some node or the model uses output i.
+  /// Whether the node names output i, which may be used.
   bool uses(std::size_t i) const { return i < node_.output.size() && !node_.output[i].empty(); }
   /// Input i. Throws ValueError if it is left out.
   ir::Value input(std::size_t i);
   /// Input i as a tensor, for K functions.
   Tensor tensor(std::size_t i) { return wrap(input(i)); }
   std::vector<ir::Value> inputs();  // all of a variadic op
-  /// Input i, which is no weight: a variable that it becomes is not trained.
+  /// Input i, which is no weight: a variable that all nodes use so is not trained.
   ir::Value untrained_input(std::size_t i);
 
   // Attributes. Functions with a default return it where the node has none; the others throw
