@@ -120,15 +120,38 @@ TEST_CASE("model file: damaged files are rejected with the reason") {
 }
 
 TEST_CASE("model file: parts that disagree") {
+  const std::string input = R"("inputs":["x"])", name = R"("name":"w")";
+  const std::pair<std::string, std::string> kChanges[] = {
+      {name, R"("name":"v")"},
+      {input, R"("inputs":["x","z"])"},
+      {R"("outputs":[)", R"("outputs":["z",)"},
+      {R"("variables":[)", R"("variables":[{"name":"v",)"
+                           R"("trained":true},)"}};
+  const char* const kTexts[] = {
+      " is damaged: variable 'v' float32[] is not in its weights",
+      " is damaged: its manifest names 2 inputs, but its graph has 1",
+      " is damaged: its manifest names 2 outputs, but its graph has 1",
+      " is damaged: its manifest names 2 variables, but its graph has 1",
+  };
   const Scratch scratch;
-  const std::string path = scratch.path("m.kiln"), other = scratch.path("n.kiln");
+  const std::string path = scratch.path("m.kiln");
   save_small(path);
-  const std::string whole = contents_of(path);
-  // The same archive whose manifest names another variable, of the same length.
-  std::string renamed = whole;
-  renamed.replace(renamed.find("\"name\":\"w\""), 10, "\"name\":\"v\"");
-  scratch.write("n.kiln", renamed);
-  CHECK(error_of(other).find("checksum") != std::string::npos);
+  const Members whole = read_archive(path);
+  for (std::size_t i = 0; i < std::size(kTexts); ++i) {
+    Members members = whole;
+    std::string& manifest = members.front().second;
+    const auto& [from, to] = kChanges[i];
+    REQUIRE(manifest.find(from) != std::string::npos);
+    manifest.replace(manifest.find(from), from.size(), to);
+    write_archive(path, members);
+    CHECK(error_of(path) == kTexts[i]);
+  }
+  // The same bytes in place, whose checksum is that of other bytes.
+  save_small(path);
+  std::string renamed = contents_of(path);
+  renamed.replace(renamed.find(name), name.size(), R"("name":"v")");
+  scratch.write("m.kiln", renamed);
+  CHECK(error_of(path).find("checksum") != std::string::npos);
 }
 
 TEST_CASE("model file: names and contents of other formats") {

@@ -23,6 +23,7 @@ class Case {
   Case(std::shared_ptr<const Arrays> arrays, std::string name)
       : arrays_(std::move(arrays)), name_(std::move(name)) {}
 
+  const std::string& name() const { return name_; }
   /// The bytes of the model.
   std::string bytes() const {
     const Array& bytes = arrays_->at(name_ + "/model");

@@ -13,5 +13,9 @@ cases.node("Bernoulli", "Bernoulli", [floats(4, 3, low=0, high=1)], opset=15, ra
            second=[floats(1, 2, low=0, high=1)])
 cases.node("Multinomial", "Multinomial", [floats(2, 5)], opset=7, sample_size=6, random=True,
            dtype=TensorProto.INT64, dims={"a": ["n", 5]})
+cases.node("RandomUniform_between", "RandomUniform", [], opset=22, shape=[40], low=5.0, high=6.0,
+           random=True)
+cases.node("RandomNormal_far", "RandomNormal", [], opset=22, shape=[40], mean=100.0, scale=2.0,
+           random=True)
 
 cases.write()
