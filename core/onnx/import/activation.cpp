@@ -55,10 +55,14 @@ Values import_selu(NodeContext& node) {
   return {(positive_part(x) + negative_branch(x) * alpha) * gamma};
 }
 
+/// max(x, 0) + min(alpha (e^(x / alpha) - 1), 0), whose second term is not 0 for negative x alone.
 Values import_celu(NodeContext& node) {
   const Value x = node.input(0);
   const double alpha = node.number("alpha", 1);
-  return {positive_part(x) + negative_branch(x * (1 / alpha)) * alpha};
+  const Value ratio = x * (1 / alpha);
+  const Value branch =
+      alpha < 0 ? ir::unary(Op::Expm1, positive_part(ratio)) : negative_branch(ratio);
+  return {positive_part(x) + branch * alpha};
 }
 
 Values import_thresholded_relu(NodeContext& node) {
@@ -137,13 +141,13 @@ Values import_log_softmax(NodeContext& node) { return over_axis(node, ir::log_so
 /// 1 at the first largest element, else 0.
 Values import_hardmax(NodeContext& node) {
   return over_axis(node, [](const Value& x, int axis) {
+    if (x.dims()[at(axis)] == ir::Dim(0)) return x;
     const Value best = ir::make(Op::ArgMax, ir::AxisAttrs{axis}, {x});
     const Value index = ir::iota({DType::Int64, x.dims()}, axis);
     return ir::cast(ir::equal_to(index, ir::broadcast_over(best, x.dims(), {axis})), x.dtype());
   });
 }
 
-/// Inference: the identity. Training is rejected: its draws would not be those of other runtimes.
 /// Whether the ratio is known to be 0, so that nothing is dropped.
 bool has_zero_ratio(NodeContext& node) {
   if (!node.has(1)) return false;
@@ -153,6 +157,7 @@ bool has_zero_ratio(NodeContext& node) {
   return element.number ? *element.number == 0 : element.dim == ir::Dim(0);
 }
 
+/// Inference: the identity. Training is rejected: its draws would not be those of other runtimes.
 Values import_dropout(NodeContext& node) {
   const Value x = node.input(0);
   const bool may_train = node.has(2) && node.truth(node.input(2)) != ir::Ternary::No;

@@ -125,18 +125,31 @@ Values import_cosh(NodeContext& node) {
   return {half * 0.5 * half + 0.5 / half / half};
 }
 
+/// Whether the square of |x| could overflow in float16.
+Value is_large(const Value& size) { return ir::less(ir::like(size, 100), size); }
+
+/// log(x + sqrt(x^2 + change)) for large x, and for all others a number with a finite gradient.
+Value log_of_sum(const Value& x, const Value& is_chosen, double change) {
+  const Value size = ir::select(is_chosen, x, ir::like(x, 100)), inverse = 1.0 / size;
+  const Value root = ir::unary(Op::Sqrt, inverse * inverse * change + 1.0);
+  return ir::unary(Op::Log, size) + ir::unary(Op::Log1p, root);
+}
+
 /// sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), exact near 0.
 Values import_asinh(NodeContext& node) {
-  const Value x = node.input(0), size = ir::unary(Op::Abs, x);
-  const Value root = ir::unary(Op::Sqrt, size * size + 1.0);
-  const Value result = ir::unary(Op::Log1p, size + size * (size / (root + 1.0)));
-  return {ir::unary(Op::Sign, x) * result};
+  const Value x = node.input(0), size = ir::unary(Op::Abs, x), far = is_large(size);
+  const Value near = ir::select(far, ir::like(x, 1), size);
+  const Value root = ir::unary(Op::Sqrt, near * near + 1.0);
+  const Value small = ir::unary(Op::Log1p, near + near * (near / (root + 1.0)));
+  return {ir::unary(Op::Sign, x) * ir::select(far, log_of_sum(size, far, 1), small)};
 }
 
 /// log1p(t + sqrt(2 t + t^2)) for t = x - 1.
 Values import_acosh(NodeContext& node) {
-  const Value t = node.input(0) - 1.0;
-  return {ir::unary(Op::Log1p, t + ir::unary(Op::Sqrt, t * 2.0 + t * t))};
+  const Value x = node.input(0), far = is_large(x);
+  const Value t = ir::select(far, ir::like(x, 2), x) - 1.0;
+  const Value small = ir::unary(Op::Log1p, t + ir::unary(Op::Sqrt, t * 2.0 + t * t));
+  return {ir::select(far, log_of_sum(x, far, -1), small)};
 }
 
 Values import_atanh(NodeContext& node) {

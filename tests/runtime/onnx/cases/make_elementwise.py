@@ -122,5 +122,15 @@ for source, to in [(numbers, np.int32), (numbers, np.uint32),
                expected=[[source.view(to)]],
                to=getattr(TensorProto, {"bool": "BOOL", "float64": "DOUBLE", "float32": "FLOAT"}.get(
                    target, target.upper())))
+for op, low in [("Asinh", -1e20), ("Acosh", 1.5)]:
+    ends = vector(low, 99, 101, 1e20, np.inf, np.nan, dtype=np.float32)
+    cases.node(f"{op}_large", op, [ends], opset=9)
+    cases.node(f"{op}_slopes", op, [vector(50, 150, 300, dtype=np.float32)], opset=9, gradient=True)
+    cases.node(f"{op}_float16", op, [vector(2, 99, 300, 60000, dtype=np.float16)], opset=9)
+cases.node("Celu_negative", "Celu", [vector(-4, -0.5, 0, 3, dtype=np.float32)], opset=12,
+           alpha=-1.5, expected=[[vector(-1.5 * np.expm1(4 / 1.5), -1.5 * np.expm1(0.5 / 1.5), 0, 3,
+                                         dtype=np.float32)]])
+cases.node("Hardmax_empty", "Hardmax", [np.zeros((2, 0), np.float32)], opset=13, dims="static",
+           expected=[[np.zeros((2, 0), np.float32)]])
 
 cases.write()
