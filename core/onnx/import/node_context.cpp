@@ -79,6 +79,12 @@ std::int64_t NodeContext::integer(std::string_view name, std::int64_t otherwise)
   return attribute ? attribute->i : otherwise;
 }
 
+std::int64_t NodeContext::positive(std::string_view name) const {
+  const std::int64_t number = integer(name);
+  if (number < 1) fail(text(name, " is ", number, ", below 1"));
+  return number;
+}
+
 double NodeContext::number(std::string_view name, double otherwise) const {
   const AttributeProto* attribute = find(name, AttributeType::Float);
   return attribute ? static_cast<double>(attribute->f) : otherwise;
@@ -133,24 +139,34 @@ std::optional<ir::Dims> NodeContext::dims(std::size_t i) {
   return dims;
 }
 
-std::vector<double> NodeContext::known_numbers(std::size_t i, const char* name) {
-  const auto all = elements(i);
-  std::vector<double> numbers;
-  for (std::size_t k = 0; all && k < all->size(); ++k) {
-    const auto& element = (*all)[k];
-    if (!element || (!element->number && !element->dim.is_static())) break;
-    numbers.push_back(element->number ? *element->number
-                                      : static_cast<double>(element->dim.value()));
-  }
-  if (all && numbers.size() == all->size()) return numbers;
+ShapeElements NodeContext::known_elements(std::size_t i, const char* name) {
+  auto all = elements(i);
+  const bool is_known = all && std::all_of(all->begin(), all->end(), [](const auto& element) {
+                          return element && (element->number || element->dim.is_static());
+                        });
+  if (is_known) return std::move(*all);
   fail(text(name, " ('", escaped_text(node_.input[i]),
             "') must be known when the model is imported; with the option dims or constants, what "
             "it is computed from can be given"));
 }
 
+std::vector<double> NodeContext::known_numbers(std::size_t i, const char* name) {
+  std::vector<double> numbers;
+  for (const auto& element : known_elements(i, name)) {
+    numbers.push_back(element->number ? *element->number
+                                      : static_cast<double>(element->dim.value()));
+  }
+  return numbers;
+}
+
 ir::Ints NodeContext::known_integers(std::size_t i, const char* name) {
   ir::Ints integers;
-  for (const double number : known_numbers(i, name)) {
+  for (const auto& element : known_elements(i, name)) {
+    if (!element->number) {
+      integers.push_back(element->dim.value());
+      continue;
+    }
+    const double number = *element->number;
     if (!(std::fabs(number) < 0x1p63)) fail(text(name, " has the element ", number));
     integers.push_back(static_cast<std::int64_t>(number));
   }

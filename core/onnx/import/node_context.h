@@ -46,6 +46,8 @@ class NodeContext {
   bool has_attribute(std::string_view name) const { return find(name) != nullptr; }
   std::int64_t integer(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
+  /// An integer of at least 1.
+  std::int64_t positive(std::string_view name) const;
   double number(std::string_view name, double otherwise) const;
   std::string string(std::string_view name, std::string_view otherwise) const;
   std::optional<ir::Ints> integers(std::string_view name) const;
@@ -85,6 +87,7 @@ class NodeContext {
   [[noreturn]] void fail(const std::string& message) const;
 
  private:
+  ShapeElements known_elements(std::size_t i, const char* name);
   const AttributeProto* find(std::string_view name) const;
   const AttributeProto* find(std::string_view name, AttributeType type) const;
 

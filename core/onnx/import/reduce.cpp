@@ -68,14 +68,23 @@ Values import_reduce_l2(NodeContext& node) {
 
 Values import_reduce_sum_square(NodeContext& node) { return reduced(node, square_sum); }
 
+/// The same in float64 for integers, whose results are cast back.
+template <class Function>
+Values reduced_as_floats(NodeContext& node, const Function& function) {
+  return reduced(node, [&](const Value& x, const Ints& axes) {
+    if (is_float(x.dtype())) return function(x, axes);
+    return ir::cast(function(ir::cast(x, DType::Float64), axes), x.dtype());
+  });
+}
+
 Values import_reduce_log_sum(NodeContext& node) {
-  return reduced(node, [](const Value& x, const Ints& axes) {
+  return reduced_as_floats(node, [](const Value& x, const Ints& axes) {
     return ir::unary(Op::Log, ir::reduce_sum(x, axes));
   });
 }
 
 Values import_reduce_log_sum_exp(NodeContext& node) {
-  return reduced(node, [](const Value& x, const Ints& axes) {
+  return reduced_as_floats(node, [](const Value& x, const Ints& axes) {
     if (axes.empty()) return x;
     return value_of(kiln::logsumexp(wrap(x), {.axis = Axes(axes)}), "x");
   });

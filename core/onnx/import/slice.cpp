@@ -202,11 +202,11 @@ Values import_slice(NodeContext& node) {
   node.axes(axes, x.rank());  // rejects repetitions
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int axis = node.axis(axes[i], x.rank());
-    if (steps[i] == 0 || std::abs(steps[i] / 2) >= kFarEnd / 2 - 1) {
-      node.fail(text("step ", steps[i], " of axis ", axis, " is out of range"));
-    }
-    x = starts[i].dim && ends[i].dim ? known_slice(x, axis, *starts[i].dim, *ends[i].dim, steps[i])
-                                     : computed_slice(x, axis, starts[i], ends[i], steps[i]);
+    if (steps[i] == 0) node.fail(text("step 0 of axis ", axis, " is out of range"));
+    // A longer step takes one element, too.
+    const std::int64_t step = std::clamp(steps[i], -kFarEnd, kFarEnd);
+    x = starts[i].dim && ends[i].dim ? known_slice(x, axis, *starts[i].dim, *ends[i].dim, step)
+                                     : computed_slice(x, axis, starts[i], ends[i], step);
   }
   return {x};
 }

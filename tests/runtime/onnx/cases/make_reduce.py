@@ -37,5 +37,8 @@ for p in [1, 2]:
 cases.node("LpNormalization_zero", "LpNormalization", [np.zeros((2, 2), np.float32)], opset=13)
 cases.node("MeanVarianceNormalization", "MeanVarianceNormalization", [floats(2, 3, 2, 2)], opset=13,
            second=[floats(1, 3, 4, 1)], gradient=True)
+for op in ["ReduceLogSum", "ReduceLogSumExp"]:
+    cases.node(f"{op}_int32", op, [vector(3, 5, 7, 9, dtype=np.int32).reshape(2, 2), vector(1)],
+               weights=[1], opset=18)
 
 cases.write()
