@@ -44,7 +44,7 @@ class LoopImport {
 
   Values run() {
     if (first_ == Ternary::No) return without_steps();
-    if (first_ == Ternary::Unknown) return until_false();
+    if (first_ == Ternary::Unknown || limit_) return until_false();
     if (!is_short_) return may_end() ? until_false() : scanned();
     try {
       return scanned();
@@ -71,6 +71,11 @@ class LoopImport {
       return max(count, 0);
     }
     const Value count = ir::reshape(ir::cast(node_.input(0), DType::Int64), {1});
+    const bool is_stacked = body_.output.size() != carries_.size() + 1;
+    if (count.node->is_open && !is_stacked) {
+      limit_ = ir::reshape(count, {});
+      return std::nullopt;
+    }
     const Value positive = ir::binary(ir::Op::Maximum, count, ir::zeros_like(count));
     return dims_of(Shape(wrap(positive)), "M").front();
   }
@@ -169,8 +174,8 @@ class LoopImport {
                       "' depends on data and there is no limit of steps (M)"));
     }
     const StepBody& one = traced();
-    Values carries{
-        condition(node_.has(1) ? node_.input(1) : ir::scalar_constant_int(DType::Bool, 1))};
+    const Value first = node_.has(1) ? node_.input(1) : ir::scalar_constant_int(DType::Bool, 1);
+    Values carries{condition(first, ir::scalar_constant_int(DType::Int64, 0))};
     carries.insert(carries.end(), carries_.begin(), carries_.end());
     carries.push_back(ir::scalar_constant_int(DType::Int64, 0));
     for (std::size_t i = carries_.size(); i < one.results.size(); ++i) {
@@ -186,16 +191,19 @@ class LoopImport {
     return without_rest(ir::results_of(loop));
   }
 
-  static Value condition(const Value& value) {
-    return ir::reshape(ir::cast(value, DType::Bool), {});
+  /// Whether the step of this number begins.
+  Value condition(const Value& given, const Value& number) const {
+    const Value goes_on = ir::reshape(ir::cast(given, DType::Bool), {});
+    return limit_ ? ir::binary(ir::Op::And, goes_on, ir::less(number, limit_)) : goes_on;
   }
 
   Values next_carries(const Value& number, const Values& carries) {
     const auto count = static_cast<std::ptrdiff_t>(carries_.size());
     const Values results = step(number, {carries.begin() + 1, carries.begin() + 1 + count});
-    Values next{condition(results[0])};
+    const Value next_number = number + ir::scalar_constant_int(DType::Int64, 1);
+    Values next{condition(results[0], next_number)};
     next.insert(next.end(), results.begin() + 1, results.begin() + 1 + count);
-    next.push_back(number + ir::scalar_constant_int(DType::Int64, 1));
+    next.push_back(next_number);
     for (std::size_t i = next.size(); i < carries.size(); ++i) {
       next.push_back(with_row(carries[i], number, results[i - 1]));
     }
@@ -231,6 +239,7 @@ class LoopImport {
   Values carries_;
   Ternary first_ = Ternary::Yes;
   std::optional<Dim> count_;
+  Value limit_;  // in place of count_: the number of steps, where it changes in an outer loop
   bool is_short_ = false;  // its steps may be unrolled
   std::optional<StepBody> traced_;
   Ternary goes_on_ = Ternary::Unknown;  // the condition of traced_

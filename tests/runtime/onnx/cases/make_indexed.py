@@ -152,5 +152,26 @@ for dtype in [np.float16, np.float32]:
                weights=[1], opset=11, outputs=2, gradient=dtype == np.float32)
 cases.node("TopK_fed", "TopK", [floats(4, 6), vector(2)], opset=11, outputs=2,
            second=[floats(3, 8), vector(5)])
+cases.node("Slice_far_steps", "Slice", [np.arange(12, dtype=np.float32).reshape(3, 4),
+                                        vector(1, -1), vector(END, -END), vector(0, 1),
+                                        vector(END, -END - 1)], weights=[1, 2, 3, 4], opset=13)
+# The inner loop makes as many steps as the outer one has begun.
+inner = helper.make_graph([
+    helper.make_node("Add", ["b", "x"], ["b2"]),
+    helper.make_node("Identity", ["go"], ["go2"]),
+], "inner", [info("j", TensorProto.INT64, []), info("go", TensorProto.BOOL, []),
+             info("b", dims=["n"])], [info("go2", TensorProto.BOOL, []), info("b2", dims=["n"])])
+outer = helper.make_graph([
+    helper.make_node("Add", ["i", "one"], ["steps"]),
+    helper.make_node("Loop", ["steps", "on", "a"], ["a2"], body=inner),
+    helper.make_node("Identity", ["on"], ["on2"]),
+    helper.make_node("ReduceSum", ["a2"], ["s"], keepdims=0),
+], "outer", [info("i", TensorProto.INT64, []), info("on", TensorProto.BOOL, []),
+             info("a", dims=["n"])], [info("on2", TensorProto.BOOL, []), info("a2", dims=["n"]),
+                                      info("s", dims=[])])
+cases.graph("Loop_in_loop", [
+    helper.make_node("Loop", ["trips", "", "x"], ["last", "all"], body=outer),
+], [{"x": floats(3), "trips": np.array(300)}, {"x": floats(2), "trips": np.array(2)}],
+            ["last", "all"], {"one": np.int64(1)}, opset=13)
 
 cases.write()
