@@ -1,5 +1,7 @@
 // Imports convolutions. ONNX has channels first and filters (filters, channels, spatial..), Conv
 // channels last and filters (spatial.., channels, filters).
+#include "core/onnx/import/convolution.h"
+
 #include "core/k/image/sliding_impl.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/sliding_windows.h"
@@ -16,8 +18,7 @@ using Values = std::vector<Value>;
 
 /// (filters, channels, spatial..) as (spatial.., channels, filters). Throws ValueError unless it
 /// has `spatial` spatial axes, of the sizes in the attribute kernel_shape.
-Value filter_of(NodeContext& node, std::size_t spatial) {
-  const Value w = node.input(1);
+Value filter_of(const NodeContext& node, const Value& w, std::size_t spatial) {
   const int rank = static_cast<int>(spatial) + 2;
   if (w.rank() != rank)
     node.fail(text("w has rank ", w.rank(), ", not ", rank, " (w ", w.type(), ")"));
@@ -54,21 +55,7 @@ Value with_bias(NodeContext& node, const Value& y) {
 }
 
 Values import_conv(NodeContext& node) {
-  const Value x = node.input(0);
-  const std::size_t n = spatial_rank(node, x);
-  const Value filter = filter_of(node, n);
-  const Dims sizes(filter.dims().begin(), filter.dims().begin() + static_cast<std::ptrdiff_t>(n));
-  const SlidingWindows windows = sliding_windows(node, x, sizes);
-  const Value y = ir::make(ir::Op::Conv,
-                           ir::ConvAttrs{.role = ir::ConvRole::Output,
-                                         .strides = windows.strides,
-                                         .dilations = windows.dilations,
-                                         .low = windows.low,
-                                         .high = windows.high,
-                                         .sizes = windows.counts,
-                                         .groups = groups_of(node)},
-                           {windows.input, filter});
-  return {with_bias(node, y)};
+  return {with_bias(node, convolved(node, node.input(0), node.input(1)))};
 }
 
 /// The size and the padding of the result of ConvTranspose along one axis.
@@ -89,7 +76,7 @@ TransposedAxis padded_to(const Dim& whole, const Dim& given, AutoPad auto_pad) {
 Values import_conv_transpose(NodeContext& node) {
   const Value x = node.input(0);
   const std::size_t n = spatial_rank(node, x);
-  const Value filter = filter_of(node, n);
+  const Value filter = filter_of(node, node.input(1), n);
   ir::ConvAttrs attrs{.role = ir::ConvRole::Input,
                       .strides = spatial_integers(node, "strides", n, 1, 1),
                       .dilations = spatial_integers(node, "dilations", n, 1, 1),
@@ -134,6 +121,22 @@ constexpr OperatorRow kConvolutionRows[] = {
 };
 
 }  // namespace
+
+ir::Value convolved(const NodeContext& node, const ir::Value& x, const ir::Value& w) {
+  const std::size_t n = spatial_rank(node, x);
+  const Value filter = filter_of(node, w, n);
+  const Dims sizes(filter.dims().begin(), filter.dims().begin() + static_cast<std::ptrdiff_t>(n));
+  const SlidingWindows windows = sliding_windows(node, x, sizes);
+  return ir::make(ir::Op::Conv,
+                  ir::ConvAttrs{.role = ir::ConvRole::Output,
+                                .strides = windows.strides,
+                                .dilations = windows.dilations,
+                                .low = windows.low,
+                                .high = windows.high,
+                                .sizes = windows.counts,
+                                .groups = groups_of(node)},
+                  {windows.input, filter});
+}
 
 std::span<const OperatorRow> convolution_operators() { return kConvolutionRows; }
 

@@ -2,7 +2,9 @@
 // add in int32.
 #include <kiln/linalg.h>
 
+#include "core/k/image/sliding_impl.h"
 #include "core/k/math/formulas_impl.h"
+#include "core/onnx/import/convolution.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
 #include "core/onnx/import/operands.h"
@@ -30,7 +32,8 @@ bool is_single_parameter(const Value& x) { return product(x.dims()).is_one(); }
 Value spread_parameter(NodeContext& node, const Value& parameter, const Value& x) {
   if (is_single_parameter(parameter)) return spread_parameter_scalar(parameter, x.dims());
   const int axis = x.rank() == 1 ? 0 : node.axis(node.integer("axis", 1), x.rank());
-  if (parameter.rank() == 1 && x.rank() != 1) {
+  const std::int64_t given = node.integer("block_size", 0);
+  if (parameter.rank() == 1 && (x.rank() != 1 || given == 0)) {
     return ir::broadcast(
         fitted_operand(node, parameter, {x.dims()[at(axis)]}, "the scale or zero point"), x.dims(),
         {axis});
@@ -38,7 +41,6 @@ Value spread_parameter(NodeContext& node, const Value& parameter, const Value& x
   if (parameter.rank() != x.rank()) {
     node.fail(text("the scale or zero point ", parameter.type(), " does not fit x ", x.type()));
   }
-  const std::int64_t given = node.integer("block_size", 0);
   const Dim size = x.dims()[at(axis)];
   const Dim block = given > 0 ? Dim(given) : ceil_div(size, parameter.dims()[at(axis)]);
   const Value repeated = repeated_along(parameter, axis, block);
@@ -56,8 +58,8 @@ Value rounded_to(const Value& x, const Value& zero_point) {
 /// The quotient is rounded to the dtype of the scale, or to that of `precision`.
 Values import_quantize_linear(NodeContext& node) {
   const Value x = node.input(0), scale = spread_parameter(node, node.untrained_input(1), x);
-  const auto output = static_cast<std::int32_t>(node.integer("output_dtype", 0));
-  const auto precision = static_cast<std::int32_t>(node.integer("precision", 0));
+  const std::int64_t output = node.integer("output_dtype", 0);
+  const std::int64_t precision = node.integer("precision", 0);
   const auto computed = [&](const Value& v) {
     return precision == 0 ? ir::cast(v, scale.dtype()) : cast_to(v, precision);
   };
@@ -77,7 +79,7 @@ Values import_dequantize_linear(NodeContext& node) {
   }
   const DType wide = scale.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   const Value y = ir::cast(difference, wide) * ir::cast(scale, wide);
-  const auto output = static_cast<std::int32_t>(node.integer("output_dtype", 0));
+  const std::int64_t output = node.integer("output_dtype", 0);
   return {output == 0 ? ir::cast(y, scale.dtype()) : cast_to(y, output)};
 }
 
@@ -137,64 +139,8 @@ Values import_qlinear_matmul(NodeContext& node) {
       requantized(sum, scale(1, true) * scale(4, false), node.untrained_input(6), node.input(7))};
 }
 
-/// Window positions, strides and padding of one spatial axis of an integer convolution.
-struct IntegerWindow {
-  std::int64_t stride, dilation;
-  Dim low, high, count;
-};
-
-IntegerWindow integer_window(NodeContext& node, std::size_t i, std::size_t spatial, const Dim& size,
-                             const Dim& filter) {
-  const auto entry = [&](const char* name, std::size_t k, std::int64_t otherwise) {
-    const auto all = node.integers(name);
-    if (!all) return otherwise;
-    if (k >= all->size()) node.fail(text(name, " has ", all->size(), " entries"));
-    return (*all)[k];
-  };
-  IntegerWindow window{entry("strides", i, 1), entry("dilations", i, 1), 0, 0, 0};
-  if (window.stride < 1 || window.dilation < 1) node.fail("strides or dilations are not positive");
-  const Dim reach = (filter - 1) * window.dilation + 1;
-  const std::string mode = node.string("auto_pad", "NOTSET");
-  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    window.count = ceil_div(size, window.stride);
-    const Dim pad = max((window.count - 1) * window.stride + reach - size, 0);
-    const Dim half = floor_div(pad, 2);
-    window.low = mode == "SAME_UPPER" ? half : pad - half;
-    window.high = pad - window.low;
-    return window;
-  }
-  if (mode != "VALID") {
-    window.low = entry("pads", i, 0);
-    window.high = entry("pads", i + spatial, 0);
-  }
-  window.count = floor_div(window.low + size + window.high - reach, window.stride) + 1;
-  return window;
-}
-
-/// The convolution of x (batch, channels, spatial ..) with w (filters, channels / groups, ..).
-Value integer_conv(NodeContext& node, const Value& x, const Value& w) {
-  if (x.rank() < 3 || w.rank() != x.rank()) {
-    node.fail(text("the ranks do not fit (x ", x.type(), ", w ", w.type(), ")"));
-  }
-  const auto spatial = at(x.rank() - 2);
-  ir::ConvAttrs attrs;
-  attrs.groups = node.integer("group", 1);
-  Ints to_last{0}, filter_axes, to_first{0, x.rank() - 1};
-  for (std::size_t i = 0; i < spatial; ++i) {
-    const IntegerWindow window = integer_window(node, i, spatial, x.dims()[i + 2], w.dims()[i + 2]);
-    attrs.strides.push_back(window.stride);
-    attrs.dilations.push_back(window.dilation);
-    attrs.low.push_back(window.low);
-    attrs.high.push_back(window.high);
-    attrs.sizes.push_back(window.count);
-    to_last.push_back(static_cast<std::int64_t>(i) + 2);
-    filter_axes.push_back(static_cast<std::int64_t>(i) + 2);
-    to_first.push_back(static_cast<std::int64_t>(i) + 1);
-  }
-  to_last.push_back(1);
-  filter_axes.insert(filter_axes.end(), {1, 0});
-  const Value y = ir::make(Op::Conv, attrs, {ir::permute(x, to_last), ir::permute(w, filter_axes)});
-  return ir::permute(y, to_first);
+Value integer_conv(const NodeContext& node, const Value& x, const Value& w) {
+  return channels_from_end(convolved(node, x, w), DataFormat::ChannelsFirst);
 }
 
 /// A scalar, or a vector along axis `axis`, of an operand of a convolution.
