@@ -4,6 +4,7 @@
 #include "core/k/base/tensor_impl.h"
 #include "core/onnx/file/read.h"
 #include "core/onnx/import/import.h"
+#include "core/types/escaped_text.h"
 #include "runtime/files/file_io.h"
 #include "runtime/model/external_data.h"
 #include "runtime/model/import_file.h"
@@ -110,7 +111,7 @@ std::string runtime::onnx_rejection(std::span<const std::byte> bytes, const char
       runtime::known_format({reinterpret_cast<const char*>(bytes.data()), count});
   if (format == runtime::kModel) return text("is ", format, ", which load_model reads");
   if (format.empty() || format == runtime::kProtobuf || format == runtime::kText) {
-    return text("is no ONNX model, or damaged: ", reason);
+    return text("is no ONNX model, or damaged: ", escaped_text(reason));
   }
   return text("is no ONNX model, but ", format);
 }

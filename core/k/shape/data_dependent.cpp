@@ -51,6 +51,13 @@ Dims data_dependent_dims(const char* function, const std::string& name, std::vec
   return sizes;
 }
 
+namespace {
+
+// A list has one entry an axis, an edge or a part; a file can declare more than memory can hold.
+constexpr std::int64_t kMaxEntries = 4096;
+
+}  // namespace
+
 std::vector<Value> integers_in(const Shape& shape, const char* argument) {
   std::vector<Value> scalars;
   if (shape.is_tensor()) {
@@ -61,6 +68,10 @@ std::vector<Value> integers_in(const Shape& shape, const char* argument) {
     }
     if (!vector.dims()[0].is_static()) {
       Call::value_error(argument, text(argument, " has an unknown number of entries", type));
+    }
+    if (vector.dims()[0].value() > kMaxEntries) {
+      Call::value_error(argument, text(argument, " has ", vector.dims()[0], " entries; at most ",
+                                       kMaxEntries, " are accepted", type));
     }
     const Value wide = ir::cast(vector, DType::Int64);
     for (std::int64_t i = 0; i < vector.dims()[0].value(); ++i) {

@@ -25,19 +25,19 @@ constexpr std::array<DataTypeRow, 29> kDataTypes = {{
     {"float6e3m2", 6},
 }};
 
-const DataTypeRow* row_of(std::int32_t data_type) {
+const DataTypeRow* row_of(std::int64_t data_type) {
   const bool is_known = data_type > 0 && static_cast<std::size_t>(data_type) < kDataTypes.size();
   return is_known ? &kDataTypes[static_cast<std::size_t>(data_type)] : nullptr;
 }
 
 }  // namespace
 
-std::string data_type_text(std::int32_t data_type) {
+std::string data_type_text(std::int64_t data_type) {
   const DataTypeRow* row = row_of(data_type);
   return row ? std::string(row->name) : text("element type ", data_type);
 }
 
-std::optional<DType> dtype_of(std::int32_t data_type) {
+std::optional<DType> dtype_of(std::int64_t data_type) {
   const DataTypeRow* row = row_of(data_type);
   return row ? dtype_of_name(row->name) : std::nullopt;
 }
@@ -48,7 +48,7 @@ std::string name_of_dim(const ValueInfo& input, std::size_t axis) {
   return is_named ? std::string(parameter) : text(input.name, ".", axis);
 }
 
-std::optional<int> data_type_bits(std::int32_t data_type) {
+std::optional<int> data_type_bits(std::int64_t data_type) {
   const DataTypeRow* row = row_of(data_type);
   return row && row->bits != 0 ? std::optional(row->bits) : std::nullopt;
 }

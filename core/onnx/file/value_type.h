@@ -19,10 +19,10 @@ inline bool is_known(const Dimension& dimension) {
 std::string name_of_dim(const ValueInfo& input, std::size_t axis);
 
 /// "float32", "float8e4m3fn", "element type 99".
-std::string data_type_text(std::int32_t data_type);
+std::string data_type_text(std::int64_t data_type);
 /// The dtype of an element type; nullopt for one that Kiln lacks.
-std::optional<DType> dtype_of(std::int32_t data_type);
+std::optional<DType> dtype_of(std::int64_t data_type);
 /// Bits of an element; nullopt for strings and unknown types.
-std::optional<int> data_type_bits(std::int32_t data_type);
+std::optional<int> data_type_bits(std::int64_t data_type);
 
 }  // namespace kiln::onnx

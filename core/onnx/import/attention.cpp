@@ -54,7 +54,7 @@ class AttentionNode {
     if (x.rank() == 4) return x;
     if (x.rank() != 3)
       node_.fail(text("Q, K or V has rank ", x.rank(), ", not 3 or 4 (", x.type(), ")"));
-    const Dim count = node_.integer(attribute);
+    const Dim count = node_.positive(attribute);
     const Dims& dims = x.dims();
     return ir::permute(ir::reshape(x, {dims[0], dims[1], count, floor_div(dims[2], count)}),
                        {0, 2, 1, 3});

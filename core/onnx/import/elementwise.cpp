@@ -180,14 +180,14 @@ Values import_where(NodeContext& node) {
 }
 
 Values import_cast(NodeContext& node) {
-  const auto target = static_cast<std::int32_t>(node.integer("to"));
+  const std::int64_t target = node.integer("to");
   return {cast_to(node.input(0), target)};
 }
 
 /// A bool is the byte 0 or 1; other bytes become true.
 Values import_bitcast(NodeContext& node) {
   const Value x = node.input(0);
-  const auto target = static_cast<std::int32_t>(node.integer("to"));
+  const std::int64_t target = node.integer("to");
   const DType dtype = cast_to(x, target).dtype();
   const Value number = x.dtype() == DType::Bool ? ir::cast(x, DType::UInt8) : x;
   const Value bits = ir::bitcast(number, dtype == DType::Bool ? DType::UInt8 : dtype);

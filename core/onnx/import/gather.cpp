@@ -1,6 +1,7 @@
 // Imports operators that read by index: Gather and its variants, OneHot, ReverseSequence.
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
 #include "core/onnx/import/positions.h"
 #include "core/onnx/import/shape_input.h"
 #include "core/types/at.h"
@@ -37,7 +38,7 @@ Values import_gather_elements(NodeContext& node) {
 
 Values import_gather_nd(NodeContext& node) {
   const Value x = node.input(0);
-  const auto batch_dims = static_cast<int>(node.integer("batch_dims", 0));
+  const std::int64_t batch_dims = node.integer("batch_dims", 0);
   const auto [index, rows, row] = tuple_index(node, x, node.input(1), batch_dims);
   return {ir::gather(as_rows(x, rows, row), index)};
 }
@@ -45,7 +46,7 @@ Values import_gather_nd(NodeContext& node) {
 /// The depth, which may be a float, of one element.
 Dim one_hot_depth(NodeContext& node) {
   const Value depth = node.input(1);
-  if (is_float(depth.dtype())) return node.known_integers(1, "depth").at(0);
+  if (is_float(depth.dtype())) return known_integer(node, 1, "depth");
   if (const auto dims = node.dims(1); dims && dims->size() == 1) return dims->front();
   return dims_of(Shape(wrap(ir::reshape(ir::cast(depth, DType::Int64), {1}))), "depth").front();
 }

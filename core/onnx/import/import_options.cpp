@@ -3,6 +3,7 @@
 
 #include "core/k/base/call.h"
 #include "core/onnx/file/read.h"
+#include "core/onnx/import/needed_nodes.h"
 #include "core/ops/build.h"
 #include "core/ops/convert.h"
 #include "core/types/at.h"
@@ -72,9 +73,7 @@ void check_constants(const GraphProto& graph, const ImportOptions& options) {
 void check_outputs(const GraphProto& graph, const ImportOptions& options) {
   const Names names = value_names(graph);
   std::vector<std::string_view> outputs(options.outputs.begin(), options.outputs.end());
-  if (outputs.empty()) {
-    for (const ValueInfo& output : graph.output) outputs.push_back(output.name);
-  }
+  if (outputs.empty()) outputs = outputs_of(graph);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty()) {
       Call::value_error("outputs", text("output ", i, " of ", options.model, " has no name"));
@@ -119,6 +118,30 @@ ir::Value cast_constant(const ValueInfo& input, const ir::Value& given, const st
   return ir::cast(given, *dtype);
 }
 
+/// The sizes other than 1.
+ir::Dims without_ones(ir::Dims dims) {
+  std::erase_if(dims, [](const ir::Dim& dim) { return dim.is_one(); });
+  return dims;
+}
+
+/// Whether the rank is that of the input, and all sizes but those of unknown dims.
+bool has_shape_of(const ir::Value& value, const ValueInfo& input) {
+  if (value.dims().size() != input.shape.size()) return false;
+  for (std::size_t i = 0; i < input.shape.size(); ++i) {
+    const Dimension& size = input.shape[i];
+    if (is_known(size) && value.dims()[i] != ir::Dim(*size.value)) return false;
+  }
+  return true;
+}
+
+/// Whether the elements are in the order of a tensor of these dims: those of a scalar or a vector,
+/// and those that lack axes of size 1.
+bool can_be_reshaped(const ir::Value& value, const ir::Dims& dims) {
+  if (product(dims) != product(value.dims())) return false;
+  if (value.rank() <= 1) return true;
+  return value.dims().size() != dims.size() && without_ones(value.dims()) == without_ones(dims);
+}
+
 }  // namespace
 
 void check_options(const GraphProto& graph, const ImportOptions& options) {
@@ -130,17 +153,12 @@ void check_options(const GraphProto& graph, const ImportOptions& options) {
 ir::Value constant_of_input(const ValueInfo& input, const ir::Value& given,
                             const std::string& model) {
   const ir::Value value = cast_constant(input, given, model);
-  if (!input.has_shape) return value;
+  if (!input.has_shape || has_shape_of(value, input)) return value;
   ir::Dims dims;
   for (const Dimension& dimension : input.shape) {
     dims.push_back(is_known(dimension) ? *dimension.value : 1);
   }
-  if (product(dims) == product(value.dims())) return ir::reshape(value, dims);
-  bool fits = dims.size() == value.dims().size();
-  for (std::size_t i = 0; fits && i < dims.size(); ++i) {
-    fits = !is_known(input.shape[i]) || dims[i] == value.dims()[i];
-  }
-  if (fits) return value;
+  if (can_be_reshaped(value, dims)) return ir::reshape(value, dims);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (!is_known(input.shape[i])) dims[i] = ir::Dim::fresh(name_of_dim(input, i));
   }

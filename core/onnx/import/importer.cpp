@@ -180,7 +180,8 @@ void Importer::run_function(const FunctionProto& function, const NodeProto& node
   }
   const std::int64_t opset = opset_of(function.opset_import, "");
   const std::vector<NodeProto> nodes = function_nodes(function, node);
-  run_nodes(nodes, inner, opset == 0 ? opset_of(model_.opset_import, "") : opset);
+  run_nodes(nodes, inner,
+            std::min(opset == 0 ? opset_of(model_.opset_import, "") : opset, kNewestOpset));
   for (std::size_t i = 0; i < function.output.size() && i < node.output.size(); ++i) {
     if (node.output[i].empty()) continue;
     bind_made(environment, node.output[i], binding_of(inner, function.output[i]));
@@ -234,8 +235,7 @@ std::vector<ir::Value> Importer::run_graph(const GraphProto& graph,
     inner.bind(graph.input[i].name, {.value = inputs[i]});
   }
   bind_initializers(graph, inner);
-  std::vector<std::string_view> outputs;
-  for (const ValueInfo& output : graph.output) outputs.push_back(output.name);
+  const std::vector<std::string_view> outputs = outputs_of(graph);
   const std::vector<NodeProto> nodes = needed_nodes(graph, outputs);
   run_nodes(nodes, inner, opset);
   std::vector<ir::Value> results;
@@ -248,11 +248,9 @@ ImportedModel Importer::run() {
   check_options(model_.graph, options_);
   const std::int64_t opset =
       std::max<std::int64_t>(opset_of(model_.opset_import, ""), model_.ir_version < 3 ? 1 : 0);
-  require_opset(opset, options_);
+  require_opset(opset, options_.model, options_);
   std::vector<std::string_view> outputs(options_.outputs.begin(), options_.outputs.end());
-  if (outputs.empty()) {
-    for (const ValueInfo& output : model_.graph.output) outputs.push_back(output.name);
-  }
+  if (outputs.empty()) outputs = outputs_of(model_.graph);
   const std::vector<NodeProto> nodes = needed_nodes(model_.graph, outputs);
   require_operators(model_, nodes, options_);
   const NodeScope scope(nullptr, options_.model);

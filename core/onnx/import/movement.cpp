@@ -2,8 +2,10 @@
 #include "core/k/shape/data_dependent_impl.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
 #include "core/onnx/import/shape_input.h"
 #include "core/types/at.h"
+#include "core/types/counted.h"
 
 #include <kiln/shape_ops.h>
 
@@ -21,7 +23,9 @@ using Values = std::vector<Value>;
 /// A shape that depends on data, whose zeros take the sizes of x.
 Value shape_with_sizes(const Value& x, const Value& shape) {
   const Value wide = ir::cast(shape, DType::Int64);
-  if (wide.rank() != 1 || !wide.dims()[0].is_static()) return wide;
+  const bool has_known_rank =
+      wide.rank() == 1 && wide.dims()[0].is_static() && wide.dims()[0].value() <= ir::kMaxRank;
+  if (!has_known_rank) return wide;  // which reshape rejects
   Values sizes;
   for (std::int64_t i = 0; i < wide.dims()[0].value(); ++i) {
     sizes.push_back(ir::dim_size(i < x.rank() ? x.dims()[at(i)] : Dim(0)));
@@ -176,9 +180,11 @@ Values import_tile(NodeContext& node) {
 Dims split_sizes(NodeContext& node, const Dim& size) {
   if (const auto sizes = node.integers("split")) return {sizes->begin(), sizes->end()};
   if (node.has(1)) return shape_input(node, 1, "split");
-  const std::int64_t count =
-      node.integer("num_outputs", static_cast<std::int64_t>(node.output_count()));
-  if (count < 1) node.fail(text("num_outputs is ", count, ", below 1"));
+  const auto count = static_cast<std::int64_t>(node.output_count());
+  const std::int64_t given = node.integer("num_outputs", count);
+  if (given != count) {
+    node.fail(text("num_outputs is ", given, ", but the node has ", counted(at(count), "output")));
+  }
   const Dim part = ceil_div(size, Dim(count));
   Dims sizes(at(count), part);
   sizes.back() = size - part * Dim(count - 1);
@@ -242,7 +248,7 @@ Values import_space_to_depth(NodeContext& node) {
 }
 
 Values import_trilu(NodeContext& node) {
-  const std::int64_t k = node.has(1) ? node.known_integers(1, "k").at(0) : 0;
+  const std::int64_t k = node.has(1) ? known_integer(node, 1, "k") : 0;
   const bool is_upper = node.integer("upper", 1) != 0;
   const Tensor x = node.tensor(0);
   return {value_of(is_upper ? kiln::triu(x, {.k = k}) : kiln::tril(x, {.k = k}), "x")};

@@ -34,13 +34,14 @@ struct Missing {
 
 class OperatorCheck {
  public:
-  explicit OperatorCheck(const ModelProto& model) : model_(model) {}
+  OperatorCheck(const ModelProto& model, const ImportOptions& options)
+      : model_(model), options_(options) {}
 
   void visit(const std::vector<NodeProto>& nodes, std::int64_t opset) {
     for (const NodeProto& node : nodes) {
       visit_node(node, opset);
       for (const AttributeProto& attribute : node.attribute) {
-        if (attribute.g) visit(attribute.g->node, opset);
+        if (attribute.g) visit(needed_nodes(*attribute.g, outputs_of(*attribute.g)), opset);
       }
     }
   }
@@ -52,6 +53,8 @@ class OperatorCheck {
     if (const FunctionProto* function = function_of(model_, node)) {
       if (!functions_.insert(function).second) return;
       const std::int64_t own = opset_of(function->opset_import, "");
+      require_opset(own, text("function '", escaped_text(function->name), "' of ", options_.model),
+                    options_);
       return visit(function->node, own == 0 ? opset : own);
     }
     const std::string reason = reason_of(node, opset);
@@ -79,11 +82,18 @@ class OperatorCheck {
   }
 
   const ModelProto& model_;
+  const ImportOptions& options_;
   std::vector<Missing> missing_;
   std::set<const FunctionProto*> functions_;
 };
 
 }  // namespace
+
+std::vector<std::string_view> outputs_of(const GraphProto& graph) {
+  std::vector<std::string_view> outputs;
+  for (const ValueInfo& output : graph.output) outputs.push_back(output.name);
+  return outputs;
+}
 
 std::vector<NodeProto> needed_nodes(const GraphProto& graph,
                                     const std::vector<std::string_view>& outputs) {
@@ -113,7 +123,7 @@ std::vector<NodeProto> needed_nodes(const GraphProto& graph,
 
 void require_operators(const ModelProto& model, const std::vector<NodeProto>& nodes,
                        const ImportOptions& options) {
-  OperatorCheck check(model);
+  OperatorCheck check(model, options);
   check.visit(nodes, opset_of(model.opset_import, ""));
   if (check.missing().empty()) return;
   std::string message = text(options.model, " needs operators that are not imported:");
@@ -124,17 +134,17 @@ void require_operators(const ModelProto& model, const std::vector<NodeProto>& no
   Call::value_error("path", message);
 }
 
-void require_opset(std::int64_t opset, const ImportOptions& options) {
+void require_opset(std::int64_t opset, const std::string& subject, const ImportOptions& options) {
   if (opset == 0) return;  // of other domains alone; require_operators() rejects the others
   if (opset < kOldestOpset) {
-    Call::value_error("path", text(options.model, " is written in opset ", opset,
+    Call::value_error("path", text(subject, " is written in opset ", opset,
                                    "; the oldest one that is imported is ", kOldestOpset,
                                    ": onnx.version_converter converts it"));
   }
   if (opset > kNewestOpset && !options.allow_newer_opset) {
-    Call::value_error(
-        "path", text(options.model, " is written in opset ", opset, ", newer than ", kNewestOpset,
-                     "; with allow_newer_opset it is imported as if it were that"));
+    Call::value_error("path",
+                      text(subject, " is written in opset ", opset, ", newer than ", kNewestOpset,
+                           "; with allow_newer_opset it is imported as if it were that"));
   }
 }
 

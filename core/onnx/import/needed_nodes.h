@@ -9,6 +9,9 @@
 
 namespace kiln::onnx {
 
+/// The names of the graph's outputs.
+std::vector<std::string_view> outputs_of(const GraphProto& graph);
+
 /// The nodes that `outputs` depend on, in the order of the graph. Throws MalformedModel if two
 /// nodes make one name.
 std::vector<NodeProto> needed_nodes(const GraphProto& graph,
@@ -19,7 +22,8 @@ std::vector<NodeProto> needed_nodes(const GraphProto& graph,
 void require_operators(const ModelProto& model, const std::vector<NodeProto>& nodes,
                        const ImportOptions& options);
 
-/// Throws ValueError unless the version of the default domain is one that the table covers.
-void require_opset(std::int64_t opset, const ImportOptions& options);
+/// Throws ValueError unless the version of the default domain, in which `subject` is written, is
+/// one that the table covers.
+void require_opset(std::int64_t opset, const std::string& subject, const ImportOptions& options);
 
 }  // namespace kiln::onnx

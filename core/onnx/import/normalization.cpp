@@ -153,7 +153,7 @@ Values import_group_normalization(NodeContext& node) {
 
 /// The element type of stash_type, in which statistics are returned.
 DType stash_type(NodeContext& node) {
-  const auto number = static_cast<std::int32_t>(node.integer("stash_type", 1));
+  const std::int64_t number = node.integer("stash_type", 1);
   const auto dtype = dtype_of(number);
   if (!dtype || !is_float(*dtype)) node.fail(text("stash_type ", number, " is not supported"));
   return *dtype;

@@ -25,7 +25,7 @@ std::pair<ir::Value, ir::Value> broadcast_inputs(NodeContext& node) {
   return broadcast_with_axis(node, node.input(0), node.input(1));
 }
 
-ir::Value cast_to(const ir::Value& x, std::int32_t data_type) {
+ir::Value cast_to(const ir::Value& x, std::int64_t data_type) {
   const auto dtype = dtype_of(data_type);
   if (dtype) return ir::cast(x, *dtype);
   Call::type_error("path", text("elements of type ", data_type_text(data_type),

@@ -25,7 +25,7 @@ std::pair<ir::Value, ir::Value> broadcast_with_axis(NodeContext& node, const ir:
                                                     const ir::Value& y);
 
 /// x as the element type of this number in onnx.proto. Throws TypeError for one that Kiln lacks.
-ir::Value cast_to(const ir::Value& x, std::int32_t data_type);
+ir::Value cast_to(const ir::Value& x, std::int64_t data_type);
 
 /// A vector as a tensor of this rank that broadcasts along `axis`: dims 1 but for the axis.
 ir::Value along_axis(const ir::Value& vector, int axis, int rank);

@@ -77,18 +77,19 @@ Value element_index(NodeContext& node, const Value& x, const Value& indices, int
   return linear_index(coordinates, x.dims());
 }
 
-TupleIndex tuple_index(NodeContext& node, const Value& x, const Value& indices, int batch_dims) {
+TupleIndex tuple_index(NodeContext& node, const Value& x, const Value& indices,
+                       std::int64_t given_batch) {
   const auto types = [&] { return text(" (data ", x.type(), ", indices ", indices.type(), ")"); };
   const int rank = indices.rank();
   const Dim length = rank > 0 ? indices.dims().back() : Dim(0);
   if (rank < 1 || !length.is_static()) {
     node.fail(text("the last axis of indices must have a known size", types()));
   }
-  const auto count = static_cast<int>(length.value());
-  if (batch_dims < 0 || batch_dims >= rank || batch_dims + count > x.rank()) {
-    node.fail(text("indices of ", count, " axes after ", batch_dims,
+  if (given_batch < 0 || given_batch >= rank || length.value() > x.rank() - given_batch) {
+    node.fail(text("indices of ", length, " axes after ", given_batch,
                    " of the batch do not fit data", types()));
   }
+  const auto batch_dims = static_cast<int>(given_batch), count = static_cast<int>(length.value());
   Dims rows(x.dims().begin(), x.dims().begin() + batch_dims + count);
   const Dims row(x.dims().begin() + batch_dims + count, x.dims().end());
   Dims places(indices.dims().begin(), indices.dims().end() - 1);

@@ -29,6 +29,6 @@ struct TupleIndex {
   ir::Dims rows, row;  // the axes of x that the index counts, and those of a row
 };
 TupleIndex tuple_index(NodeContext& node, const ir::Value& x, const ir::Value& indices,
-                       int batch_dims);
+                       std::int64_t batch_dims);
 
 }  // namespace kiln::onnx

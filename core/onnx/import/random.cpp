@@ -24,7 +24,7 @@ std::optional<Seed> draw_seed(NodeContext& node) {
 /// The attribute `dtype`, or else the given one.
 DType draw_dtype(NodeContext& node, DType otherwise) {
   if (!node.has_attribute("dtype")) return otherwise;
-  const auto dtype = dtype_of(static_cast<std::int32_t>(node.integer("dtype")));
+  const auto dtype = dtype_of(node.integer("dtype"));
   if (!dtype) node.fail(text("dtype ", node.integer("dtype"), " is not supported"));
   return *dtype;
 }

@@ -4,6 +4,7 @@
 #include "core/k/math/formulas_impl.h"
 #include "core/onnx/import/groups.h"
 #include "core/onnx/import/node_context.h"
+#include "core/onnx/import/operands.h"
 #include "core/types/at.h"
 
 namespace kiln::onnx {
@@ -115,7 +116,7 @@ Values import_arg_min(NodeContext& node) { return arg_best(node, true); }
 template <Op op>
 Values running(NodeContext& node) {
   Value x = node.input(0);
-  const int axis = node.axis(node.known_integers(1, "axis").at(0), x.rank());
+  const int axis = node.axis(known_integer(node, 1, "axis"), x.rank());
   const bool is_reversed = node.integer("reverse", 0) != 0;
   if (is_reversed) x = ir::reverse(x, {axis});
   if (node.integer("exclusive", 0) != 0) {

@@ -30,7 +30,7 @@ Values import_rotary_embedding(NodeContext& node) {
     node.fail(text("X has rank ", given.rank(), ", not 3 or 4 (X ", given.type(), ")"));
   Value x = given;
   if (is_flat) {
-    const Dim heads = node.integer("num_heads");
+    const Dim heads = node.positive("num_heads");
     const Dims& dims = given.dims();
     x = ir::reshape(x, {dims[0], dims[1], heads, floor_div(dims[2], heads)});
   }

@@ -75,9 +75,8 @@ Values import_size(NodeContext& node) { return {ir::dim_size(product(node.input(
 Values import_eye_like(NodeContext& node) {
   const Value x = node.input(0);
   if (x.rank() != 2) node.fail(text("x has rank ", x.rank(), ", not 2 (x ", x.type(), ")"));
-  const auto dtype = node.has_attribute("dtype")
-                         ? dtype_of(static_cast<std::int32_t>(node.integer("dtype")))
-                         : std::optional(x.dtype());
+  const auto dtype =
+      node.has_attribute("dtype") ? dtype_of(node.integer("dtype")) : std::optional(x.dtype());
   if (!dtype) node.fail(text("dtype ", node.integer("dtype"), " is not supported"));
   const ir::Type type{DType::Int64, x.dims()};
   const Value k =

@@ -159,7 +159,7 @@ Values cosine_window(NodeContext& node, double a, double b, double c) {
   const Value angle =
       index * (2 * std::numbers::pi) / spread_size(is_periodic ? size : max(size - 1, 1), dims);
   const Value y = a - ir::unary(Op::Cos, angle) * b + ir::unary(Op::Cos, angle * 2.0) * c;
-  return {cast_to(y, static_cast<std::int32_t>(node.integer("output_datatype", 1)))};
+  return {cast_to(y, node.integer("output_datatype", 1))};
 }
 
 Values import_hann_window(NodeContext& node) { return cosine_window(node, 0.5, 0.5, 0); }
@@ -213,7 +213,7 @@ Values import_mel_weight_matrix(NodeContext& node) {
   std::vector<std::byte> bytes(weights.size() * sizeof(float));
   if (!bytes.empty()) std::memcpy(bytes.data(), weights.data(), bytes.size());
   const Value matrix = ir::constant({DType::Float32, {bins, bands}}, std::move(bytes));
-  return {cast_to(matrix, static_cast<std::int32_t>(node.integer("output_datatype", 1)))};
+  return {cast_to(matrix, node.integer("output_datatype", 1))};
 }
 
 constexpr OperatorRow kSignalRows[] = {

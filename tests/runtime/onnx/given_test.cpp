@@ -51,6 +51,9 @@ TEST_CASE("ONNX: constants have the shapes of their inputs, and replace defaults
   };
   CHECK(error(Array::zeros({2, 3})) == "no error");
   CHECK(error(Array::zeros({6})) == "no error");
+  CHECK(error(Array::zeros({1, 2, 3})) == "no error");
+  CHECK(error(Array::zeros({3, 2})) ==
+        "import_onnx: input 'c' of net.onnx has shape [2,3], but its constant [3,2]");
   CHECK(error(Array(3.f)) ==
         "import_onnx: input 'c' of net.onnx has shape [2,3], but its constant []");
   CHECK(error(Array::zeros({1, 3})) ==
@@ -155,4 +158,24 @@ TEST_CASE("ONNX: nested functions that would make too many nodes are rejected") 
   CHECK(error_text<ValueError>([&] {
           static_cast<void>(imported(bytes + functions));
         }).ends_with("calls of functions and steps of loops make more than 262144 nodes"));
+}
+
+TEST_CASE("ONNX: errors of loops that are caught do not add to the depth of functions") {
+  using namespace kiln::testing;
+  // A step of any number has no known diagonal; steps of known numbers have.
+  const std::string body = graph(
+      field(1, node("F", {"c", "i"}, {"c2"}, kCall)) + field(1, node("Identity", {"g"}, {"g2"})),
+      {value("i", kInt64, {}), value("g", kBool, {}), value("c", kFloat, {"2", "2"})},
+      {"g2", "c2"});
+  std::string loops, from = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string to = "y" + std::to_string(i);
+    loops += field(1, node("Loop", {"M", "", from}, {to}, graph_attribute("body", body)));
+    from = to;
+  }
+  const std::string two = scalar("M", kInt64, std::string("\2\0\0\0\0\0\0\0", 8));
+  const std::string bytes =
+      model(loops, {value("x", kFloat, {"2", "2"})}, {from}, field(5, two)) +
+      model_function("F", {"a", "k"}, field(7, node("Trilu", {"a", "k"}, {"b"})), "b");
+  CHECK(imported(bytes).outputs.size() == 1);
 }

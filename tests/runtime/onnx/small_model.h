@@ -56,6 +56,18 @@ inline std::string graph_attribute(const std::string& name, const std::string& g
   return field(5, field(1, name) + field(6, graph) + field(20, 5));
 }
 
+/// The domain of nodes that call functions.
+inline const std::string kCall = field(7, "f");
+
+/// A function of a model, which has one output. `nodes`: its fields 7.
+inline std::string model_function(const std::string& name, const std::vector<std::string>& inputs,
+                                  const std::string& nodes, const std::string& output,
+                                  std::int64_t opset = 17) {
+  std::string fields = field(1, name) + field(5, output) + nodes;
+  for (const std::string& input : inputs) fields += field(4, input);
+  return field(25, fields + field(9, field(2, opset)) + field(10, "f"));
+}
+
 /// A float32 vector of `count` ones.
 inline std::string ones(const std::string& name, std::int64_t count) {
   std::string bytes;

@@ -13,8 +13,10 @@ using kiln::testing::field;
 using kiln::testing::graph;
 using kiln::testing::graph_attribute;
 using kiln::testing::kBool;
+using kiln::testing::kCall;
 using kiln::testing::kFloat;
 using kiln::testing::kInt64;
+using kiln::testing::model_function;
 using kiln::testing::node;
 using kiln::testing::ones;
 using kiln::testing::scalar;
@@ -24,18 +26,9 @@ using kiln::testing::value;
 namespace {
 
 const std::string kX = value("x", kFloat, {"2"});
-const std::string kDomain = field(7, "f");  // of nodes that call functions
 
 std::string whole(const std::string& graph_fields, const std::string& functions = "") {
   return field(1, 8) + field(7, graph_fields) + field(8, field(2, 17)) + functions;
-}
-
-/// A function of opset 17.
-std::string model_function(const std::string& name, const std::vector<std::string>& inputs,
-                           const std::string& nodes, const std::string& output) {
-  std::string fields = field(1, name) + field(5, output) + nodes;
-  for (const std::string& input : inputs) fields += field(4, input);
-  return field(25, fields + field(9, field(2, 17)) + field(10, "f"));
 }
 
 std::string constant_node(const std::string& output, std::int64_t count) {
@@ -74,7 +67,7 @@ std::string called_twice() {
   const std::string nodes =
       field(7, constant_node("w", 2000)) + field(7, node("Mul", {"a", "w"}, {"b"}));
   return whole(
-      graph(field(1, node("F", {"x"}, {"t"}, kDomain)) + field(1, node("F", {"t"}, {"y"}, kDomain)),
+      graph(field(1, node("F", {"x"}, {"t"}, kCall)) + field(1, node("F", {"t"}, {"y"}, kCall)),
             {value("x", kFloat, {"2000"})}, {"y"}),
       model_function("F", {"a"}, nodes, "b"));
 }
@@ -86,8 +79,8 @@ std::string branch_called_twice() {
   const std::string nodes = field(
       7, node("If", {"c"}, {"b"},
               graph_attribute("then_branch", branch) + graph_attribute("else_branch", branch)));
-  return whole(graph(field(1, node("F", {"x", "c"}, {"t"}, kDomain)) +
-                         field(1, node("F", {"t", "c"}, {"y"}, kDomain)),
+  return whole(graph(field(1, node("F", {"x", "c"}, {"t"}, kCall)) +
+                         field(1, node("F", {"t", "c"}, {"y"}, kCall)),
                      {kX, value("c", kBool, {})}, {"y"}),
                model_function("F", {"a", "c"}, nodes, "b"));
 }
@@ -116,7 +109,7 @@ std::string normalised(const std::string& nodes, const std::string& mean,
 
 std::string normalised_by_function() {
   const std::string nodes = field(7, node("BatchNormalization", {"a", "b", "c", "d", "e"}, {"f"}));
-  return whole(graph(field(1, node("F", {"x", "s", "b", "mean", "var"}, {"y"}, kDomain)), {kImage},
+  return whole(graph(field(1, node("F", {"x", "s", "b", "mean", "var"}, {"y"}, kCall)), {kImage},
                      {"y"}, kStatistics),
                model_function("F", {"a", "b", "c", "d", "e"}, nodes, "f"));
 }
