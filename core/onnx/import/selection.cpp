@@ -22,16 +22,27 @@ using Values = std::vector<Value>;
 
 constexpr double kBeyondNumbers = std::numeric_limits<double>::infinity();
 
+/// Integers in the order of x, in which -0 equals 0 and, as in ArgSort, NaN comes after infinity:
+/// the bits of numbers ascend, those of negative ones descend.
+Value order_key(const Value& x) {
+  if (!is_float(x.dtype())) return x;
+  const std::size_t bytes = dtype_bytes(x.dtype());
+  const DType dtype = bytes == 2 ? DType::Int16 : bytes == 4 ? DType::Int32 : DType::Int64;
+  const Value zero = ir::zeros_like(x);
+  const Value bits = ir::bitcast(ir::select(ir::equal_to(x, zero), zero, x), dtype);
+  const Value lowest = ir::like(bits, -kBeyondNumbers);
+  const Value key = ir::select(ir::less(bits, ir::zeros_like(bits)), lowest - bits, bits);
+  return ir::select(ir::equal_to(x, x), key, ir::like(bits, kBeyondNumbers));
+}
+
 /// The index along `axis` of the k best elements, best first, of equal ones the lowest first:
 /// (k, other axes), int64. A Scan of k steps; its carries are the element that was best last, and
 /// its index. The elements after it in that order are left for the step.
 Value ranked_indices(const Value& x, int axis, const Dim& k, bool is_largest) {
-  // As in ArgSort, NaN counts as the largest.
-  const Value key =
-      is_float(x.dtype()) ? ir::select(ir::equal_to(x, x), x, ir::like(x, kBeyondNumbers)) : x;
+  const Value key = order_key(x);
   Dims rows = x.dims();
   rows.erase(rows.begin() + axis);
-  const ir::LambdaBuilder builder({{DType::Int64, {}}, {x.dtype(), rows}, {DType::Int64, rows}});
+  const ir::LambdaBuilder builder({{DType::Int64, {}}, {key.dtype(), rows}, {DType::Int64, rows}});
   const auto& parameters = builder.parameters();
   ir::Trace trace;
   Values results;
@@ -57,7 +68,7 @@ Value ranked_indices(const Value& x, int axis, const Dim& k, bool is_largest) {
     results = {best, found, found};
   }
   const ir::TracedBody traced{.builder = builder, .results = results, .trace = trace};
-  const Values first{ir::full(x.dtype(), rows, is_largest ? kBeyondNumbers : -kBeyondNumbers),
+  const Values first{ir::full(key.dtype(), rows, is_largest ? kBeyondNumbers : -kBeyondNumbers),
                      ir::full(DType::Int64, rows, -1)};
   return {ir::make_scan(traced, first, {}, k, /*reverse=*/false), 2};
 }

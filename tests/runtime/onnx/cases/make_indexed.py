@@ -173,5 +173,12 @@ cases.graph("Loop_in_loop", [
     helper.make_node("Loop", ["trips", "", "x"], ["last", "all"], body=outer),
 ], [{"x": floats(3), "trips": np.array(300)}, {"x": floats(2), "trips": np.array(2)}],
             ["last", "all"], {"one": np.int64(1)}, opset=13)
+unordered = np.array([[3, np.nan, np.inf, -0.0, 0, -np.inf, -2, np.nan]], np.float32)
+for largest, order in [(0, [5, 6, 3, 4, 0, 2, 1, 7]), (1, [1, 7, 2, 0, 3, 4, 6, 5])]:
+    for dtype in [np.float16, np.float32, np.float64]:
+        given = unordered.astype(dtype)
+        cases.node(f"TopK_NaN_{np.dtype(dtype)}_{largest}", "TopK", [given, vector(8)], weights=[1],
+                   opset=11, outputs=2, largest=largest,
+                   expected=[[given[:, order], np.array([order])]])
 
 cases.write()
