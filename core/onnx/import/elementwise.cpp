@@ -109,15 +109,22 @@ Values import_acos(NodeContext& node) {
   return {ir::unary(Op::Atan, ir::unary(Op::Sqrt, (1.0 - x) / (x + 1.0))) * 2.0};
 }
 
+/// |x| with the slope 1 at 0, and an odd function by its values there: the gradient of sign(x)
+/// f(|x|) would be 0 at 0.
+Value magnitude(const Value& x) { return ir::select(ir::less(x, ir::zeros_like(x)), -x, x); }
+Value odd(const Value& x, const Value& of_magnitude) {
+  return ir::select(ir::less(x, ir::zeros_like(x)), -of_magnitude, of_magnitude);
+}
+
 /// (e^x - e^-x) / 2 with expm1, exact near 0; halves of the exponent keep large x finite.
 Values import_sinh(NodeContext& node) {
-  const Value x = node.input(0), size = ir::unary(Op::Abs, x);
-  const Value m = ir::unary(Op::Expm1, size);
+  const Value x = node.input(0), size = magnitude(x);
+  const Value is_small = ir::less(size, ir::like(x, 20));
+  const Value m = ir::unary(Op::Expm1, ir::select(is_small, size, ir::like(x, 1)));
   const Value small = (m + m / (m + 1.0)) * 0.5;
   const Value half = ir::unary(Op::Exp, size * 0.5);
   const Value large = half * 0.5 * half;
-  const Value result = ir::select(ir::less(size, ir::like(x, 20)), small, large);
-  return {ir::unary(Op::Sign, x) * result};
+  return {odd(x, ir::select(is_small, small, large))};
 }
 
 Values import_cosh(NodeContext& node) {
@@ -137,11 +144,11 @@ Value log_of_sum(const Value& x, const Value& is_chosen, double change) {
 
 /// sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), exact near 0.
 Values import_asinh(NodeContext& node) {
-  const Value x = node.input(0), size = ir::unary(Op::Abs, x), far = is_large(size);
+  const Value x = node.input(0), size = magnitude(x), far = is_large(size);
   const Value near = ir::select(far, ir::like(x, 1), size);
   const Value root = ir::unary(Op::Sqrt, near * near + 1.0);
   const Value small = ir::unary(Op::Log1p, near + near * (near / (root + 1.0)));
-  return {ir::unary(Op::Sign, x) * ir::select(far, log_of_sum(size, far, 1), small)};
+  return {odd(x, ir::select(far, log_of_sum(size, far, 1), small))};
 }
 
 /// log1p(t + sqrt(2 t + t^2)) for t = x - 1.

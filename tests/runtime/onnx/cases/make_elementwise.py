@@ -132,5 +132,10 @@ cases.node("Celu_negative", "Celu", [vector(-4, -0.5, 0, 3, dtype=np.float32)], 
                                          dtype=np.float32)]])
 cases.node("Hardmax_empty", "Hardmax", [np.zeros((2, 0), np.float32)], opset=13, dims="static",
            expected=[[np.zeros((2, 0), np.float32)]])
+tiny = vector(1e-30, -1e-12, 3e-4, 0, dtype=np.float32)
+for op in ["Asinh", "Sinh", "Atanh", "Softsign", "Erf", "Tanh"]:
+    cases.node(f"{op}_tiny", op, [tiny], opset=13)
+for op in ["Asinh", "Sinh"]:
+    cases.node(f"{op}_at_zero", op, [vector(0, -0.0, dtype=np.float32)], opset=9, gradient=True)
 
 cases.write()
