@@ -123,11 +123,21 @@ void import_or_reject(const Scratch& scratch, const std::string& bytes) {
   }
 }
 
-/// Imports `count` mutants of each of four models.
+/// Models of each kind of import function: of known integers, sizes, graphs inside and weights.
+const std::pair<const char*, const char*> kMutated[] = {
+    {"elementwise", "PRelu"},      {"elementwise", "Clip_inputs"},
+    {"elementwise", "Cast_int32"}, {"convolution", "Pad_axes"},
+    {"convolution", "Conv"},       {"indexed", "Slice"},
+    {"indexed", "Loop"},           {"matmul", "LSTM"},
+    {"movement", "Split_input"},   {"movement", "Reshape"},
+    {"reduce", "CumSum_01"},       {"movement", "local_function"},
+};
+
+/// Imports `count` mutants of each of twelve models.
 void import_mutants(int count) {
-  const kiln::testing::CaseFile file("elementwise");
   const Scratch scratch;
-  for (const char* name : {"PRelu", "Clip_inputs", "Softmax_1_11", "Cast_int32"}) {
+  for (const auto& [group, name] : kMutated) {
+    const kiln::testing::CaseFile file(group);
     for_each_mutant(file.find(name).bytes(), count, 3,
                     [&](const std::string& mutant) { import_or_reject(scratch, mutant); });
   }
@@ -233,9 +243,9 @@ TEST_CASE("ONNX: every truncation is read or rejected") {
   }
 }
 
-TEST_CASE("ONNX: 500 mutants are read or rejected") { import_mutants(125); }
+TEST_CASE("ONNX: 600 mutants are read or rejected") { import_mutants(50); }
 
-TEST_CASE("ONNX: 10,000 mutants are read or rejected", "[matrix]") { import_mutants(2500); }
+TEST_CASE("ONNX: 12,000 mutants are read or rejected", "[matrix]") { import_mutants(1000); }
 
 TEST_CASE("ONNX: data in other files is read from the model's folder alone") {
   const auto external = [](const std::string& location, const std::string& rest = "") {
