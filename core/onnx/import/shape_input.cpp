@@ -1,14 +1,7 @@
-// Exporters write "to the end" as the largest integer, which arithmetic of dims must not meet.
+// Lists of sizes and positions from the inputs of a node.
 #include "core/onnx/import/shape_input.h"
 
 namespace kiln::onnx {
-namespace {
-
-// Exporters write "to the end" as the largest integer, which arithmetic of dims must not exceed.
-constexpr std::int64_t kEnd = std::int64_t{1} << 31;
-
-}  // namespace
-
 ir::Dims shape_input(NodeContext& node, std::size_t i, const char* name) {
   if (auto dims = node.dims(i)) return *dims;
   return dims_of(Shape(node.tensor(i)), name);
@@ -16,12 +9,12 @@ ir::Dims shape_input(NodeContext& node, std::size_t i, const char* name) {
 
 ir::Dim position_of(const ir::Dim& given, const ir::Dim& size) {
   const bool is_from_end = less_equal(0, given) == ir::Ternary::No;
-  if (is_from_end && given.is_static() && given.value() <= -kEnd + 1) return -1;
+  if (is_from_end && given.is_static() && given.value() <= -kFarEnd + 1) return -1;
   return is_from_end ? size + given : given;
 }
 
 ir::Dim clamped(const ir::Dim& position, const ir::Dim& low, const ir::Dim& high) {
-  if (position.is_static() && position.value() >= kEnd - 1) return high;
+  if (position.is_static() && position.value() >= kFarEnd - 1) return high;
   return max(min(position, high), low);
 }
 

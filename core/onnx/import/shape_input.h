@@ -5,6 +5,10 @@
 
 namespace kiln::onnx {
 
+/// Exporters write "to the end" as the largest or smallest integer of 32 or 64 bits, which
+/// arithmetic of dims must not meet: numbers from here on are ends.
+inline constexpr std::int64_t kFarEnd = std::int64_t{1} << 31;
+
 /// The integers of input i as dims: static or symbolic where they follow from constants and sizes,
 /// else data-dependent. Throws ValueError, which calls the input `name`, for a vector of unknown
 /// length.

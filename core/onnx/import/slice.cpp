@@ -23,9 +23,6 @@ struct SliceBound {
   Value scalar;
 };
 
-/// Exporters write "to the end" as the largest or smallest integer of 32 or 64 bits.
-constexpr std::int64_t kFarEnd = std::int64_t{1} << 31;
-
 std::vector<SliceBound> slice_bounds(NodeContext& node, const char* name, std::size_t i) {
   std::vector<SliceBound> bounds;
   const auto add = [&](const Dim& dim) {
