@@ -84,9 +84,20 @@ Binding& Importer::binding_of(Environment& environment, std::string_view name) {
 
 ir::Value Importer::value_of(Environment& environment, std::string_view name, OperandUse use) {
   Binding& binding = binding_of(environment, name);
-  if (!binding.value) binding.value = tensors_.value_of(binding);
+  if (!binding.value) {
+    binding.value = tensors_.value_of(binding);
+    assume_small(binding);
+  }
   if (binding.source != nullptr) tensors_.record_use(binding.source, use);
   return binding.value;
+}
+
+void Importer::assume_small(const Binding& binding) {
+  constexpr std::int64_t kMaxScales = 2 * 8;  // such as the scales and regions of Resize
+  const std::vector<std::int64_t>& dims = binding.tensor->dims;
+  if (binding.value.node->op != ir::Op::Variable || dims.size() != 1 || dims[0] > kMaxScales)
+    return;
+  shape_values_.assume(binding.value, constant(*binding.tensor));
 }
 
 std::optional<ShapeElements> Importer::elements_of(Environment& environment,

@@ -29,6 +29,8 @@ class Importer final : public GraphImporter {
   ir::Value placeholder_of(const ValueInfo& info);
   /// Lets the given value of the input, if there is one of its type, decide shapes and branches.
   void assume_given(const NamedValue& input);
+  /// Lets the elements of a vector that became a variable decide shapes, also through other nodes.
+  void assume_small(const Binding& binding);
   void bind_initializers(const GraphProto& graph, Environment& environment);
   /// The binding of a name. Throws MalformedModel if no node before has made it.
   static Binding& binding_of(Environment& environment, std::string_view name);

@@ -141,6 +141,20 @@ TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
             .starts_with("GridSample: points of the grid have k coordinates, not 2"));
 }
 
+TEST_CASE("ONNX: scales that pass other nodes decide the shape of a Resize") {
+  const std::string image = value("x", kFloat, {"1", "3"});
+  const auto shape_of = [&](const std::string& nodes) {
+    const std::string resize = field(1, node("Resize", {"x", "", "s"}, {"y"}));
+    const std::string weights = field(5, testing::ones("a", 1)) + field(5, testing::ones("b", 2));
+    return int_shape(imported(model(nodes + resize, {image}, {"y"}, weights)).outputs[0]);
+  };
+  const std::string joined =
+      field(1, node("Concat", {"a", "a"}, {"s"}, testing::attribute("axis", 0)));
+  CHECK(shape_of(joined) == int_shape(placeholder({.shape = {1, 3}})));
+  CHECK(shape_of(field(1, node("Identity", {"b"}, {"s"}))) ==
+        int_shape(placeholder({.shape = {1, 3}})));
+}
+
 TEST_CASE("ONNX: nested functions that would make too many nodes are rejected") {
   constexpr int kDepth = 30;
   const auto domain = field(7, "f");
