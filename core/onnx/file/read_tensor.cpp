@@ -16,13 +16,13 @@ using protozero::data_view;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-/// The repeated fields of numbers that hold the elements of a tensor, if raw_data does not.
+/// The repeated fields of numbers that hold the elements of a tensor, if raw_data does not. Strings
+/// are skipped: no tensor of them is imported.
 struct TypedData {
   std::vector<float> floats;
   std::vector<std::int64_t> int32s, int64s;
   std::vector<double> doubles;
   std::vector<std::uint64_t> uint64s;
-  bool has_strings = false;
 };
 
 std::span<const std::byte> bytes_of(data_view view) {
@@ -102,7 +102,7 @@ std::optional<std::size_t> bytes_needed(const TensorProto& tensor) {
 /// Chooses the elements' bytes and compares their number with that of dims and dtype.
 void set_data(TensorProto& tensor, std::optional<data_view> raw, const TypedData& typed) {
   const auto needed = bytes_needed(tensor);
-  if (tensor.external || typed.has_strings || !needed) return;
+  if (tensor.external || !needed) return;
   if (raw) {
     tensor.data = bytes_of(*raw);
   } else {
@@ -176,7 +176,6 @@ TensorProto read_tensor(pbf_reader message) {
       case 3: throw MalformedModel("a tensor is stored in segments, which ONNX never defined");
       case 4: append_floats(message, typed.floats); break;
       case 5: append_integers(message, typed.int32s); break;
-      case 6: typed.has_strings = true, message.skip(); break;
       case 7: append_integers(message, typed.int64s); break;
       case 8: tensor.name = text_field(message); break;
       case 9: raw = message.get_view(); break;

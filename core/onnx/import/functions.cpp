@@ -52,14 +52,15 @@ std::vector<NodeProto> bound_nodes(const std::vector<NodeProto>& nodes, const Bo
 
 }  // namespace
 
-const FunctionProto* function_of(const ModelProto& model, const NodeProto& node) {
+FunctionTable::FunctionTable(const ModelProto& model) {
   for (const FunctionProto& function : model.functions) {
-    if (function.name == node.op_type && function.domain == node.domain &&
-        function.overload == node.overload) {
-      return &function;
-    }
+    functions_.emplace(Key{function.domain, function.name, function.overload}, &function);
   }
-  return nullptr;
+}
+
+const FunctionProto* FunctionTable::find(const NodeProto& node) const {
+  const auto found = functions_.find({node.domain, node.op_type, node.overload});
+  return found == functions_.end() ? nullptr : found->second;
 }
 
 std::int64_t opset_of(const std::vector<OperatorSet>& sets, std::string_view domain) {

@@ -3,10 +3,24 @@
 
 #include "core/onnx/file/model.h"
 
+#include <array>
+#include <map>
+#include <string_view>
+
 namespace kiln::onnx {
 
-/// The function that a node calls; null for an operator.
-const FunctionProto* function_of(const ModelProto& model, const NodeProto& node);
+/// The functions of a model by domain, name and overload.
+class FunctionTable {
+ public:
+  explicit FunctionTable(const ModelProto& model);
+  /// The function that a node calls; null for an operator.
+  const FunctionProto* find(const NodeProto& node) const;
+
+ private:
+  using Key = std::array<std::string_view, 3>;
+  std::map<Key, const FunctionProto*> functions_;
+};
+
 /// The version of a domain; 0 if `sets` does not have it.
 std::int64_t opset_of(const std::vector<OperatorSet>& sets, std::string_view domain);
 /// The nodes of a function with its references to attributes of the call replaced by those of

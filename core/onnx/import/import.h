@@ -52,7 +52,8 @@ struct ImportedModel {
 
 /// Imports a model. Throws ValueError: for ops that the importer does not have, all of them in one
 /// table, before anything is built; for options that name nothing; and, with the name of the node,
-/// for what a node does not accept. REQUIRES: a Call is running.
+/// for what a node does not accept; TypeError for element types that Kiln lacks, MalformedModel for
+/// a damaged graph, and what the services throw. REQUIRES: a Call is running.
 ImportedModel import_model(const ModelProto& model, const ImportOptions& options,
                            const ImportServices& services);
 

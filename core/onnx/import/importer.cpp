@@ -173,7 +173,10 @@ void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
       if (!environment.bind(info.name, constant)) *environment.find(info.name) = constant;
       continue;
     }
-    if (environment.find(info.name)) continue;  // before IR 4, initializers are inputs, too
+    if (const Binding* bound = environment.find(info.name)) {
+      if (bound->is_initializer) continue;  // before IR 4, initializers are inputs, too
+      throw MalformedModel(text("two inputs are named '", info.name, "'"));
+    }
     const ir::Value input = placeholder_of(info);
     environment.bind(info.name, {.value = input});
     result.inputs.push_back({std::string(info.name), input});
@@ -204,7 +207,7 @@ void Importer::run_node(const NodeProto& node, Environment& environment, std::in
     Call::value_error(
         "path", text("calls of functions and steps of loops make more than ", kMaxNodes, " nodes"));
   }
-  if (const FunctionProto* function = function_of(model_, node)) {
+  if (const FunctionProto* function = functions_.find(node)) {
     return run_function(*function, node, environment);
   }
   const OperatorRow* row = operator_row(node.op_type);  // require_operators() has found it

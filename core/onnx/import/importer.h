@@ -4,6 +4,7 @@
 
 #include "core/k/shape/shape_values.h"
 #include "core/onnx/import/environment.h"
+#include "core/onnx/import/functions.h"
 #include "core/onnx/import/graph_importer.h"
 #include "core/onnx/import/import.h"
 
@@ -12,7 +13,10 @@ namespace kiln::onnx {
 class Importer final : public GraphImporter {
  public:
   Importer(const ModelProto& model, const ImportOptions& options, const ImportServices& services)
-      : model_(model), options_(options), tensors_(model.graph, options, services) {}
+      : model_(model),
+        functions_(model),
+        options_(options),
+        tensors_(model.graph, options, services) {}
 
   ImportedModel run();
 
@@ -39,6 +43,7 @@ class Importer final : public GraphImporter {
   void run_function(const FunctionProto& function, const NodeProto& node, Environment& environment);
 
   const ModelProto& model_;
+  const FunctionTable functions_;
   const ImportOptions& options_;
   TensorValues tensors_;
   ShapeValues shape_values_;

@@ -35,7 +35,25 @@ struct Missing {
 class OperatorCheck {
  public:
   OperatorCheck(const ModelProto& model, const ImportOptions& options)
-      : model_(model), options_(options) {}
+      : table_(model), options_(options) {}
+
+  void check(const std::vector<NodeProto>& nodes, std::int64_t opset) {
+    visit(nodes, opset);
+    // Not by recursion: a file can have more functions, each called by another, than a stack holds.
+    while (!calls_.empty()) {
+      const FunctionCall call = calls_.back();
+      calls_.pop_back();
+      visit(call.function->node, call.opset);
+    }
+  }
+
+  const std::vector<Missing>& missing() const { return missing_; }
+
+ private:
+  struct FunctionCall {
+    const FunctionProto* function;
+    std::int64_t opset;
+  };
 
   void visit(const std::vector<NodeProto>& nodes, std::int64_t opset) {
     for (const NodeProto& node : nodes) {
@@ -46,16 +64,13 @@ class OperatorCheck {
     }
   }
 
-  const std::vector<Missing>& missing() const { return missing_; }
-
- private:
   void visit_node(const NodeProto& node, std::int64_t opset) {
-    if (const FunctionProto* function = function_of(model_, node)) {
+    if (const FunctionProto* function = table_.find(node)) {
       if (!functions_.insert(function).second) return;
       const std::int64_t own = opset_of(function->opset_import, "");
       require_opset(own, text("function '", escaped_text(function->name), "' of ", options_.model),
                     options_);
-      return visit(function->node, own == 0 ? opset : own);
+      return calls_.push_back({function, own == 0 ? opset : own});
     }
     const std::string reason = reason_of(node, opset);
     if (reason.empty()) return;
@@ -81,10 +96,11 @@ class OperatorCheck {
     return "";
   }
 
-  const ModelProto& model_;
+  const FunctionTable table_;
   const ImportOptions& options_;
   std::vector<Missing> missing_;
   std::set<const FunctionProto*> functions_;
+  std::vector<FunctionCall> calls_;  // of functions whose nodes are still to be visited
 };
 
 }  // namespace
@@ -124,7 +140,7 @@ std::vector<NodeProto> needed_nodes(const GraphProto& graph,
 void require_operators(const ModelProto& model, const std::vector<NodeProto>& nodes,
                        const ImportOptions& options) {
   OperatorCheck check(model, options);
-  check.visit(nodes, opset_of(model.opset_import, ""));
+  check.check(nodes, opset_of(model.opset_import, ""));
   if (check.missing().empty()) return;
   std::string message = text(options.model, " needs operators that are not imported:");
   for (const Missing& one : check.missing()) {

@@ -103,6 +103,32 @@ TEST_CASE("ONNX: nodes that are rejected while importing") {
         "supported (x float32[2,3])");
 }
 
+TEST_CASE("ONNX: a long chain of functions is rejected by its depth") {
+  constexpr int kFunctions = 60000;
+  std::string functions;
+  for (int i = 0; i < kFunctions; ++i) {
+    const std::string inner = "F" + std::to_string((i + 1) % kFunctions);
+    functions += model_function("F" + std::to_string(i), {"a"},
+                                field(7, node(inner, {"a"}, {"b"}, kCall)), "b");
+  }
+  const std::string bytes =
+      model(field(1, node("F0", {"x"}, {"y"}, kCall)), {kMatrix}, {"y"}) + functions;
+  CHECK(rejection<IoError>(bytes) ==
+        "import_onnx: PATH is no ONNX model, or damaged: calls of functions are nested more than "
+        "32 deep, or endless: 'F32'");
+}
+
+TEST_CASE("ONNX: strings in a tensor of numbers, and two inputs of one name") {
+  const std::string text = field(1, 3) + field(2, kFloat) + field(8, "w") + field(6, "abc");
+  const std::string add = field(1, node("Add", {"x", "w"}, {"y"}));
+  CHECK(rejection<IoError>(model(add, {kMatrix}, {"y"}, field(5, text))) ==
+        "import_onnx: PATH is no ONNX model, or damaged: tensor 'w' (float32) has 0 bytes, but its "
+        "dims need 12");
+  CHECK(
+      rejection<IoError>(model(field(1, node("Relu", {"x"}, {"y"})), {kMatrix, kMatrix}, {"y"})) ==
+      "import_onnx: PATH is no ONNX model, or damaged: two inputs are named 'x'");
+}
+
 TEST_CASE("ONNX: a name that a Constant node and an initializer have, and control characters") {
   const std::string tensor = field(1, "value") + field(5, ones("", 2)) + field(20, 4);
   const std::string made = field(1, node("Constant", {}, {"w"}, field(5, tensor))) +
