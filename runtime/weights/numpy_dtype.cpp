@@ -17,6 +17,11 @@ std::optional<NumpyDType> numpy_dtype(std::string_view description) {
   const bool has_order = !description.empty() &&
                          std::string_view("<>=|").find(description[0]) != std::string_view::npos;
   const std::string_view kind = description.substr(has_order ? 1 : 0);
+  if (!has_order && !description.empty()) {
+    // NumPy reads names, too, which other programs write.
+    const auto named = dtype_of_name(description);
+    if (named && *named != DType::BFloat16) return NumpyDType{*named, false};
+  }
   const auto* const found = std::find(std::begin(kDescriptions), std::end(kDescriptions), kind);
   const bool is_raw = kind == "V2" && (!has_order || description[0] == '|');
   if (found == std::end(kDescriptions) || is_raw) return std::nullopt;

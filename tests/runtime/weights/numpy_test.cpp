@@ -95,6 +95,22 @@ TEST_CASE("save_arrays: the bytes of a .npy file, as NumPy reads them") {
   CHECK(contents_of(scratch.path("x.npy")) == expected);
 }
 
+TEST_CASE("load_arrays: dtypes by their names, as NumPy reads them") {
+  const Scratch scratch;
+  const auto dtype_of = [&](const std::string& name, std::size_t bytes) {
+    const std::string dict =
+        "{'descr': '" + name + "', 'fortran_order': False, 'shape': (1,), }         \n";
+    const std::string path = scratch.write(
+        "x.npy", std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(dict.size()) +
+                     std::string("\0", 1) + dict + std::string(bytes, '\0'));
+    return load_arrays(path).at("x").dtype();
+  };
+  CHECK(dtype_of("float32", 4) == DType::Float32);
+  CHECK(dtype_of("int64", 8) == DType::Int64);
+  CHECK(dtype_of("bool", 1) == DType::Bool);
+  CHECK(dtype_of("f2", 2) == DType::Float16);
+}
+
 TEST_CASE("save_arrays: every format gives back what it got, and the same bytes each time") {
   const Scratch scratch;
   std::map<std::string, Array> arrays;
