@@ -42,6 +42,7 @@ void reject_other_formats(const InputFile& file) {
 
 module::Module read_module_file(const std::string& path) {
   const InputFile file(path);
+  if (file.size() == 0) file.reject("is empty");
   if (!is_binary(file)) {
     reject_other_formats(file);
     return module::parse_module(contents_of(file, module::kMaxTextBytes), path);

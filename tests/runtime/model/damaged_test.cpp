@@ -112,6 +112,7 @@ void load_mutants(int count) {
 
 TEST_CASE("model file: damaged files are rejected with the reason") {
   const Scratch scratch;
+  CHECK(error_of(scratch.write("empty.kiln", "")) == " is empty");
   const std::string path = scratch.path("m.kiln");
   for (const auto& row : kDamaged) {
     write_archive(path, row.members);
