@@ -133,10 +133,9 @@ void require_known_extensions(const std::vector<std::string>& calls) {
 }
 
 /// Imports and compiles the model once, and calls it for each --call.
-void call_model(const OnnxCommand& command) {
-  require_known_extensions(command.calls);
+void call_each(const OnnxCommand& command) {
   auto start = std::chrono::steady_clock::now();
-  const Model model = import_onnx(command.module.file, command.module.import_options());
+  const Model model = import_onnx(command.module.file, command.module.import_options(), Where{});
   std::cout << "import " << milliseconds_since(start) << " ms\n";
   start = std::chrono::steady_clock::now();
   const Function function =
@@ -151,6 +150,11 @@ void call_model(const OnnxCommand& command) {
               << " ms\n";
   }
   std::cout << "code generated " << function.stats().code_generations << " times\n";
+}
+
+void call_model(const OnnxCommand& command) {
+  require_known_extensions(command.calls);
+  api_call("kiln onnx", {}, [&] { call_each(command); });
 }
 
 }  // namespace
