@@ -26,8 +26,8 @@ enum class Match {
 
 struct LoadWeightsOptions {
   /// True: variables and tensors of the file must match one to one, with equal dtypes. False: loads
-  /// and casts tensors that match a variable by name and skips the rest, but at least one must
-  /// match; shapes must be equal unless skip_mismatch is set.
+  /// and casts tensors that match a variable by name and skips the rest, but at least one of the
+  /// variables must match; shapes must be equal unless skip_mismatch is set.
   Flag strict = true;
   /// Skips variables whose tensors have another shape, as the last layer for other classes: they
   /// are unchanged, and named in `missing` and `unused`. At least one variable must be loaded.
