@@ -130,18 +130,21 @@ void Importer::bind_initializers(const GraphProto& graph, Environment& environme
   }
 }
 
+std::string Importer::input_rejection(const ValueInfo& info) {
+  if (!info.other_kind.empty()) return text(info.other_kind, ", not a tensor");
+  if (!dtype_of(info.elem_type)) {
+    return text("of type ", data_type_text(info.elem_type), ", which Kiln does not have");
+  }
+  if (!info.has_shape) return "without a shape; its rank must be known";
+  return info.shape.size() > ir::kMaxRank ? text("of rank ", info.shape.size()) : "";
+}
+
 ir::Value Importer::placeholder_of(const ValueInfo& info) {
-  const std::string name(info.name);
-  const auto reject = [&](const std::string& reason) {
-    Call::type_error("path",
-                     text("input '", escaped_text(name), "' of ", options_.model, " is ", reason));
-  };
-  if (!info.other_kind.empty()) reject(std::string(info.other_kind) + ", not a tensor");
-  const auto dtype = dtype_of(info.elem_type);
-  if (!dtype)
-    reject(text("of type ", data_type_text(info.elem_type), ", which Kiln does not have"));
-  if (!info.has_shape) reject("without a shape; its rank must be known");
-  if (info.shape.size() > ir::kMaxRank) reject(text("of rank ", info.shape.size()));
+  const std::string name(info.name), rejection = input_rejection(info);
+  if (!rejection.empty()) {
+    Call::type_error(
+        "path", text("input '", escaped_text(name), "' of ", options_.model, " is ", rejection));
+  }
   ir::Dims dims;
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
     const Dimension& dimension = info.shape[axis];
@@ -154,7 +157,7 @@ ir::Value Importer::placeholder_of(const ValueInfo& info) {
     const ir::Dim dim = given == options_.dims.end() ? ir::Dim::fresh(dim_name) : given->second;
     dims.push_back(named_dims_.emplace(dim_name, dim).first->second);
   }
-  return fresh_placeholder({*dtype, dims}, name);
+  return fresh_placeholder({*dtype_of(info.elem_type), dims}, name);
 }
 
 void Importer::assume_given(const NamedValue& input) {
@@ -164,7 +167,8 @@ void Importer::assume_given(const NamedValue& input) {
   if (type == input.value.type()) shape_values_.assume(input.value, given->second);
 }
 
-void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
+void Importer::bind_inputs(const std::unordered_set<std::string_view>& used,
+                           Environment& environment, ImportedModel& result) {
   for (const ValueInfo& info : model_.graph.input) {
     const auto given = options_.constants.find(std::string(info.name));
     if (given != options_.constants.end()) {
@@ -177,6 +181,8 @@ void Importer::bind_inputs(Environment& environment, ImportedModel& result) {
       if (bound->is_initializer) continue;  // before IR 4, initializers are inputs, too
       throw MalformedModel(text("two inputs are named '", info.name, "'"));
     }
+    // Texts and sequences of another part of the model do not hinder.
+    if (used.count(info.name) == 0 && !input_rejection(info).empty()) continue;
     const ir::Value input = placeholder_of(info);
     environment.bind(info.name, {.value = input});
     result.inputs.push_back({std::string(info.name), input});
@@ -271,7 +277,9 @@ ImportedModel Importer::run() {
   ImportedModel result;
   Environment environment(nullptr);
   bind_initializers(model_.graph, environment);
-  bind_inputs(environment, result);
+  std::unordered_set<std::string_view> used = used_names(nodes);
+  used.insert(outputs.begin(), outputs.end());
+  bind_inputs(used, environment, result);
   run_nodes(nodes, environment, std::min(opset, kNewestOpset));
   for (const std::string_view name : outputs) {
     result.outputs.push_back(

@@ -8,6 +8,9 @@
 #include "core/onnx/import/graph_importer.h"
 #include "core/onnx/import/import.h"
 
+#include <string>
+#include <unordered_set>
+
 namespace kiln::onnx {
 
 class Importer final : public GraphImporter {
@@ -29,7 +32,11 @@ class Importer final : public GraphImporter {
   ShapeValues& shape_values() override { return shape_values_; }
 
  private:
-  void bind_inputs(Environment& environment, ImportedModel& result);
+  /// `used`: the names that nodes use. Inputs without a use may be of any type, and are left out.
+  void bind_inputs(const std::unordered_set<std::string_view>& used, Environment& environment,
+                   ImportedModel& result);
+  /// The reason why an input cannot be a placeholder; empty if it can.
+  static std::string input_rejection(const ValueInfo& info);
   ir::Value placeholder_of(const ValueInfo& info);
   /// Lets the given value of the input, if there is one of its type, decide shapes and branches.
   void assume_given(const NamedValue& input);

@@ -137,6 +137,14 @@ std::vector<NodeProto> needed_nodes(const GraphProto& graph,
   return nodes;
 }
 
+std::unordered_set<std::string_view> used_names(const std::vector<NodeProto>& nodes) {
+  std::unordered_set<std::string_view> names;
+  for (const NodeProto& node : nodes) {
+    for_each_use(node, [&](std::string_view name) { names.insert(name); });
+  }
+  return names;
+}
+
 void require_operators(const ModelProto& model, const std::vector<NodeProto>& nodes,
                        const ImportOptions& options) {
   OperatorCheck check(model, options);

@@ -5,6 +5,7 @@
 #include "core/onnx/import/import.h"
 
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace kiln::onnx {
@@ -16,6 +17,9 @@ std::vector<std::string_view> outputs_of(const GraphProto& graph);
 /// nodes make one name.
 std::vector<NodeProto> needed_nodes(const GraphProto& graph,
                                     const std::vector<std::string_view>& outputs);
+
+/// The names that nodes, and graphs inside them, use.
+std::unordered_set<std::string_view> used_names(const std::vector<NodeProto>& nodes);
 
 /// Throws ValueError with a table of the operators that the nodes, the graphs inside them and the
 /// functions that they call need and the importer lacks: op, count, first node, reason.

@@ -141,6 +141,18 @@ TEST_CASE("ONNX: sizes that only a call knows are checked in it") {
             .starts_with("GridSample: points of the grid have k coordinates, not 2"));
 }
 
+TEST_CASE("ONNX: inputs without a use may be of any type") {
+  constexpr int kString = 8;
+  const std::string x = value("x", kFloat, {"n"}), note = value("note", kString, {"n"});
+  const std::string relu = field(1, node("Relu", {"x"}, {"y"}));
+  const Model read = imported(model(relu, {note, x}, {"y"}));
+  CHECK(read.inputs.size() == 1);
+  CHECK(read.inputs[0].name() == "x");
+  const std::string used = field(1, node("Identity", {"note"}, {"y"}));
+  CHECK(error_text<TypeError>([&] { imported(model(used, {note, x}, {"y"})); }) ==
+        "import_onnx: input 'note' of net.onnx is of type string, which Kiln does not have");
+}
+
 TEST_CASE("ONNX: scales that pass other nodes decide the shape of a Resize") {
   const std::string image = value("x", kFloat, {"1", "3"});
   const auto shape_of = [&](const std::string& nodes) {
