@@ -41,8 +41,14 @@ Value spread_parameter(NodeContext& node, const Value& parameter, const Value& x
   if (parameter.rank() != x.rank()) {
     node.fail(text("the scale or zero point ", parameter.type(), " does not fit x ", x.type()));
   }
-  const Dim size = x.dims()[at(axis)];
-  const Dim block = given > 0 ? Dim(given) : ceil_div(size, parameter.dims()[at(axis)]);
+  const Dim &size = x.dims()[at(axis)], &blocks = parameter.dims()[at(axis)];
+  const bool has_blocks =
+      given > 0 ? equal(blocks, ceil_div(size, given)) != ir::Ternary::No : blocks != Dim(0);
+  if (!has_blocks) {
+    node.fail(text("the scale or zero point ", parameter.type(), " has ", blocks,
+                   " blocks of axis ", axis, ", block_size is ", given, " (x ", x.type(), ")"));
+  }
+  const Dim block = given > 0 ? Dim(given) : ceil_div(size, blocks);
   const Value repeated = repeated_along(parameter, axis, block);
   return fitted_operand(node, ir::slice_axis(repeated, axis, 0, size), x.dims(),
                         "the scale or zero point");

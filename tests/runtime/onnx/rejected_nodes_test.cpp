@@ -57,10 +57,11 @@ std::string of_empty(const std::string& op, const std::vector<std::string>& inpu
 
 std::string with_attributes(const std::string& op, const std::vector<std::string>& inputs,
                             const std::string& attributes, std::int64_t opset) {
-  return model(field(1, node(op, inputs, {"y"}, attributes)),
-               {kMatrix, value("i", kInt64, {"2", "1"}), value("q", kFloat, {"1", "2", "4"}),
-                value("v", kFloat, {"5"}), value("b", kFloat, {"3"})},
-               {"y"}, "", opset);
+  return model(
+      field(1, node(op, inputs, {"y"}, attributes)),
+      {kMatrix, value("i", kInt64, {"2", "1"}), value("q", kFloat, {"1", "2", "4"}),
+       value("v", kFloat, {"5"}), value("b", kFloat, {"3"}), value("e", kFloat, {"0", "3"})},
+      {"y"}, "", opset);
 }
 
 const struct {
@@ -88,6 +89,13 @@ const struct {
      "Attention: q_num_heads is 0, below 1"},
     {with_attributes("QuantizeLinear", {"v", "b"}, attribute("axis", 0), 13),
      "QuantizeLinear: the scale or zero point is not [5] (the scale or zero point float32[3])"},
+    {with_attributes("QuantizeLinear", {"v", "b"},
+                     attribute("axis", 0) + attribute("block_size", 3), 21),
+     "QuantizeLinear: the scale or zero point float32[3] has 3 blocks of axis 0, block_size is 3 "
+     "(x float32[5])"},
+    {with_attributes("QuantizeLinear", {"x", "e"}, attribute("axis", 0), 21),
+     "QuantizeLinear: the scale or zero point float32[0,3] has 0 blocks of axis 0, block_size is 0 "
+     "(x float32[2,3])"},
 };
 
 }  // namespace
