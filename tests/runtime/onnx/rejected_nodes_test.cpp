@@ -16,8 +16,8 @@ using kiln::testing::error_text;
 using kiln::testing::field;
 using kiln::testing::kCall;
 using kiln::testing::kFloat;
-using kiln::testing::kInt32;
 using kiln::testing::kInt64;
+using kiln::testing::kUInt8;
 using kiln::testing::model;
 using kiln::testing::model_function;
 using kiln::testing::node;
@@ -57,11 +57,16 @@ std::string of_empty(const std::string& op, const std::vector<std::string>& inpu
 
 std::string with_attributes(const std::string& op, const std::vector<std::string>& inputs,
                             const std::string& attributes, std::int64_t opset) {
-  return model(
-      field(1, node(op, inputs, {"y"}, attributes)),
-      {kMatrix, value("i", kInt64, {"2", "1"}), value("q", kFloat, {"1", "2", "4"}),
-       value("v", kFloat, {"5"}), value("b", kFloat, {"3"}), value("e", kFloat, {"0", "3"})},
-      {"y"}, "", opset);
+  return model(field(1, node(op, inputs, {"y"}, attributes)),
+               {kMatrix, value("i", kInt64, {"2", "1"}), value("q", kFloat, {"1", "2", "4"}),
+                value("v", kFloat, {"5"}), value("b", kFloat, {"3"}),
+                value("p", kUInt8, {"1", "1", "2"}), value("e", kFloat, {"0", "3"})},
+               {"y"}, "", opset);
+}
+
+/// A list of one integer.
+std::string integers_attribute(const std::string& name, std::int64_t number) {
+  return field(5, field(1, name) + field(8, number) + field(20, 7));
 }
 
 const struct {
@@ -87,6 +92,12 @@ const struct {
     {with_attributes("Attention", {"q", "q", "q"},
                      attribute("q_num_heads", 0) + attribute("kv_num_heads", 0), 23),
      "Attention: q_num_heads is 0, below 1"},
+    {with_attributes("RotaryEmbedding", {"q", "b", "b"}, attribute("num_heads", 0), 23),
+     "RotaryEmbedding: num_heads is 0, below 1"},
+    {with_attributes("ConvInteger", {"p", "p"}, attribute("group", 0), 13),
+     "ConvInteger: group is 0, below 1"},
+    {with_attributes("ConvInteger", {"p", "p"}, integers_attribute("kernel_shape", 3), 13),
+     "ConvInteger: kernel_shape (3) is not that of w (w int32[1,1,2])"},
     {with_attributes("QuantizeLinear", {"v", "b"}, attribute("axis", 0), 13),
      "QuantizeLinear: the scale or zero point is not [5] (the scale or zero point float32[3])"},
     {with_attributes("QuantizeLinear", {"v", "b"},

@@ -9,7 +9,7 @@
 
 namespace kiln::testing {
 
-inline constexpr int kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9;
+inline constexpr int kFloat = 1, kUInt8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9;
 
 /// A node; `rest`: its further fields, such as attributes.
 inline std::string node(const std::string& op, const std::vector<std::string>& inputs,

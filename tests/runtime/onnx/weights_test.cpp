@@ -153,3 +153,16 @@ std::string variables_of(const std::string& bytes) {
 TEST_CASE("ONNX: one tensor is one variable, trained unless it is a statistic") {
   for (const auto& row : kWeights) CHECK(variables_of(row.bytes) == row.variables);
 }
+
+TEST_CASE("ONNX: a large Constant node is a variable, also with its data in another file") {
+  const std::string entry = field(13, field(1, "location") + field(2, "w.bin"));
+  const std::string tensor = field(1, 2000) + field(2, kFloat) + field(14, 1) + entry;
+  const std::string value_field = field(5, field(1, "value") + field(5, tensor) + field(20, 4));
+  const Scratch scratch;
+  scratch.write("w.bin", std::string(8000, '\0'));
+  const Model read = import_onnx(
+      scratch.write("net.onnx", whole(graph(field(1, node("Constant", {}, {"w"}, value_field)) +
+                                                field(1, node("Mul", {"x", "w"}, {"y"})),
+                                            {value("x", kFloat, {"2000"})}, {"y"}))));
+  CHECK(get_value(read.variable("w")) == Array::zeros({2000}));
+}
