@@ -112,8 +112,14 @@ std::unique_ptr<ArrayFile> open_keras_archive(const std::string& path) {
                             : "is a Keras model without model.weights.h5");
   }
   KerasConfig config;
-  if (const auto text = member("config.json"); text != archive.members().end()) {
-    const std::vector<std::byte> bytes = content_of(archive, *text);
+  if (const auto json = member("config.json"); json != archive.members().end()) {
+    // A small file can unpack to a thousand times its size.
+    constexpr std::uint64_t kMaxConfig = std::uint64_t{1} << 26;
+    if (json->bytes > kMaxConfig) {
+      file.reject(text("has ", json->bytes, " bytes in its member config.json; at most ",
+                       kMaxConfig, " are read"));
+    }
+    const std::vector<std::byte> bytes = content_of(archive, *json);
     config = read_keras_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   return std::make_unique<Hdf5File>(

@@ -1,6 +1,7 @@
 // Damaged and hostile files: the text for each kind; truncated and mutated files, which are read or
 // rejected. HDF5 itself may crash on mutants: they are read in child processes, as kiln convert
 // does.
+#include "runtime/files/zip_writer.h"
 #include "tests/runtime/hdf5/hdf5_files.h"
 #include "tests/support/catch.h"
 #include "tests/support/child.h"
@@ -212,4 +213,20 @@ TEST_CASE("damaged HDF5: 10,000 mutants each", "[matrix]") {
     INFO(name);
     CHECK(crashes_of_mutants(name, 10000, 2) < 100);  // at most 7 on HDF5 1.10.8
   }
+}
+
+TEST_CASE("HDF5: a Keras archive whose config is too long to be read") {
+  const Scratch scratch;
+  const std::string path = scratch.path("long.keras");
+  const std::string config((std::size_t{1} << 26) + 1, ' '), weights = "x";
+  runtime::OutputFile output(path);
+  runtime::ZipWriter archive(output);
+  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(config))};
+  archive.add("config.json", parts);
+  const std::span<const std::byte> bytes[] = {std::as_bytes(std::span(weights))};
+  archive.add("model.weights.h5", bytes);
+  archive.finish();
+  output.commit();
+  CHECK(error_of(path) ==
+        "has 67108865 bytes in its member config.json; at most 67108864 are read");
 }
