@@ -22,6 +22,10 @@ class GraphImporter {
   /// The elements of a value that are known while importing; nullopt if it is large.
   virtual std::optional<ShapeElements> elements_of(Environment& environment,
                                                    std::string_view name) = 0;
+  /// The same, in which the elements of small weight vectors count as known: for what has to be a
+  /// number. Training changes them, so that sizes and branches must not depend on them.
+  virtual std::optional<ShapeElements> elements_by_weights(Environment& environment,
+                                                           std::string_view name) = 0;
   /// Imports a graph inside a node, which sees the names of `outer`. Returns its outputs.
   virtual std::vector<ir::Value> run_graph(const GraphProto& graph,
                                            const std::vector<ir::Value>& inputs, Environment& outer,

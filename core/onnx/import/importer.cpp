@@ -97,7 +97,7 @@ void Importer::assume_small(const Binding& binding) {
   const std::vector<std::int64_t>& dims = binding.tensor->dims;
   if (binding.value.node->op != ir::Op::Variable || dims.size() != 1 || dims[0] > kMaxScales)
     return;
-  shape_values_.assume(binding.value, constant(*binding.tensor));
+  weight_values_.assume(binding.value, constant(*binding.tensor));
 }
 
 std::optional<ShapeElements> Importer::elements_of(Environment& environment,
@@ -110,6 +110,12 @@ std::optional<ShapeElements> Importer::elements_of(Environment& environment,
     return shape_values_.elements(constant(*binding.tensor));
   }
   return shape_values_.elements(binding.value);
+}
+
+std::optional<ShapeElements> Importer::elements_by_weights(Environment& environment,
+                                                           std::string_view name) {
+  const Binding& binding = binding_of(environment, name);
+  return binding.value ? weight_values_.elements(binding.value) : std::nullopt;
 }
 
 void Importer::bind_initializers(const GraphProto& graph, Environment& environment) {
@@ -164,7 +170,9 @@ void Importer::assume_given(const NamedValue& input) {
   const auto given = options_.given.find(input.name);
   if (given == options_.given.end()) return;
   const ir::Type& type = given->second.type();
-  if (type == input.value.type()) shape_values_.assume(input.value, given->second);
+  if (type != input.value.type()) return;
+  shape_values_.assume(input.value, given->second);
+  weight_values_.assume(input.value, given->second);
 }
 
 void Importer::bind_inputs(const std::unordered_set<std::string_view>& used,
@@ -287,9 +295,11 @@ ImportedModel Importer::run() {
   }
   tensors_.list_variables(result);
   for (const NamedValue& input : result.inputs) {
-    const auto& used = shape_values_.used_assumptions();
-    if (std::find(used.begin(), used.end(), input.value) == used.end()) continue;
-    result.assumed.push_back(input.name);
+    const auto is_used = [&](const ShapeValues& values) {
+      const auto& used = values.used_assumptions();
+      return std::find(used.begin(), used.end(), input.value) != used.end();
+    };
+    if (is_used(shape_values_) || is_used(weight_values_)) result.assumed.push_back(input.name);
   }
   return result;
 }

@@ -26,6 +26,8 @@ class Importer final : public GraphImporter {
   ir::Value value_of(Environment& environment, std::string_view name, OperandUse use) override;
   std::optional<ShapeElements> elements_of(Environment& environment,
                                            std::string_view name) override;
+  std::optional<ShapeElements> elements_by_weights(Environment& environment,
+                                                   std::string_view name) override;
   std::vector<ir::Value> run_graph(const GraphProto& graph, const std::vector<ir::Value>& inputs,
                                    Environment& outer, std::int64_t opset) override;
   ir::Value constant(const TensorProto& tensor) override { return tensors_.constant(tensor); }
@@ -40,7 +42,7 @@ class Importer final : public GraphImporter {
   ir::Value placeholder_of(const ValueInfo& info);
   /// Lets the given value of the input, if there is one of its type, decide shapes and branches.
   void assume_given(const NamedValue& input);
-  /// Lets the elements of a vector that became a variable decide shapes, also through other nodes.
+  /// Lets elements_by_weights() know the elements of a vector that became a variable.
   void assume_small(const Binding& binding);
   void bind_initializers(const GraphProto& graph, Environment& environment);
   /// The binding of a name. Throws MalformedModel if no node before has made it.
@@ -53,7 +55,7 @@ class Importer final : public GraphImporter {
   const FunctionTable functions_;
   const ImportOptions& options_;
   TensorValues tensors_;
-  ShapeValues shape_values_;
+  ShapeValues shape_values_, weight_values_;
   std::map<std::string, ir::Dim, std::less<>> named_dims_;
   int function_depth_ = 0;
   std::int64_t nodes_run_ = 0;  // a node of a function or a loop counts in every call or step

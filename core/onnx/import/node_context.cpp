@@ -140,11 +140,14 @@ std::optional<ir::Dims> NodeContext::dims(std::size_t i) {
 }
 
 ShapeElements NodeContext::known_elements(std::size_t i, const char* name) {
+  const auto is_known = [](const std::optional<ShapeElements>& all) {
+    return all && std::all_of(all->begin(), all->end(), [](const auto& element) {
+             return element && (element->number || element->dim.is_static());
+           });
+  };
   auto all = elements(i);
-  const bool is_known = all && std::all_of(all->begin(), all->end(), [](const auto& element) {
-                          return element && (element->number || element->dim.is_static());
-                        });
-  if (is_known) return std::move(*all);
+  if (!is_known(all)) all = importer_.elements_by_weights(environment_, node_.input[i]);
+  if (is_known(all)) return std::move(*all);
   fail(text(name, " ('", escaped_text(node_.input[i]),
             "') must be known when the model is imported; with the option dims or constants, what "
             "it is computed from can be given"));

@@ -165,6 +165,12 @@ TEST_CASE("ONNX: scales that pass other nodes decide the shape of a Resize") {
   CHECK(shape_of(joined) == int_shape(placeholder({.shape = {1, 3}})));
   CHECK(shape_of(field(1, node("Identity", {"b"}, {"s"}))) ==
         int_shape(placeholder({.shape = {1, 3}})));
+  // Training may change weights: other sizes are those of their values in a call.
+  const std::string sized = field(1, node("Cast", {"a"}, {"k"}, testing::attribute("to", kInt64))) +
+                            field(1, node("ConstantOfShape", {"k"}, {"y"}));
+  const Model read = imported(model(sized, {}, {"y"}, field(5, testing::ones("a", 1))));
+  set_value(read.variable("a"), Array{3.f});
+  CHECK(function({}, read.outputs)({})[0] == Array::zeros({3}));
 }
 
 TEST_CASE("ONNX: nested functions that would make too many nodes are rejected") {
