@@ -71,7 +71,7 @@ std::string reason_of_matmul(const Operation& matmul) {
   return "";
 }
 
-/// "m*[..]/": one letter for each operation, in order.
+/// One letter for each operation, in order: "m*x-esl+/m" is forward without a mask.
 std::string form_of(const std::vector<Operation>& operations) {
   std::string form;
   for (const Operation& one : operations) {
