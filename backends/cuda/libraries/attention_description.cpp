@@ -20,7 +20,7 @@ bool is_depth(const ir::Dim& dim, std::int64_t most) {
   return dim.value() >= kVector && dim.value() <= most && dim.value() % kVector == 0;
 }
 
-/// What the scores are multiplied by; empty: the scale is not a constant.
+/// The factor of the scores; empty: the scale is not a constant.
 std::optional<float> constant_scale(const ir::Node& node) {
   const ir::Value& scale = node.operands[3];
   if (scale.node->op != ir::Op::Constant) return std::nullopt;
