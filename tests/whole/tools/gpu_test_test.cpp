@@ -114,6 +114,9 @@ TEST_CASE("gpu_test: a process that runs fewer tests than it was given fails") {
   CHECK(outcome.status == 1);
   CHECK(has(outcome.text, "\nFAIL all ops, dtypes and gradients pass (ops: results/ops.txt)\n"));
   CHECK(has(folder.result("ops.txt"), "\n0 of 3 tests passed, in "));
+  folder.program("test_ops", "exit 1");  // lists nothing
+  CHECK(folder.run("bash run --fakes").status == 1);
+  CHECK(has(folder.result("ops.txt"), "\n0 of 0 tests passed, in "));
 }
 
 TEST_CASE("gpu_test: ranks that NCCL rejects are left for later") {
