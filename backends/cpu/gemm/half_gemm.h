@@ -8,6 +8,11 @@
 
 namespace kiln::cpu {
 
+/// The fastest loops for an ISA on this machine. With GemmIsa::Avx512 those of bfloat16 are
+/// kBf16KernelAvx512 where the processor multiplies pairs faster than it adds float32 products.
+const HalfKernel<Float16Bits>& half_kernel_of(GemmIsa isa, Float16Bits);
+const HalfKernel<BFloat16Bits>& half_kernel_of(GemmIsa isa, BFloat16Bits);
+
 /// Half: Float16Bits or BFloat16Bits. Immutable: any number of threads may run one object.
 template <class Half>
 class HalfGemm {
@@ -15,7 +20,9 @@ class HalfGemm {
   /// REQUIRES: all sizes above 0; no relu; a form of Prepacked or PackBlocks; the machine has the
   /// ISA, and for Amx request_amx() was true. Runs REQUIRE that their thread flushes subnormal
   /// operands and results to 0, as AVX512-BF16 and AMX do.
-  HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa);
+  HalfGemm(const GemmShape& shape, RhsForm form, GemmIsa isa)
+      : HalfGemm(shape, form, half_kernel_of(isa, Half{})) {}
+  HalfGemm(const GemmShape& shape, RhsForm form, const HalfKernel<Half>& kernel);
 
   bool uses_amx() const { return kernel_.lhs_block_rows > 1; }
   /// The size of the packed rhs: panels of 16-bit floats, or of words.

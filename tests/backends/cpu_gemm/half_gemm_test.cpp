@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 using kiln::at;
 using kiln::cpu::GemmIsa;
@@ -19,6 +20,31 @@ using kiln::cpu::RhsForm;
 using namespace kiln::test;
 
 namespace {
+
+/// Loops to test, with the ISA by whose order of additions they add.
+template <class Half>
+struct Loops {
+  std::string name;
+  GemmIsa isa;
+  kiln::cpu::HalfKernel<Half> kernel;
+};
+
+/// The loops of each ISA, and those with AVX512-BF16, which not every processor of it prefers.
+template <class Half>
+std::vector<Loops<Half>> all_loops() {
+  std::vector<Loops<Half>> loops;
+  for (const GemmIsa isa : isas()) {
+    loops.push_back({"ISA " + std::to_string(static_cast<int>(isa)), isa,
+                     kiln::cpu::half_kernel_of(isa, Half{})});
+  }
+  if constexpr (std::is_same_v<Half, BFloat16Bits>) {
+    if (__builtin_cpu_supports("avx512bf16") != 0) {
+      loops.push_back({"AVX512-BF16", GemmIsa::Avx512, kiln::cpu::kBf16KernelAvx512});
+      loops.push_back({"AVX-512, widened", GemmIsa::Avx512, kiln::cpu::kKernelsAvx512.bfloat16});
+    }
+  }
+  return loops;
+}
 
 std::vector<float> float32_matmul(const GemmShape& shape, const std::vector<float>& lhs,
                                   const std::vector<float>& rhs, GemmIsa isa) {
@@ -63,9 +89,9 @@ std::vector<float> sums_of(const GemmShape& shape, const std::vector<float>& lhs
 
 template <class Half>
 std::vector<Half> half_matmul(const GemmShape& shape, const std::vector<Half>& lhs,
-                              const std::vector<Half>& rhs, RhsForm form, GemmIsa isa,
+                              const std::vector<Half>& rhs, RhsForm form, const Loops<Half>& loops,
                               Half untouched) {
-  const HalfGemm<Half> gemm(shape, form, isa);
+  const HalfGemm<Half> gemm(shape, form, loops.kernel);
   const Memory<PackedWord> packed = memory<PackedWord>(gemm.packed_bytes());
   const Memory<PackedWord> scratch = memory<PackedWord>(gemm.scratch_bytes());
   std::vector<Half> result(at(shape.m * shape.result_m), untouched);
@@ -100,9 +126,9 @@ struct Operands {
 };
 
 template <class Half>
-void agrees(const GemmShape& s, const Operands<Half>& operands, GemmIsa isa) {
+void agrees(const GemmShape& s, const Operands<Half>& operands, const Loops<Half>& loops) {
   const Half untouched{0x1234};
-  const auto want = sums_of<Half>(s, operands.lhs_values, operands.rhs_values, isa);
+  const auto want = sums_of<Half>(s, operands.lhs_values, operands.rhs_values, loops.isa);
   std::vector<std::uint16_t> want_bits(want.size(), untouched.bits);
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -111,7 +137,7 @@ void agrees(const GemmShape& s, const Operands<Half>& operands, GemmIsa isa) {
     }
   }
   for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
-    const auto got = half_matmul(s, operands.lhs, operands.rhs, form, isa, untouched);
+    const auto got = half_matmul(s, operands.lhs, operands.rhs, form, loops, untouched);
     for (std::size_t i = 0; i < got.size(); ++i) {
       if (got[i].bits == want_bits[i]) continue;
       const auto row = static_cast<std::int64_t>(i) / s.result_m;
@@ -131,11 +157,11 @@ TEMPLATE_TEST_CASE("half GEMM: float32 sums, rounded once, in every ISA and layo
                                    {57, 20, 20000}, {300, 70, 1100}, {30, 40, 2048}};
   for (const auto& [m, n, k] : sizes) {
     const Operands<TestType> operands(m, n, k);
-    for (const GemmIsa isa : isas()) {
+    for (const Loops<TestType>& loops : all_loops<TestType>()) {
       for (int form = 0; form < 8; ++form) {
-        INFO("ISA " << static_cast<int>(isa) << ": " << m << "x" << k << " times " << k << "x" << n
-                    << ", form " << form);
-        agrees(shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0), operands, isa);
+        INFO(loops.name << ": " << m << "x" << k << " times " << k << "x" << n << ", form "
+                        << form);
+        agrees(shape_of(m, n, k, form & 1, form & 2, form & 4 ? 3 : 0), operands, loops);
       }
     }
   }
@@ -154,10 +180,10 @@ TEMPLATE_TEST_CASE("half GEMM: float32 sums of numbers of all magnitudes", "", F
     return halves;
   };
   const std::vector<TestType> lhs = any(37 * 61, 1), rhs = any(61 * 45, 2);
-  for (const GemmIsa isa : isas()) {
-    const auto want = sums_of<TestType>(shape, values_of(lhs), values_of(rhs), isa);
+  for (const Loops<TestType>& loops : all_loops<TestType>()) {
+    const auto want = sums_of<TestType>(shape, values_of(lhs), values_of(rhs), loops.isa);
     for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
-      const auto got = half_matmul(shape, lhs, rhs, form, isa, TestType{});
+      const auto got = half_matmul(shape, lhs, rhs, form, loops, TestType{});
       for (std::size_t i = 0; i < want.size(); ++i) {
         if (std::isnan(want[i])) {
           CHECK(std::isnan(value_of(got[i])));
@@ -179,10 +205,10 @@ TEMPLATE_TEST_CASE("half GEMM: operands with gaps both ways", "", Float16Bits, B
     for (const TestType x : halves) out.insert(out.end(), {x, TestType{infinity_of(TestType{})}});
     return out;
   };
-  for (const GemmIsa isa : isas()) {
+  for (const Loops<TestType>& loops : all_loops<TestType>()) {
     for (const RhsForm form : {RhsForm::Prepacked, RhsForm::PackBlocks}) {
-      const auto want = half_matmul(dense, lhs, rhs, form, isa, TestType{});
-      const auto got = half_matmul(gaps, spread(lhs), spread(rhs), form, isa, TestType{});
+      const auto want = half_matmul(dense, lhs, rhs, form, loops, TestType{});
+      const auto got = half_matmul(gaps, spread(lhs), spread(rhs), form, loops, TestType{});
       CHECK(std::memcmp(got.data(), want.data(), want.size() * sizeof(TestType)) == 0);
     }
   }
@@ -197,8 +223,8 @@ TEMPLATE_TEST_CASE("half GEMM: every number but NaN times 1 is itself", "", Floa
   }
   const std::vector<TestType> one{{rounded<TestType>(1.0f)}};
   const GemmShape row = shape_of(1, static_cast<std::int64_t>(all.size()), 1, false, false, 0);
-  for (const GemmIsa isa : isas()) {
-    const auto got = half_matmul(row, one, all, RhsForm::Prepacked, isa, TestType{});
+  for (const Loops<TestType>& loops : all_loops<TestType>()) {
+    const auto got = half_matmul(row, one, all, RhsForm::Prepacked, loops, TestType{});
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint16_t bits = all[i].bits;
       const std::uint16_t want = is_subnormal_float32(all[i]) ? 0 : bits;  // 0 + -0 is 0
@@ -212,18 +238,18 @@ TEMPLATE_TEST_CASE("half GEMM: NaN propagates, and sums out of range are infinit
   const std::uint16_t infinity = infinity_of(TestType{});
   const TestType one{rounded<TestType>(1.0f)};
   const TestType last{static_cast<std::uint16_t>(infinity - 1)};
-  for (const GemmIsa isa : isas()) {
+  for (const Loops<TestType>& loops : all_loops<TestType>()) {
     for (const std::uint32_t bits : {infinity + 1u, 0x7fffu, 0xffffu, infinity + 0x8001u}) {
       const TestType nan{static_cast<std::uint16_t>(bits)};
       const std::vector<TestType> lhs{one, nan}, rhs{one, one};
       const auto got = half_matmul(shape_of(1, 1, 2, false, false, 0), lhs, rhs,
-                                   RhsForm::PackBlocks, isa, TestType{});
+                                   RhsForm::PackBlocks, loops, TestType{});
       CHECK(std::isnan(value_of(got[0])));
     }
     const std::vector<TestType> lhs{one, one, one};
     const std::vector<TestType> rhs{last, last, one, last, one, one};
     const auto got = half_matmul(shape_of(1, 2, 3, false, true, 0), lhs, rhs, RhsForm::Prepacked,
-                                 isa, TestType{});
+                                 loops, TestType{});
     CHECK(got[0].bits == infinity);
     CHECK(got[1].bits == last.bits);
   }
