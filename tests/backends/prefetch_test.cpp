@@ -1,6 +1,6 @@
 // Tests prefetches of the cpu backend: kernels that read each row several times prefetch the next
-// row, and those whose rows an index chooses prefetch some rows ahead. Checks which kernels do so,
-// and values for every size of a row.
+// row; loops down columns, and those whose rows an index chooses, prefetch some rows ahead. Checks
+// which kernels do so, and values for every size of a row.
 #include "tests/support/catch.h"
 #include "tests/support/scratch.h"
 
@@ -17,7 +17,8 @@ TEST_CASE("prefetch: kernels that read far rows several times fetch the next row
   const Scratch scratch;
   const Tensor far = placeholder({.shape = {None, 1000}}), near = placeholder({.shape = {None, 8}}),
                unknown = placeholder({.shape = {None, None}}),
-               doubles = placeholder({.shape = {None, 40}, .dtype = "float64"});
+               doubles = placeholder({.shape = {None, 40}, .dtype = "float64"}),
+               few = placeholder({.shape = {500, 1000}});
   const struct {
     const char* name;
     Tensor x, y;
@@ -28,7 +29,9 @@ TEST_CASE("prefetch: kernels that read far rows several times fetch the next row
       {"rows of float64", doubles, softmax(doubles), true},
       {"rows that share lines", near, softmax(near), false},
       {"one loop for each row", far, sum(far, {.axis = {1}}), false},
-      {"columns", far, softmax(far, {.axis = 0}), false},
+      {"columns", far, softmax(far, {.axis = 0}), true},
+      {"columns of few elements", few, softmax(few, {.axis = 0}), false},
+      {"columns of rows that share lines", near, softmax(near, {.axis = 0}), false},
       {"elements", far, tanh(far), false},
   };
   int number = 0;

@@ -2,7 +2,8 @@
 // the first of them, and memory is idle while the others compute. So each operand is prefetched by
 // one of the loops, at the same position of its next row: the one with the most operations per
 // prefetch, so that requests are spread over time. Masked ends of rows are prefetched, too: a
-// masked store does not forward to a load before its line is in the cache.
+// masked store does not forward to a load before its line is in the cache. Loops down columns fetch
+// some rows ahead: hardware prefetchers do not follow strides of rows across pages.
 #include "backends/cpu/schedule/decisions.h"
 #include "core/types/at.h"
 
@@ -15,8 +16,8 @@ namespace {
 using namespace codegen;
 
 /// Whether several loops run over each row, one after the other.
-bool rereads_rows(const ScheduleInput& in, bool lanes_are_outer) {
-  if (in.kernel.outer == 0 || lanes_are_outer) return false;
+bool rereads_rows(const ScheduleInput& in) {
+  if (in.kernel.outer == 0) return false;
   return std::count_if(in.groups.begin(), in.groups.end(), [&](const StageGroup& group) {
            return in.kernel.stages[group.first].inner;
          }) > 1;
@@ -56,17 +57,60 @@ AccessId access_to_prefetch(const ScheduleInput& in, StageGroup group, OperandId
   return {};
 }
 
+std::int64_t element_bytes(const ScheduleInput& in, const Access& access) {
+  return static_cast<std::int64_t>(dtype_bytes(in.kernel.operands[access.operand].dtype));
+}
+
 /// PrefetchSite::bytes_ahead; none where rows share lines.
 std::optional<std::int64_t> bytes_ahead(const ScheduleInput& in, AccessId id) {
   const CpuTuning& tuning = in.cpu.tuning;
   const Access& access = in.kernel.accesses[id];
   const ir::Dim& stride = access.strides[at(in.kernel.outer - 1)];
   if (!stride.is_static()) return 0;
-  const DType dtype = in.kernel.operands[access.operand].dtype;
-  const std::int64_t bytes = std::min<std::int64_t>(stride.value(), tuning.max_bytes_ahead) *
-                             static_cast<std::int64_t>(dtype_bytes(dtype));
+  const std::int64_t bytes =
+      std::min<std::int64_t>(stride.value(), tuning.max_bytes_ahead) * element_bytes(in, access);
   if (bytes < tuning.min_bytes_ahead) return std::nullopt;
   return std::min<std::int64_t>(bytes, tuning.max_bytes_ahead);
+}
+
+/// Whether the elements may exceed the nearest caches: an unknown number of them counts as many.
+bool may_be_large(const ScheduleInput& in, const Access& access) {
+  std::int64_t bytes = element_bytes(in, access);
+  for (std::size_t axis = 0; axis < in.kernel.axes.size(); ++axis) {
+    const ir::Dim& extent = in.kernel.axes[axis];
+    if (access.strides[axis] == ir::Dim(0)) continue;
+    if (!extent.is_static()) return true;
+    bytes = std::min<std::int64_t>(bytes * extent.value(), in.cpu.tuning.min_column_bytes);
+  }
+  return bytes == in.cpu.tuning.min_column_bytes;
+}
+
+/// The bytes from an element to the one that a loop down columns reads some rows later; none where
+/// it needs no prefetch.
+std::optional<std::int64_t> bytes_down(const ScheduleInput& in, const Access& access) {
+  const ir::Dim& stride = access.strides.back();
+  if (access.dynamic || !access.strides[at(in.kernel.vector_axis)].is_one()) return std::nullopt;
+  if (!stride.is_static() || !may_be_large(in, access)) return std::nullopt;
+  const std::int64_t bytes = stride.value() * element_bytes(in, access);
+  if (bytes < in.cpu.tuning.min_bytes_ahead) return std::nullopt;
+  return bytes * in.cpu.tuning.column_rows_ahead;
+}
+
+/// For lanes that are columns: every loop down the columns fetches what it reads or writes.
+IdVector<OperandId, PrefetchSite> prefetches_down_columns(const ScheduleInput& in,
+                                                          const CpuSchedule& schedule) {
+  IdVector<OperandId, PrefetchSite> sites(in.kernel.operands.size());
+  for (const StageGroup& group : in.groups) {
+    if (!in.kernel.stages[group.first].inner) continue;
+    for (const AccessId id : accesses_of(in, group)) {
+      const Access& access = in.kernel.accesses[id];
+      const bool is_streamed = schedule.streams.any() && schedule.streams.operands[access.operand];
+      const std::optional<std::int64_t> bytes = bytes_down(in, access);
+      if (is_streamed || !bytes || sites[access.operand].access) continue;
+      sites[access.operand] = {.access = id, .bytes_ahead = *bytes};
+    }
+  }
+  return sites;
 }
 
 }  // namespace
@@ -75,7 +119,9 @@ IdVector<OperandId, PrefetchSite> choose_prefetches(const ScheduleInput& in,
                                                     const CpuSchedule& schedule) {
   const std::vector<StageGroup>& groups = in.groups;
   IdVector<OperandId, PrefetchSite> sites(in.kernel.operands.size());
-  if (schedule.lanes == 1 || !rereads_rows(in, schedule.lanes_are_outer)) return sites;
+  if (schedule.lanes == 1) return sites;
+  if (schedule.lanes_are_outer) return prefetches_down_columns(in, schedule);
+  if (!rereads_rows(in)) return sites;
   std::vector<int> planned(groups.size());  // operands that each loop prefetches
   std::vector<int> operations;
   for (const StageGroup& group : groups) operations.push_back(operations_of(in, group));

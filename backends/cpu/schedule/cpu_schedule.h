@@ -63,12 +63,12 @@ struct SumParts {
   bool operator==(const SumParts&) const = default;
 };
 
-/// Where an operand's next row is prefetched: at an access in the loops of the stage group that
-/// begins with stage `group`.
+/// Where an operand's next row, or one some rows down a column, is prefetched: at an access in the
+/// loops of the stage group that begins with stage `group`, or of all groups.
 struct PrefetchSite {
-  StageId group = {};
+  StageId group = {};  // none: all, which are loops down columns
   AccessId access = {};  // none: nowhere
-  std::int64_t bytes_ahead = 0;  // to the next row, at most; 0: by its stride at run time
+  std::int64_t bytes_ahead = 0;  // to that row, at most; 0: by its stride at run time
 
   bool operator==(const PrefetchSite&) const = default;
 };

@@ -82,8 +82,9 @@ class Printer {
       if (!site.access) continue;
       const std::string distance =
           site.bytes_ahead == 0 ? "a row" : text(site.bytes_ahead, " bytes");
-      add(text("prefetch b", i.number, " at a", site.access.number, " of stage ", site.group.number,
-               ", ", distance, " ahead"));
+      const std::string loops = site.group ? text(" of stage ", site.group.number) : "";
+      add(text("prefetch b", i.number, " at a", site.access.number, loops, ", ", distance,
+               " ahead"));
     }
     for (const GatherPrefetch& one : schedule_.gather_prefetches) {
       add(text("prefetch ", one.bytes, " bytes of later rows of a", one.access.number, " along i",

@@ -160,9 +160,10 @@ class Verifier {
       require(access.operand == i && !access.dynamic && kernel_.outer > 0,
               "a prefetch of another operand, or without rows");
       require(access.strides[at(kernel_.vector_axis)].is_one(), "a prefetch of strided elements");
-      require(std::any_of(schedule_.groups.begin(), schedule_.groups.end(),
-                          [&](const StageGroup& group) { return group.first == site.group; }),
-              "a prefetch in no loop");
+      const bool is_group =
+          std::any_of(schedule_.groups.begin(), schedule_.groups.end(),
+                      [&](const StageGroup& group) { return group.first == site.group; });
+      require(site.group ? is_group : schedule_.lanes_are_outer, "a prefetch in no loop");
     }
     for (const GatherPrefetch& one : schedule_.gather_prefetches) {
       const Access& access = kernel_.accesses[one.access];

@@ -17,18 +17,21 @@ Value* MemoryEmitter::bytes_to_next_row(const codegen::Access& access, const Pre
 void MemoryEmitter::prefetch_next_row(AccessId id, Value* pointer, bool to_write) {
   const codegen::Access& access = kernel_.accesses[id];
   const PrefetchSite& site = schedule_.prefetches[access.operand];
-  if (site.access != id || site.group != group_) return;
+  if (site.access != id || (site.group && site.group != group_)) return;
   const DType dtype = kernel_.operands[access.operand].dtype;
   Value* ahead = bytes_to_next_row(access, site);
   Value* next = b_.CreateGEP(b_.getInt8Ty(), pointer, ahead);
-  prefetch_lines(next, lanes_ * static_cast<std::int64_t>(dtype_bytes(dtype)), to_write);
+  const Locality locality = site.group ? Locality::L1 : Locality::L2;
+  prefetch_lines(next, lanes_ * static_cast<std::int64_t>(dtype_bytes(dtype)), to_write, locality);
 }
 
-void MemoryEmitter::prefetch_lines(Value* first, std::int64_t bytes, bool to_write) {
+void MemoryEmitter::prefetch_lines(Value* first, std::int64_t bytes, bool to_write,
+                                   Locality locality) {
   for (std::int64_t byte = 0; byte < bytes; byte += cpu_.tuning.line_bytes) {
     Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), first, at(byte));
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()},
-                       {line, b_.getInt32(to_write ? 1 : 0), b_.getInt32(3), b_.getInt32(1)});
+                       {line, b_.getInt32(to_write ? 1 : 0),
+                        b_.getInt32(static_cast<unsigned>(locality)), b_.getInt32(1)});
   }
 }
 

@@ -12,6 +12,10 @@
 
 namespace kiln::cpu {
 
+/// The nearest cache that a prefetch fills, as LLVM numbers them. Lines of rows that a power of two
+/// separates share a set of the L1 cache and would evict each other.
+enum class Locality : unsigned { L2 = 2, L1 = 3 };
+
 class MemoryEmitter : protected FunctionFrame {
  protected:
   struct Address {
@@ -94,7 +98,8 @@ class MemoryEmitter : protected FunctionFrame {
   llvm::Value* bytes_to_next_row(const codegen::Access& access, const PrefetchSite& site);
   /// Prefetches the elements of the next row at the position of `pointer` in this one.
   void prefetch_next_row(AccessId id, llvm::Value* pointer, bool to_write);
-  void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write);
+  void prefetch_lines(llvm::Value* first, std::int64_t bytes, bool to_write,
+                      Locality locality = Locality::L1);
   llvm::Value* row_of_tile(const codegen::Expression& x);
 
   /// The element offsets of the lanes from the first point, if strides are static and small.
