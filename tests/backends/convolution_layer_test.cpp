@@ -48,12 +48,12 @@ std::vector<Array> on(const char* name, const Layer& conv, const std::vector<Ten
   return results;
 }
 
-void check_same(const Array& found, const Array& want) {
+void check_same(const Array& found, const Array& want, float tolerance = 1e-4f) {
   REQUIRE(found.dims() == want.dims());
   for (std::int64_t i = 0; i < want.size(); ++i) {
     const float got = found.as<float>()[static_cast<std::size_t>(i)];
     const float expected = want.as<float>()[static_cast<std::size_t>(i)];
-    const bool near = got == expected || std::abs(got - expected) < 1e-4f;
+    const bool near = got == expected || std::abs(got - expected) < tolerance;
     if (std::isnan(expected) ? std::isnan(got) : near) continue;
     FAIL_CHECK("element " << i << ": " << got << ", not " << expected);
     return;
@@ -125,31 +125,38 @@ TEST_CASE("convolution layer: bias and relu are fused, in inference and in train
 
 TEST_CASE("pooling: the gradient over overlapping windows stores nothing as large as all windows") {
   const Scratch scratch;
-  for (const char* padding : {"valid", "same"}) {
-    for (const char* mode : {"max", "avg"}) {
-      INFO(mode << ", " << padding);
-      Layer conv;
-      conv.x = placeholder({.shape = {None, 9, 8, 20}, .name = "x"});
-      conv.kernel = placeholder({.shape = {1}, .name = "kernel"});
-      conv.bias = placeholder({.shape = {1}, .name = "bias"});
-      const Tensor pooled =
-          pool2d(conv.x, 3, {.strides = 2, .padding = padding, .pool_mode = mode});
-      const std::vector<Tensor> outputs = {pooled, gradients(sum(square(pooled)), {conv.x})[0]};
-      Array x = drawn({3, 9, 8, 20}, 1);
-      for (float& value : x.as<float>()) value = std::round(4 * value);  // ties
-      const std::vector<Array> inputs = {x, drawn({1}, 2), drawn({1}, 3)};
-      const auto want = on("reference", conv, outputs, inputs);
-      const auto found = on("cpu", conv, outputs, inputs);
-      check_same(found[0], want[0]);
-      check_same(found[1], want[1]);
-      const std::string name = std::string(mode) + padding;
-      const Function compiled =
-          function({conv.x, conv.kernel, conv.bias}, outputs,
-                   {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Plan});
-      const std::string plan = contents_of(scratch.path(name + "/52-plan.txt"));
-      INFO(plan);
-      CHECK_FALSE(has(plan, "20,3,3]"));
-    }
+  const struct {
+    const char *mode, *padding, *dtype;
+    float tolerance;
+  } rows[] = {
+      {"max", "valid", "float32", 1e-4f},   {"avg", "valid", "float32", 1e-4f},
+      {"max", "same", "float32", 1e-4f},    {"avg", "same", "float32", 1e-4f},
+      {"max", "valid", "bfloat16", 0.125f}, {"max", "same", "bfloat16", 0.125f},
+  };
+  for (const auto& [mode, padding, dtype, tolerance] : rows) {
+    INFO(mode << ", " << padding << ", " << dtype);
+    Layer conv;
+    conv.x = placeholder({.shape = {None, 9, 8, 20}, .name = "x"});
+    conv.kernel = placeholder({.shape = {1}, .name = "kernel"});
+    conv.bias = placeholder({.shape = {1}, .name = "bias"});
+    const Tensor pooled =
+        cast(pool2d(cast(conv.x, dtype), 3, {.strides = 2, .padding = padding, .pool_mode = mode}),
+             "float32");
+    const std::vector<Tensor> outputs = {pooled, gradients(sum(square(pooled)), {conv.x})[0]};
+    Array x = drawn({3, 9, 8, 20}, 1);
+    for (float& value : x.as<float>()) value = std::round(4 * value);  // ties
+    const std::vector<Array> inputs = {x, drawn({1}, 2), drawn({1}, 3)};
+    const auto want = on("reference", conv, outputs, inputs);
+    const auto found = on("cpu", conv, outputs, inputs);
+    check_same(found[0], want[0], tolerance);
+    check_same(found[1], want[1], tolerance);
+    const std::string name = std::string(mode) + padding + dtype;
+    const Function compiled =
+        function({conv.x, conv.kernel, conv.bias}, outputs,
+                 {.backend = "cpu", .dump = scratch.path(name), .dump_stages = Stage::Plan});
+    const std::string plan = contents_of(scratch.path(name + "/52-plan.txt"));
+    INFO(plan);
+    CHECK_FALSE(has(plan, "20,3,3]"));
   }
 }
 

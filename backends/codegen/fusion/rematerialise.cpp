@@ -36,7 +36,7 @@ class Search {
     for (const Node* node : order) note_uses(*node);
     ir::NodeSet found;
     for (const Node* node : order) {
-      if (is_cheap_pattern(*node) || is_read_by_fold(*node)) found.insert(node);
+      if (is_cheap_pattern(*node) || is_folded_select(*node)) found.insert(node);
     }
     for (const Node* node : order) {
       const std::optional<Inputs> inputs = inputs_of_rematerialised(*node, found);
@@ -76,7 +76,6 @@ class Search {
       whole_.insert(&node);
     }
     for (const Value& operand : node.operands) {
-      (is_gathered(node) ? read_by_folds_ : read_by_others_).insert(operand.node.get());
       if (whole || node.op == Op::Window) keep(operand);
       if (!at_points) used_otherwise_.insert(operand.node.get());
     }
@@ -93,10 +92,18 @@ class Search {
     return node.op == Op::Fold && !windows_tile(node, names_);
   }
 
-  /// Whether only an overlapping Fold reads the select.
+  /// Whether only overlapping Folds read the node, cast or not.
   bool is_read_by_fold(const Node& node) const {
-    return node.op == Op::Select && read_by_folds_.contains(&node) &&
-           !read_by_others_.contains(&node) && !kept_.contains(&node);
+    const std::vector<const Node*>* users = users_.find(&node);
+    const auto folds = [&](const Node* user) {
+      return is_gathered(*user) || (user->op == Op::Cast && is_read_by_fold(*user));
+    };
+    return users && !kept_.contains(&node) && std::all_of(users->begin(), users->end(), folds);
+  }
+  /// A select, or a cast of one, that only overlapping Folds read.
+  bool is_folded_select(const Node& node) const {
+    const bool is_cast = node.op == Op::Cast && node.operands[0].node->op == Op::Select;
+    return (node.op == Op::Select || is_cast) && is_read_by_fold(node);
   }
 
   /// x - mean, where mean is broadcast to x.
@@ -116,8 +123,10 @@ class Search {
                           node.operands[0].dtype() != DType::Bool;
     if (!compares) return false;
     const auto is_small = [&](const Value& operand) {
-      const Node& from = *source(operand).node;
-      return is_scalar_constant(from.result()) || def(from).lowering == ir::Lowering::Reduce;
+      const Node* from = source(operand).node.get();
+      // The maximum of a half is reduced in float32.
+      if (from->op == Op::Cast) from = source(from->operands[0]).node.get();
+      return is_scalar_constant(from->result()) || def(*from).lowering == ir::Lowering::Reduce;
     };
     const Value &left = node.operands[0], &right = node.operands[1];
     const bool fits = is_small(left) || is_small(right);
@@ -227,8 +236,6 @@ class Search {
   ir::NodeSet kept_;  // materialised anyway: results, operands of windows, ..
   /// Used by nodes other than elementwise work and reductions.
   ir::NodeSet used_otherwise_;
-  ir::NodeSet read_by_folds_;  // by overlapping folds
-  ir::NodeSet read_by_others_;  // by all other nodes
 };
 
 }  // namespace
