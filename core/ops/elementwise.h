@@ -61,7 +61,8 @@ inline constexpr OpDef kUnary[] = {
      .infer = same_type,
      .scalar = scalar_all<1>(meaning::Neg{}),
      .grad = [](const Grad& g) -> Grads { return {-g.dy[0]}; },
-     .gradient = "dx = -dy"},
+     .gradient = "dx = -dy",
+     .exact = true},
     {.op = Op::Abs,
      .code = 9,
      .name = "abs",
@@ -72,7 +73,8 @@ inline constexpr OpDef kUnary[] = {
      .infer = same_type,
      .scalar = scalar_all<1>(meaning::Abs{}),
      .grad = [](const Grad& g) -> Grads { return {g.dy[0] * unary(Op::Sign, g.x[0])}; },
-     .gradient = "dx = dy sign(x)"},
+     .gradient = "dx = dy sign(x)",
+     .exact = true},
     {.op = Op::Sign,
      .code = 10,
      .name = "sign",
@@ -83,6 +85,7 @@ inline constexpr OpDef kUnary[] = {
      .infer = same_type,
      .scalar = scalar_all<1>(meaning::Sign{}),
      .gradient = "none: constant almost everywhere",
+     .exact = true,
      .differentiable = false},
     {.op = Op::Floor,
      .code = 11,
@@ -94,6 +97,7 @@ inline constexpr OpDef kUnary[] = {
      .infer = same_type,
      .scalar = scalar_floating<1>(meaning::Floor{}),
      .gradient = "none: constant almost everywhere",
+     .exact = true,
      .differentiable = false},
     {.op = Op::Round,
      .code = 12,
@@ -105,6 +109,7 @@ inline constexpr OpDef kUnary[] = {
      .infer = same_type,
      .scalar = scalar_floating<1>(meaning::Round{}),
      .gradient = "none: constant almost everywhere",
+     .exact = true,
      .differentiable = false},
     {.op = Op::Exp,
      .code = 13,
@@ -360,7 +365,8 @@ inline constexpr OpDef kBinary[] = {
        const Value second = less(g.x[0], g.x[1]), zero = zeros_like(g.dy[0]);
        return {select(second, zero, g.dy[0]), select(second, g.dy[0], zero)};
      },
-     .gradient = "d1 = d where x1 >= x2; d2 = d where x1 < x2"},
+     .gradient = "d1 = d where x1 >= x2; d2 = d where x1 < x2",
+     .exact = true},
     {.op = Op::Minimum,
      .code = 30,
      .name = "minimum",
@@ -374,7 +380,8 @@ inline constexpr OpDef kBinary[] = {
        const Value second = less(g.x[1], g.x[0]), zero = zeros_like(g.dy[0]);
        return {select(second, zero, g.dy[0]), select(second, g.dy[0], zero)};
      },
-     .gradient = "d1 = d where x1 <= x2; d2 = d where x1 > x2"},
+     .gradient = "d1 = d where x1 <= x2; d2 = d where x1 > x2",
+     .exact = true},
     {.op = Op::Equal,
      .code = 31,
      .name = "equal",
@@ -487,7 +494,8 @@ inline constexpr OpDef kBinary[] = {
        const Value zero = zeros_like(g.dy[0]);
        return {{}, select(g.x[0], g.dy[0], zero), select(g.x[0], zero, g.dy[0])};
      },
-     .gradient = "of x: d where the condition is true, else 0; of y: d where it is false, else 0"},
+     .gradient = "of x: d where the condition is true, else 0; of y: d where it is false, else 0",
+     .exact = true},
 };
 
 }  // namespace kiln::ir

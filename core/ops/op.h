@@ -233,6 +233,7 @@ struct OpDef {
   Combiner combiner = Combiner::None;
   bool alias = false;  // the result has the elements of its operand in the same order
   bool expensive = false;  // a scalar function that costs much more than a load
+  bool exact = false;  // elementwise: of values of a dtype, a value of it, without rounding
   bool reads_state = false;  // random draws, host calls: never moved into or out of a lambda
 
   /// False for results that are indices or constant almost everywhere: gradients stop there

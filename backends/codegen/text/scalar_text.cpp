@@ -74,7 +74,7 @@ std::string apply_text(ir::Op op, DType operands, DType result,
   const std::string call =
       text("op_", ir::def(op).name, "<", type_text(operands), ">(", join_text(arguments), ")");
   const char* half = half_text(result);
-  if (half) return text("to_", half, "(", call, ")");
+  if (half) return ir::def(op).exact ? call : text("to_", half, "(", call, ")");
   if (!flushes(result)) return call;
   switch (find_op_text(op)->flush) {
     case FlushRule::Operands: return call;

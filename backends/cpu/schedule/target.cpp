@@ -36,8 +36,12 @@ Processor this_processor() {
 IsaTarget target_of(Isa isa) {
   switch (isa) {
     case Isa::Avx512:
-      return {
-          .isa = isa, .cpu = "x86-64-v4", .vector_bytes = 64, .has_fma = true, .has_f16c = true};
+      return {.isa = isa,
+              .cpu = "x86-64-v4",
+              .vector_bytes = 64,
+              .has_fma = true,
+              .has_f16c = true,
+              .has_avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0};
     case Isa::Avx2:
       return {
           .isa = isa, .cpu = "x86-64-v3", .vector_bytes = 32, .has_fma = true, .has_f16c = true};

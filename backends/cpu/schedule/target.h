@@ -21,6 +21,7 @@ struct IsaTarget {
   int vector_bytes = 16;
   bool has_fma = false;
   bool has_f16c = false;
+  bool has_avx512_bf16 = false;
 };
 
 /// The features of a processor, enabled by its operating system, that ISAs need.
@@ -30,6 +31,7 @@ struct Processor {
   bool avx512f = false, avx512cd = false, avx512dq = false, avx512bw = false, avx512vl = false;
 };
 
+/// With AVX512-BF16 where the ISA is Avx512 and this machine has it.
 IsaTarget target_of(Isa isa);
 /// Returns the highest ISA of which the processor has every feature: LLVM uses all of them.
 Isa isa_of(const Processor& processor);

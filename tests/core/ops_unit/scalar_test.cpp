@@ -5,6 +5,7 @@
 #include "tests/core/ops_unit/build_graph.h"
 
 #include "core/ops/convert.h"
+#include "core/types/half.h"
 
 #include <cmath>
 #include <limits>
@@ -207,6 +208,30 @@ TEST_CASE("scalar ops: results are rounded and flushed when they are stored") {
   CHECK(run(Op::Add, 5e-324, 5e-324) == 0);
   CHECK(run(Op::Mul, 3e38f, 3e38f) == std::numeric_limits<float>::infinity());
   CHECK(run(Op::Div, 1.0f, 3.0f) == 1.0f / 3.0f);
+}
+
+TEST_CASE("scalar ops: an exact op of halves gives a half") {
+  int ops = 0;
+  for (const OpDef& d : all_ops()) {
+    if (!d.exact) continue;
+    ++ops;
+    INFO(d.name);
+    REQUIRE(d.scalar.floating);
+    for (const bool is_float16 : {true, false}) {
+      const auto value_of = is_float16 ? float16_to_float : bfloat16_to_float;
+      const auto nearest = is_float16 ? float16_of_double : bfloat16_of_double;
+      for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+        const double x[] = {value_of(static_cast<std::uint16_t>(bits)),
+                            value_of(static_cast<std::uint16_t>(bits * 40503)),
+                            value_of(static_cast<std::uint16_t>(bits * 30011 + 7))};
+        const double* operands[] = {&x[0], &x[1], &x[2]};
+        double y = 0;
+        d.scalar.floating(operands, &y, 1);
+        if (!std::isnan(y) && value_of(nearest(y)) != y) FAIL(x[0] << ", " << x[1] << ": " << y);
+      }
+    }
+  }
+  CHECK(ops == 8);
 }
 
 TEST_CASE("scalar ops: bools") {

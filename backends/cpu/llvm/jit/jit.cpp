@@ -89,8 +89,8 @@ std::unique_ptr<llvm::TargetMachine> machine_of(const IsaTarget& target) {
   if (!found) fail(error);
   llvm::TargetOptions options;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, target.cpu, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+      triple, target.cpu, target.has_avx512_bf16 ? "+avx512bf16" : "", options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
 }
 
 /// Cleans up after the emitter: kernels are explicit vector code already.

@@ -107,7 +107,8 @@ Value* LoopEmitter::applied(ExpressionId expression) {
       return rounded(e_, x.dtype, emit_exp_of_nonpositive(e_, arguments[0]));
     case ShortForm::None: break;
   }
-  return rounded(e_, x.dtype, emit_scalar(e_, x.op, operand, arguments));
+  Value* result = emit_scalar(e_, x.op, operand, arguments);
+  return ir::def(x.op).exact ? result : rounded(e_, x.dtype, result);
 }
 
 Value* LoopEmitter::random(const Expression& x) {

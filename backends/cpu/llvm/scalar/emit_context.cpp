@@ -1,6 +1,8 @@
 // Emits types, constants and conversions between dtypes.
 #include "backends/cpu/llvm/scalar/emit_context.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 namespace kiln::cpu {
 namespace {
 
@@ -14,17 +16,6 @@ llvm::Type* bits_of(const Emit& e, Value* x) {
 }
 Value* as_bits(const Emit& e, Value* x) { return e.b.CreateBitCast(x, bits_of(e, x)); }
 
-/// Converts float32 to bfloat16 bits, to nearest even; NaN stays NaN.
-Value* to_bfloat16(const Emit& e, Value* x) {
-  Value* bits = as_bits(e, x);
-  llvm::Type* type = bits->getType();
-  Value* odd = e.b.CreateAnd(e.b.CreateLShr(bits, 16), e.integer(type, 1));
-  Value* up = e.b.CreateAdd(e.b.CreateAdd(bits, e.integer(type, 0x7fff)), odd);
-  Value* nan = e.b.CreateOr(bits, e.integer(type, 0x400000));
-  Value* kept = e.b.CreateSelect(e.b.CreateFCmpUNO(x, x), nan, up);
-  return e.b.CreateTrunc(e.b.CreateLShr(kept, 16), e.with_lanes_of(e.b.getInt16Ty(), type));
-}
-
 /// Replaces subnormal float32 by zeros of their sign, as arithmetic does: conversions work on bits,
 /// which the control register does not affect.
 Value* without_subnormals(const Emit& e, Value* x) {
@@ -33,6 +24,52 @@ Value* without_subnormals(const Emit& e, Value* x) {
   Value* sign = e.b.CreateAnd(bits, e.integer(type, 0x80000000u));
   Value* is_small = e.b.CreateICmpULT(e.b.CreateXor(bits, sign), e.integer(type, 1u << 23));
   return e.b.CreateBitCast(e.b.CreateSelect(is_small, sign, bits), x->getType());
+}
+
+Value* widened_bfloat16(const Emit& e, Value* bits) {
+  llvm::Type* type = e.with_lanes_of(e.b.getInt32Ty(), bits->getType());
+  Value* wide = e.b.CreateShl(e.b.CreateZExt(bits, type), 16);
+  return e.b.CreateBitCast(wide, e.with_lanes_of(e.b.getFloatTy(), bits->getType()));
+}
+
+/// The upper halves of float32 numbers that bfloat16 represents.
+Value* bfloat16_bits(const Emit& e, Value* x) {
+  Value* bits = as_bits(e, x);
+  return e.b.CreateTrunc(e.b.CreateLShr(bits, 16),
+                         e.with_lanes_of(e.b.getInt16Ty(), bits->getType()));
+}
+
+constexpr unsigned kInstructionLanes = 16;
+
+/// round_to_bfloat16 by instructions of 16 lanes each.
+Value* round_by_instructions(const Emit& e, Value* x, unsigned lanes) {
+  Value* result = llvm::PoisonValue::get(x->getType());
+  for (unsigned first = 0; first < lanes; first += kInstructionLanes) {
+    Value* part = e.b.CreateExtractVector(
+        llvm::FixedVectorType::get(e.b.getFloatTy(), kInstructionLanes), x, first);
+    Value* half = e.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512, {part});
+    half = e.b.CreateBitCast(half, llvm::FixedVectorType::get(e.b.getInt16Ty(), kInstructionLanes));
+    result = e.b.CreateInsertVector(x->getType(), result, widened_bfloat16(e, half), first);
+  }
+  return result;
+}
+
+/// Rounds float32 to the nearest bfloat16, ties to even; subnormals are zeros of their sign, NaN
+/// stays NaN. AVX512-BF16 gives the same bits.
+Value* round_to_bfloat16(const Emit& e, Value* x) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  const unsigned lanes = vector ? vector->getNumElements() : 1;
+  if (e.target.has_avx512_bf16 && lanes % kInstructionLanes == 0) {
+    return round_by_instructions(e, x, lanes);
+  }
+  x = without_subnormals(e, x);
+  Value* bits = as_bits(e, x);
+  llvm::Type* type = bits->getType();
+  Value* odd = e.b.CreateAnd(e.b.CreateLShr(bits, 16), e.integer(type, 1));
+  Value* up = e.b.CreateAdd(e.b.CreateAdd(bits, e.integer(type, 0x7fff)), odd);
+  Value* nan = e.b.CreateOr(bits, e.integer(type, 0x400000));
+  Value* kept = e.b.CreateSelect(e.b.CreateFCmpUNO(x, x), nan, up);
+  return e.b.CreateBitCast(e.b.CreateAnd(kept, e.integer(type, 0xffff0000u)), x->getType());
 }
 
 /// Converts float16 bits to float32: normal numbers by a shift and a new exponent bias, small ones
@@ -191,12 +228,9 @@ Value* from_memory(const Emit& e, DType dtype, Value* x) {
   if (dtype == DType::Bool) return e.b.CreateICmpNE(x, e.integer(x->getType(), 0));
   if (dtype == DType::Float16) return from_float16(e, x);
   if (dtype != DType::BFloat16) return x;
-  llvm::Type* wide = e.with_lanes_of(e.b.getInt32Ty(), x->getType());
-  Value* bits = e.b.CreateShl(e.b.CreateZExt(x, wide), 16);
   // Otherwise LLVM turns a comparison with zero into one of bits, in which a subnormal is not
   // zero.
-  llvm::Type* floats = e.with_lanes_of(e.b.getFloatTy(), x->getType());
-  return without_subnormals(e, e.b.CreateBitCast(bits, floats));
+  return without_subnormals(e, widened_bfloat16(e, x));
 }
 
 Value* to_memory(const Emit& e, DType dtype, Value* x) {
@@ -204,12 +238,13 @@ Value* to_memory(const Emit& e, DType dtype, Value* x) {
     return e.b.CreateZExt(x, e.with_lanes_of(e.b.getInt8Ty(), x->getType()));
   }
   if (dtype == DType::Float16) return to_float16(e, x);
-  if (dtype == DType::BFloat16) return to_bfloat16(e, x);
+  if (dtype == DType::BFloat16) return bfloat16_bits(e, x);
   return x;
 }
 
 Value* rounded(const Emit& e, DType dtype, Value* x) {
-  return is_half(dtype) ? from_memory(e, dtype, to_memory(e, dtype, x)) : x;
+  if (dtype == DType::BFloat16) return round_to_bfloat16(e, x);
+  return dtype == DType::Float16 ? from_memory(e, dtype, to_memory(e, dtype, x)) : x;
 }
 
 Value* converted(const Emit& e, DType from, DType to, Value* x) {
@@ -221,8 +256,7 @@ Value* converted(const Emit& e, DType from, DType to, Value* x) {
   if (is_float(from) && is_float(to)) {
     if (to == DType::Float64)
       return e.b.CreateFPExt(x, e.with_lanes_of(e.b.getDoubleTy(), x->getType()));
-    const bool narrows = from == DType::Float32 && to == DType::BFloat16;
-    if (from != DType::Float64) return rounded(e, to, narrows ? without_subnormals(e, x) : x);
+    if (from != DType::Float64) return rounded(e, to, x);
     if (to == DType::Float32) {
       return e.b.CreateFPTrunc(x, e.with_lanes_of(e.b.getFloatTy(), x->getType()));
     }

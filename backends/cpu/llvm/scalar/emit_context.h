@@ -29,7 +29,8 @@ struct Emit {
 };
 
 /// Convert memory form to register form and back. Half precision is converted by integer operations
-/// where the target has no instruction.
+/// where the target has no instruction. `to_memory` of bfloat16 drops bits: a register of a
+/// half-precision dtype holds a value of it.
 llvm::Value* from_memory(const Emit& e, DType dtype, llvm::Value* x);
 llvm::Value* to_memory(const Emit& e, DType dtype, llvm::Value* x);
 /// Rounds to the nearest value of a half-precision dtype; returns other dtypes unchanged.
