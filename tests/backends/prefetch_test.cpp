@@ -18,7 +18,8 @@ TEST_CASE("prefetch: kernels that read far rows several times fetch the next row
   const Tensor far = placeholder({.shape = {None, 1000}}), near = placeholder({.shape = {None, 8}}),
                unknown = placeholder({.shape = {None, None}}),
                doubles = placeholder({.shape = {None, 40}, .dtype = "float64"}),
-               few = placeholder({.shape = {500, 1000}});
+               few = placeholder({.shape = {500, 1000}}),
+               wide = placeholder({.shape = {20, 50000}});
   const struct {
     const char* name;
     Tensor x, y;
@@ -31,6 +32,7 @@ TEST_CASE("prefetch: kernels that read far rows several times fetch the next row
       {"one loop for each row", far, sum(far, {.axis = {1}}), false},
       {"columns", far, softmax(far, {.axis = 0}), true},
       {"columns of few elements", few, softmax(few, {.axis = 0}), false},
+      {"columns of few rows", wide, softmax(wide, {.axis = 0}), false},
       {"columns of rows that share lines", near, softmax(near, {.axis = 0}), false},
       {"elements", far, tanh(far), false},
   };

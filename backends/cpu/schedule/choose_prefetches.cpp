@@ -91,6 +91,8 @@ std::optional<std::int64_t> bytes_down(const ScheduleInput& in, const Access& ac
   const ir::Dim& stride = access.strides.back();
   if (access.dynamic || !access.strides[at(in.kernel.vector_axis)].is_one()) return std::nullopt;
   if (!stride.is_static() || !may_be_large(in, access)) return std::nullopt;
+  const ir::Dim& rows = in.kernel.axes.back();
+  if (rows.is_static() && rows.value() < in.cpu.tuning.min_column_rows) return std::nullopt;
   const std::int64_t bytes = stride.value() * element_bytes(in, access);
   if (bytes < in.cpu.tuning.min_bytes_ahead) return std::nullopt;
   return bytes * in.cpu.tuning.column_rows_ahead;

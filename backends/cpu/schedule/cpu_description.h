@@ -108,6 +108,7 @@ struct CpuTuning {
       8,
       "Sapphire Rapids, 2 threads, batch norm with its gradients: 12544 x 1024 20 ms, without "
       "prefetches 30, with bfloat16 between 26 / 57; 4 and 16 rows: the same"};
+  TunedNumber min_column_rows{64, "below, too many prefetches are of rows that do not exist"};
   TunedNumber min_column_bytes{
       2 << 20, "elements; batch norm of 512 x 1024 0.6 to 0.9 times as long, of 128 x 1024 1.1"};
 

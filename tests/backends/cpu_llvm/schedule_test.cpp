@@ -64,8 +64,10 @@ TEST_CASE("schedule: the text of each decision") {
         "64 lanes along i1 in 4 vectors; loops of stages 0, 1; stream b1 from a scratch row; "
         "prefetch b0 "
         "at a0 of stage 0, 4000 bytes ahead");
+  CHECK(schedule_text(down_columns(3, 64).kernel) ==
+        "64 lanes along i1 in 4 vectors; loops of stages 0-1, 2; stream b1");
   CHECK(
-      schedule_text(down_columns(3, 64).kernel) ==
+      schedule_text(down_columns(100, 64).kernel) ==
       "64 lanes along i1 in 4 vectors; loops of stages 0-1, 2; stream b1; prefetch b0 at a0, 2048 "
       "bytes ahead");
   CHECK(schedule_text(transposed(64, 1 << 15).kernel, cpu::Isa::Avx2) ==
