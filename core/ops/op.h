@@ -16,17 +16,17 @@
 // of its terms times a probability does.
 // Passes and backends may drop a rounding of a half: sums over steps, terms or parts stay in
 // float32 or wider. They add none: they round to a half only what the graph as written rounds, so
-// that nothing overflows on the way. Gradients are graphs of nodes that round as all others; they
-// add more than two cotangents of one half, and those of a loop's consts, in float32.
-// Sums. Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long
-// sums in parts. CumSum, CumProd, ScatterAdd, Fold and the carries of a loop add one element after
-// the other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's
-// order. A float32 sum of ones stops there at 2^24. Counts of elements are exact. `reference` adds
-// in float64.
-// Convolutions. The taps in the padding, explicit zeros around x too, are left out or count as 0
-// times the filter, which for an infinite or NaN element of the filter is NaN. A scale of unchanged
-// variables behind a convolution may be multiplied into the filter first, so that sums overflow, or
-// become NaN, at other scales; a scale that is infinite may give NaN for an infinity.
+// that nothing overflows on the way, but for attention, in which a library may round probabilities
+// and cotangents of scores to the half. Gradients are graphs of nodes that round as all others;
+// they add more than two cotangents of one half, and those of a loop's consts, in float32. Sums.
+// Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long sums
+// in parts. CumSum, CumProd, ScatterAdd, Fold and the carries of a loop add one element after the
+// other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's order.
+// A float32 sum of ones stops there at 2^24. Counts of elements are exact. `reference` adds in
+// float64. Convolutions. The taps in the padding, explicit zeros around x too, are left out or
+// count as 0 times the filter, which for an infinite or NaN element of the filter is NaN. A scale
+// of unchanged variables behind a convolution may be multiplied into the filter first, so that sums
+// overflow, or become NaN, at other scales; a scale that is infinite may give NaN for an infinity.
 // Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
 // counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
 // subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,
@@ -233,7 +233,7 @@ struct OpDef {
   Combiner combiner = Combiner::None;
   bool alias = false;  // the result has the elements of its operand in the same order
   bool expensive = false;  // a scalar function that costs much more than a load
-  bool exact = false;  // elementwise: of values of a dtype, a value of it, without rounding
+  bool exact = false;  // elementwise: halves give a value of their dtype, which is not rounded
   bool reads_state = false;  // random draws, host calls: never moved into or out of a lambda
 
   /// False for results that are indices or constant almost everywhere: gradients stop there

@@ -9,7 +9,7 @@ namespace kiln::codegen {
 
 class EvaluateDim;
 
-/// Dense float32 tensors: q (batch.., t, d), k (batch.., s, d), v (batch.., s, e), a scalar scale
+/// Dense tensors: q (batch.., t, d), k (batch.., s, d), v (batch.., s, e), a scalar scale
 /// and maybe a bias; see core/ops/attention.h.
 struct AttentionShape {
   bool is_gradient = false;

@@ -15,14 +15,14 @@ struct AttentionPart {
 
 /// An attention step with the sizes of a call.
 struct DeviceHalfAttention {
-  std::vector<AttentionPart> parts = {};  // none: the results are empty, or of no keys
+  std::vector<AttentionPart> parts = {};  // none: the results are empty, or zeros
   std::int64_t scratch = 0;  // offset in the arena
   std::int64_t scratch_bytes = 0;
   std::int64_t query_sums = 0, log_sums = 0, workspace = 0;  // offsets in the scratch memory
   codegen::StepCost cost = {};
 };
 
-/// An upper bound on the operations that issue_half_attention() queues.
+/// An estimate of the operations that issue_half_attention() queues.
 std::int64_t operations_of(const DeviceHalfAttention& bound);
 
 /// Evaluates the sizes and plans the attention. Throws codegen::SizeFailure for scratch memory of

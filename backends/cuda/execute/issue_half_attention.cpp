@@ -10,7 +10,7 @@ namespace {
 
 using codegen::SlotId;
 
-/// Without keys, o is zero, the logarithm of the sum -inf, and the cotangents of q zero.
+/// Without keys or queries, o and cotangents are zero, the logarithm of the sum is -inf.
 void fill_results(const codegen::AttentionStep& step, const HalfAttentionCall& call) {
   constexpr unsigned kMinusInfinity = 0xff800000;
   const bool is_gradient = step.node->op == ir::Op::AttentionGradient;

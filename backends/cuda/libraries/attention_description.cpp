@@ -1,4 +1,5 @@
-// The limits are those of cuDNN 9.19 for sm_80, sm_90 and sm_100, found without a device.
+// The limits are those of cuDNN 9.19 for sm_80, sm_90 and sm_100, found without a device; other
+// devices of these generations are taken to have the same.
 #include "backends/cuda/libraries/attention_description.h"
 
 #include "backends/codegen/bind/attention_shape.h"
@@ -15,9 +16,9 @@ constexpr std::int64_t kVector = 8;  // elements of a vector of 16 bytes
 constexpr std::int64_t kMaxDepth = 256;
 constexpr std::int64_t kMaxGradientDepth = 128;  // 256 on sm_90
 
-bool is_depth(const ir::Dim& dim, std::int64_t most) {
+bool is_depth(const ir::Dim& dim, std::int64_t max_depth) {
   if (!dim.is_static()) return false;
-  return dim.value() >= kVector && dim.value() <= most && dim.value() % kVector == 0;
+  return dim.value() >= kVector && dim.value() <= max_depth && dim.value() % kVector == 0;
 }
 
 /// The factor of the scores; empty: the scale is not a constant.
@@ -44,10 +45,10 @@ std::optional<std::string> rejection_of_half_attention(const ir::Node& node) {
     return text("cuDNN takes a positive constant as the scale in ", dtype);
   }
   const ir::Dim &d = node.operands[0].dims().back(), &e = node.operands[2].dims().back();
-  const std::int64_t most = is_gradient ? kMaxGradientDepth : kMaxDepth;
-  if (is_depth(d, most) && is_depth(e, most)) return std::nullopt;
-  return text("cuDNN takes depths of ", kVector, ", ", 2 * kVector, " to ", most, " in ", dtype,
-              ", not ", d, " and ", e);
+  const std::int64_t max_depth = is_gradient ? kMaxGradientDepth : kMaxDepth;
+  if (is_depth(d, max_depth) && is_depth(e, max_depth)) return std::nullopt;
+  return text("cuDNN takes depths that are multiples of ", kVector, " up to ", max_depth, " in ",
+              dtype, ", not ", d, " and ", e);
 }
 
 AttentionDescription describe(const ir::Node& node, const codegen::AttentionShape& shape,

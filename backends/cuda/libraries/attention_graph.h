@@ -9,8 +9,8 @@
 
 namespace kiln::cuda {
 
-/// Identifiers of the tensors in a variant pack. The last four are numbers: of the scale, of a
-/// score that is not seen (-inf), of 1; the sums of o do of each query need memory of the caller.
+/// Identifiers of the tensors in a variant pack. QuerySums are the sums of o do of each query, in
+/// memory of the caller. The last three are numbers: the scale, a score that is not seen (-inf), 1.
 enum class AttentionTensor : std::int64_t {
   Q = 1,
   K,

@@ -54,6 +54,7 @@ class PlansByAlignment {
       unaligned_.emplace(make(width));
     } catch (const sdk::Failure& failure) {
       if (failure.code() != KILN_CODE_UNIMPLEMENTED) throw;
+      reason_ = failure.what();
     }
   }
 
@@ -69,12 +70,13 @@ class PlansByAlignment {
     if (unaligned_) return *unaligned_;
     throw sdk::Failure(KILN_CODE_UNIMPLEMENTED,
                        "cuDNN has no engine for the " + operation +
-                           " at addresses that are not multiples of 16 bytes");
+                           " at addresses that are not multiples of 16 bytes: " + reason_);
   }
 
  private:
   Plan aligned_;
   std::optional<Plan> unaligned_;  // none: the library has no such engine
+  std::string reason_;  // for that
 };
 
 }  // namespace kiln::cuda

@@ -7,8 +7,9 @@ namespace kiln::cuda {
 
 namespace {
 
-/// cuDNN 9.10.0 and 9.10.1 compute some attention wrongly, says NVIDIA's front end.
-constexpr std::size_t kMinAttentionVersion = 91002;
+/// The version whose engines for all forms were found. Older ones may lack some, and 9.10.0 and
+/// 9.10.1 compute some attention wrongly, by NVIDIA's front end.
+constexpr std::size_t kMinAttentionVersion = 91900;
 
 }  // namespace
 
@@ -21,7 +22,7 @@ std::optional<std::string> DeviceCudnn::rejection_of_attention(const ir::Node& n
   if (auto rejection = claims_.rejection_of_attention(node)) return rejection;
   if (auto rejection = rejection_of_library()) return rejection;
   if (library()->version() >= kMinAttentionVersion) return std::nullopt;
-  return text("cuDNN 9.10.2 is the first that is used for attention, not ",
+  return text("cuDNN 9.19 is the first that is used for attention, not ",
               library()->version_text());
 }
 
