@@ -13,10 +13,16 @@ export KILN_TEST_CUDA_DRIVER=${KILN_CUDA_DRIVER:-} KILN_TEST_CUDA_LIBRARIES=${KI
 # Processes of a part: one core drives the device, and each process has a context of it.
 shards=$(($(nproc) > 16 ? 15 : $(nproc) > 2 ? $(nproc) - 1 : $(nproc)))
 
-# run_tests NAME [FILTER]: a program of tests; its status counts failures, so any is 1 here. Tests
-# with the tag [sources] read Kiln's sources.
+# run_tests NAME FILTER: the tests of a program that the filter names; status 1 if one fails, or if
+# there is none.
 run_tests() {
-  stdbuf -oL "$bin/test_$1" "${2:-~[slow]~[.]~[concurrency]~[sources]}" -d yes || return 1
+  local names
+  names=$("$bin/test_$1" --list-test-names-only "$2")
+  if [ -z "$names" ]; then
+    echo "test_$1 has no test for $2"
+    return 1
+  fi
+  stdbuf -oL "$bin/test_$1" "$2" -d yes || return 1
 }
 
 # report_shards FOLDER: what the processes printed, and the tests that they did not end.
@@ -33,27 +39,29 @@ passed_in() {
 }
 
 # run_sharded NAME: the tests of a program by several processes, each with every nth test. Fails,
-# too, where the processes together did not run each test.
+# too, where the processes together did not run each test. Tests with the tag [sources] read Kiln's
+# sources.
 run_sharded() {
-  local folder passed=0 all one i
-  folder=$(mktemp -d) || return 1
+  local passed=0 all one i
+  shard_folder=$(mktemp -d) || return 1
   "$bin/test_$1" --list-test-names-only '~[slow]~[.]~[concurrency]~[sources]' |
-    sed 's/^ *//' >"$folder/tests"
+    sed 's/^ *//' >"$shard_folder/tests"
   # A comma ends a name where Catch2 reads it.
-  sed 's/[\\,]/\\&/g' "$folder/tests" |
-    split -n "r/$shards" -e --additional-suffix=.tests - "$folder/shard-"
-  trap 'wait; report_shards "$folder"; rm -r "$folder"; exit 143' TERM
-  for i in "$folder"/shard-*.tests; do
+  sed 's/[\\,]/\\&/g' "$shard_folder/tests" |
+    split -n "r/$shards" -e --additional-suffix=.tests - "$shard_folder/shard-"
+  trap 'wait; report_shards "$shard_folder"; rm -r "$shard_folder"; exit 143' TERM
+  for i in "$shard_folder"/shard-*.tests; do
     stdbuf -oL "$bin/test_$1" -f "$i" -d yes >"${i%.tests}.txt" 2>&1 &
   done
   wait
-  report_shards "$folder"
-  for i in "$folder"/shard-*.txt; do
+  trap - TERM
+  report_shards "$shard_folder"
+  for i in "$shard_folder"/shard-*.txt; do
     one=$(passed_in "$i")
     passed=$((passed + ${one:-0}))
   done
-  all=$(wc -l <"$folder/tests")
-  rm -r "$folder"
+  all=$(wc -l <"$shard_folder/tests")
+  rm -r "$shard_folder"
   echo "$passed of $all tests passed, in $shards processes"
   [ "$all" -gt 0 ] && [ "$passed" -eq "$all" ]
 }
@@ -152,7 +160,7 @@ run_seeds() {
 
 # At least 60 programs; more in three quarters of the part's time. Several processes at a time.
 part_random_programs() {
-  local first=0 count=20 i pids
+  local first=0 count=20 failed=0 i pids
   while [ "$first" -lt 60 ] || [ "$SECONDS" -lt $((KILN_PART_SECONDS * 3 / 4)) ]; do
     pids=()
     for ((i = 0; i < shards; i++)); do
@@ -160,7 +168,8 @@ part_random_programs() {
       pids+=($!)
       first=$((first + count))
     done
-    for i in "${pids[@]}"; do wait "$i" || return 1; done
+    for i in "${pids[@]}"; do wait "$i" || failed=1; done
+    if [ "$failed" -ne 0 ]; then return 1; fi
     if [ -n "${KILN_GPU_TEST_FAKES:-}" ] && [ "$first" -ge 60 ]; then break; fi
   done
 }

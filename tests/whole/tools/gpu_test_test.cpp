@@ -117,6 +117,9 @@ TEST_CASE("gpu_test: a process that runs fewer tests than it was given fails") {
   folder.program("test_ops", "exit 1");  // lists nothing
   CHECK(folder.run("bash run --fakes").status == 1);
   CHECK(has(folder.result("ops.txt"), "\n0 of 0 tests passed, in "));
+  folder.program("test_random_programs", "exit 0");
+  CHECK(folder.run("bash run --fakes").status == 1);
+  CHECK(has(folder.result("random_programs.txt"), "test_random_programs has no test for [seeds]"));
 }
 
 TEST_CASE("gpu_test: ranks that NCCL rejects are left for later") {
