@@ -1,5 +1,5 @@
-// Compiles the kernels of a program as few texts as it has threads: the time of NVRTC grows with
-// the text, and each has a prelude. The updates of many variables are often one kernel.
+// Compiles the kernels of a program as at most one text per thread of the host: the time of NVRTC
+// grows with the text, and each has a prelude. The updates of many variables are often one kernel.
 #include "backends/cuda/execute/compile_kernels.h"
 
 #include "backends/codegen/grid/batch.h"
@@ -166,7 +166,9 @@ std::vector<CompiledPart> compile_parts(std::vector<codegen::GridTextPart> texts
   }
   dumps.hand_over("ptx", "", [&] {
     std::string ptx;
-    for (const api::CompiledText& one : compiled) ptx += one.ptx;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      ptx += title_of_part(i, texts.size(), texts[i].functions) + compiled[i].ptx;
+    }
     return ptx;
   });
   std::vector<CompiledPart> parts;
@@ -177,6 +179,12 @@ std::vector<CompiledPart> compile_parts(std::vector<codegen::GridTextPart> texts
 }
 
 }  // namespace
+
+std::string title_of_part(std::size_t part, std::size_t parts,
+                          const std::vector<std::string>& functions) {
+  if (parts == 1) return "";
+  return text("// part ", part + 1, " of ", parts, ": ", join_text(functions), "\n");
+}
 
 int code_architecture(const api::Compiler& compiler, int compute_capability) {
   int best = 0;

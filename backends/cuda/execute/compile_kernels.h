@@ -33,6 +33,10 @@ struct CompiledPart {
   std::vector<std::string> functions;  // their names
 };
 
+/// The line before a part in dumps, with its number and functions; empty: there is one part.
+std::string title_of_part(std::size_t part, std::size_t parts,
+                          const std::vector<std::string>& functions);
+
 struct CompiledKernels {
   IdVector<codegen::KernelId, CompiledKernel> kernels;
   std::unordered_map<const codegen::Plan*, codegen::ScheduledLoop> loops;  // by body

@@ -14,9 +14,12 @@ void dump_sass(const std::vector<CompiledPart>& parts, const api::Compiler& comp
   try {
     const api::Disassembler disassembler(
         {.configured = compiler.configured_folders(), .library = compiler.path()});
-    std::string text;
-    for (const CompiledPart& part : parts) text += disassembler.disassemble(part.cubin);
-    dumps.hand_over("sass", name, [&] { return text; });
+    std::string sass;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      sass += title_of_part(i, parts.size(), parts[i].functions) +
+              disassembler.disassemble(parts[i].cubin);
+    }
+    dumps.hand_over("sass", name, [&] { return sass; });
   } catch (const sdk::Failure& failure) {
     const bool is_missing = failure.code() == KILN_CODE_NOT_FOUND;
     if (is_missing && has_warned.exchange(true)) return;
