@@ -49,7 +49,7 @@ class Bottleneck(nn.Module):
         def convolved(inputs, outputs, window, stride):
             return nn.Sequential(
                 nn.Conv2d(inputs, outputs, window, stride, window // 2, bias=False),
-                nn.BatchNorm2d(outputs))
+                nn.BatchNorm2d(outputs, track_running_stats=False))
         self.layers = nn.Sequential(
             convolved(inputs, filters, 1, 1), nn.ReLU(),
             convolved(filters, filters, 3, stride), nn.ReLU(),
@@ -64,7 +64,8 @@ class Bottleneck(nn.Module):
 def resnet50(tiny):
     divisor, classes = (8, 8) if tiny else (1, 1000)
     channels = 64 // divisor
-    layers = [nn.Conv2d(3, channels, 7, 2, 3, bias=False), nn.BatchNorm2d(channels), nn.ReLU(),
+    layers = [nn.Conv2d(3, channels, 7, 2, 3, bias=False),
+              nn.BatchNorm2d(channels, track_running_stats=False), nn.ReLU(),
               nn.MaxPool2d(3, 2, 1)]
     for stage, blocks in enumerate((3, 4, 6, 3)):
         filters = (64 << stage) // divisor

@@ -69,7 +69,8 @@ Tensor transformer_block(const Tensor& x, Weights& weights, const TransformerSiz
   return y + cast(narrow, "float32");
 }
 
-/// ResNet-50 (He et al. 2016), channels last, its channels divided by `divisor`.
+/// ResNet-50 (He et al. 2016), but with strides in the 3x3 convolutions, channels last, its
+/// channels divided by `divisor`.
 class ResidualNetwork {
  public:
   ResidualNetwork(Tensor x, std::int64_t divisor, Weights& weights)
@@ -91,7 +92,7 @@ class ResidualNetwork {
   }
 
  private:
-  /// Of channels before the division, but for the image's.
+  /// Channels are counted before the division by divisor_, but for the image's three.
   Tensor convolved(const Tensor& x, std::int64_t from, std::int64_t filters, std::int64_t window,
                    std::int64_t stride) {
     const std::int64_t inputs = from == 3 ? 3 : from / divisor_, outputs = filters / divisor_;
@@ -142,7 +143,8 @@ Row transformer_train(const std::string& name, const TransformerSizes& s, DType 
 Row resnet50_train(const std::string& name, std::int64_t batch, bool tiny, DType dtype,
                    Memory memory) {
   const std::int64_t size = tiny ? 32 : 224, divisor = tiny ? 8 : 1, classes = tiny ? 8 : 1000;
-  // 4.1 GFLOP of multiply-adds an image (He et al. 2016, table 1).
+  // 4.1e9 multiply-adds an image: strides are in the 3x3 convolutions, where He et al. 2016, with
+  // strides in the 1x1 ones, have 3.8e9.
   const Limit limit{
       .formula = "the convolutions, forward and two gradients, at the peak of float32",
       .operations = tiny ? 1e6 : 3 * 2 * 4.1e9 * static_cast<double>(batch)};
