@@ -27,9 +27,9 @@ std::int64_t whole_lines(std::int64_t words) {
   return (words + kLineWords - 1) / kLineWords * kLineWords;
 }
 
-/// AMD's Zen 4 and Zen 5 do twice the work of float32 fused multiply-adds in a cycle. Sapphire and
-/// Emerald Rapids do half of it: vdpbf16ps takes 0.76 ns, vfmadd 0.19. GPT-2's block in mixed
-/// precision takes 3.5 s by widened operands, 5.4 by pairs.
+/// Whether vdpbf16ps, which multiplies pairs, does more in a cycle than float32 fused
+/// multiply-adds: twice as much on AMD's processors, half on Intel's, by cpu-native-gemm.md of
+/// tools/kiln/bench/results.
 bool has_fast_pairs() {
   return __builtin_cpu_supports("avx512bf16") != 0 && __builtin_cpu_is("amd") != 0;
 }

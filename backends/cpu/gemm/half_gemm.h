@@ -9,7 +9,7 @@
 namespace kiln::cpu {
 
 /// The fastest loops for an ISA on this machine. With GemmIsa::Avx512 those of bfloat16 are
-/// kBf16KernelAvx512 where the processor multiplies pairs faster than it adds float32 products.
+/// kBf16KernelAvx512 on AMD's processors, the only ones on which pairs were measured faster.
 const HalfKernel<Float16Bits>& half_kernel_of(GemmIsa isa, Float16Bits);
 const HalfKernel<BFloat16Bits>& half_kernel_of(GemmIsa isa, BFloat16Bits);
 

@@ -80,9 +80,10 @@ bool may_be_large(const ScheduleInput& in, const Access& access) {
     const ir::Dim& extent = in.kernel.axes[axis];
     if (access.strides[axis] == ir::Dim(0)) continue;
     if (!extent.is_static()) return true;
-    bytes = std::min<std::int64_t>(bytes * extent.value(), in.cpu.tuning.min_column_bytes);
+    if (extent.value() >= in.cpu.tuning.min_column_bytes / bytes) return true;
+    bytes *= std::max<std::int64_t>(extent.value(), 1);
   }
-  return bytes == in.cpu.tuning.min_column_bytes;
+  return false;
 }
 
 /// The bytes from an element to the one that a loop down columns reads some rows later; none where
@@ -93,7 +94,8 @@ std::optional<std::int64_t> bytes_down(const ScheduleInput& in, const Access& ac
   if (!stride.is_static() || !may_be_large(in, access)) return std::nullopt;
   const ir::Dim& rows = in.kernel.axes.back();
   if (rows.is_static() && rows.value() < in.cpu.tuning.min_column_rows) return std::nullopt;
-  const std::int64_t bytes = stride.value() * element_bytes(in, access);
+  constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;  // of any memory
+  const std::int64_t bytes = std::min(stride.value(), kMaxStride) * element_bytes(in, access);
   if (bytes < in.cpu.tuning.min_bytes_ahead) return std::nullopt;
   return bytes * in.cpu.tuning.column_rows_ahead;
 }

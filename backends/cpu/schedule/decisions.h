@@ -41,8 +41,8 @@ void widen_tiles(const ScheduleInput& in, CpuSchedule& schedule);
 /// The operand of StreamSchedule::scratch_operand, if there is one.
 OperandId scratch_candidate(const ScheduleInput& in, int lanes, const TileSchedule& tiles);
 
-/// Chooses for each operand, among the loops that access it, the loop that prefetches the fewest
-/// operands; the first of equals.
+/// Chooses for each operand that rows are read from, among the loops that access it, the loop with
+/// the most operations per prefetch, the first of equals; or all loops down columns.
 IdVector<OperandId, PrefetchSite> choose_prefetches(const ScheduleInput& in,
                                                     const CpuSchedule& schedule);
 

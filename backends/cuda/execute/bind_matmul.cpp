@@ -1,26 +1,11 @@
 // Splits the batches into library calls of at most kMaxBatches and prepares each call.
 #include "backends/cuda/execute/bind_matmul.h"
 
-#include "backends/codegen/inspect/source.h"
+#include "backends/cuda/execute/source_errors.h"
 
 #include <algorithm>
 
 namespace kiln::cuda {
-namespace {
-
-/// Adds the source line to the text of errors.
-std::shared_ptr<const PreparedMatmul> prepare(const ir::Node& node, const MatmulLibrary& library,
-                                              const MatmulDescription& matmul) {
-  try {
-    return library.prepare(matmul);
-  } catch (const sdk::Failure& failure) {
-    throw sdk::Failure(failure.code(), failure.what() + (" (" + codegen::source_of(node) + ")"))
-        .native(failure.native_library, failure.native_code);
-  }
-}
-
-}  // namespace
-
 DeviceMatmul bind_matmul(const codegen::MatmulStep& step, const MatmulLibrary& library,
                          const codegen::EvaluateDim& evaluate) {
   const MatmulDescription matmul = describe(step, library.tf32(), evaluate);
@@ -32,10 +17,11 @@ DeviceMatmul bind_matmul(const codegen::MatmulStep& step, const MatmulLibrary& l
   for (std::int64_t done = 0; done < matmul.batches; done += kMaxBatches) {
     MatmulDescription part = matmul;
     part.batches = std::min(matmul.batches - done, kMaxBatches);
-    bound.parts.push_back({.prepared = prepare(*step.node, library, part),
-                           .lhs_offset = (lhs + done * part.b.batch_stride) * width,
-                           .rhs_offset = (rhs + done * part.a.batch_stride) * width,
-                           .result_offset = done * part.d.batch_stride * width});
+    bound.parts.push_back(
+        {.prepared = with_source(*step.node, [&] { return library.prepare(part); }),
+         .lhs_offset = (lhs + done * part.b.batch_stride) * width,
+         .rhs_offset = (rhs + done * part.a.batch_stride) * width,
+         .result_offset = done * part.d.batch_stride * width});
     const std::int64_t workspace = bound.parts.back().prepared->workspace_bytes();
     bound.workspace_bytes = std::max(bound.workspace_bytes, workspace);
   }

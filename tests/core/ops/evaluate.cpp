@@ -37,7 +37,7 @@ std::shared_ptr<const runtime::Executable> compiled(const runtime::InstancePtr& 
                                                     const ir::Graph& graph) {
   using Known = std::map<std::string, std::shared_ptr<const runtime::Executable>>;
   static Known& known = *new Known;  // never destroyed: its backends may end before
-  constexpr std::size_t kMost = 1000;
+  constexpr std::size_t kMaxKnown = 1000;
   const module::Module whole = module::make_module(graph);
   const module::Encoded encoded = module::write_module(whole);
   runtime::CompileRequest request;
@@ -48,7 +48,7 @@ std::shared_ptr<const runtime::Executable> compiled(const runtime::InstancePtr& 
     request.constants.push_back({side.data, side.size});
     key.append(reinterpret_cast<const char*>(side.data), side.size);
   }
-  if (known.size() == kMost) known.clear();
+  if (known.size() == kMaxKnown) known.clear();
   auto& executable = known[key];
   if (executable == nullptr) {
     executable = std::make_shared<const runtime::Executable>(instance->compile(request));

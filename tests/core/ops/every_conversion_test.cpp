@@ -24,7 +24,7 @@ std::uint16_t converted(float value, DType dtype) {
   return dtype == DType::Float16 ? float16_of_double(wide) : bfloat16_of_double(wide);
 }
 
-/// Which NaN it is, no one promises.
+/// The bits of a NaN are unspecified.
 bool is_nan(std::uint16_t bits, DType dtype) {
   return std::isnan(dtype == DType::Float16 ? float16_to_float(bits) : bfloat16_to_float(bits));
 }

@@ -99,6 +99,7 @@ CodeGeneration generation_of(const Kernel& kernel) {
 std::string target_key(const std::string& key, bool is_ir, const IsaTarget& target,
                        CodeGeneration generation) {
   return std::string(is_ir ? "ir " : "kernel ") + std::string(name_of(target.isa)) +
+         (target.has_avx512_bf16 ? "-bf16" : "") +
          (generation == CodeGeneration::Quick ? " quick " : " full ") + key;
 }
 
