@@ -8,8 +8,9 @@
 // Elementwise ops take operands of equal dtype and equal dims: broadcasting and conversion are the
 // explicit ops Broadcast and Cast.
 // Floats. float32 and float64 are computed at least in their own precision, rounded to nearest
-// even. float16 and bfloat16 are storage types: each op, a composite too, computes in float32 or
-// wider and rounds its result once.
+// even; of dividends below 2^-100 (float64: 2^-800) the last bit of a quotient may be another.
+// float16 and bfloat16 are storage types: each op, a composite too, computes in float32 or wider
+// and rounds its result once.
 // Attention and its gradient may be computed in blocks of keys: exponentials are taken of scores
 // minus the maximum of the blocks so far and corrected by a factor; the division by their sum comes
 // last; and sum(p dp) is sum(do o). So a sum of values times exponentials may overflow where none
@@ -18,15 +19,16 @@
 // float32 or wider. They add none: they round to a half only what the graph as written rounds, so
 // that nothing overflows on the way, but for attention, in which a library may round probabilities
 // and cotangents of scores to the half. Gradients are graphs of nodes that round as all others;
-// they add more than two cotangents of one half, and those of a loop's consts, in float32. Sums.
-// Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long sums
-// in parts. CumSum, CumProd, ScatterAdd, Fold and the carries of a loop add one element after the
-// other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's order.
-// A float32 sum of ones stops there at 2^24. Counts of elements are exact. `reference` adds in
-// float64. Convolutions. The taps in the padding, explicit zeros around x too, are left out or
-// count as 0 times the filter, which for an infinite or NaN element of the filter is NaN. A scale
-// of unchanged variables behind a convolution may be multiplied into the filter first, so that sums
-// overflow, or become NaN, at other scales; a scale that is infinite may give NaN for an infinity.
+// they add more than two cotangents of one half, and those of a loop's consts, in float32.
+// Sums. Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long
+// sums in parts. CumSum, CumProd, ScatterAdd, Fold and the carries of a loop add one element after
+// the other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's
+// order. A float32 sum of ones stops there at 2^24. Counts of elements are exact. `reference` adds
+// in float64.
+// Convolutions. The taps in the padding, explicit zeros around x too, are left out or count as 0
+// times the filter, which for an infinite or NaN element of the filter is NaN. A scale of unchanged
+// variables behind a convolution may be multiplied into the filter first, so that sums overflow, or
+// become NaN, at other scales; a scale that is infinite may give NaN for an infinity.
 // Subnormals. An operand or result that is subnormal as a float32 (as a float64 for that dtype)
 // counts as zero of its sign. So does every subnormal bfloat16, whose exponents are float32's; a
 // subnormal float16 is a normal float32 and keeps its value. Ops that only copy elements (movement,

@@ -7,14 +7,18 @@
 #include "core/module/module.h"
 #include "core/module/write.h"
 #include "core/ops/build.h"
+#include "core/types/text.h"
 #include "runtime/function/call.h"
 #include "runtime/plugin/backend_instance.h"
 
 #include <kiln/k.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <thread>
+#include <type_traits>
 
 using namespace kiln;
 using kiln::testing::error_text;
@@ -237,5 +241,35 @@ TEST_CASE("float16: a subnormal constant that is added to 0 keeps its value") {
     const auto results = function({x}, {y, x / y})({Array{0.f, 4.f}.astype(DType::Float16)});
     CHECK(results[0].astype(DType::Float32) == Array{0x1p-23f, 2.f});
     CHECK(results[1].astype(DType::Float32) == Array{0.f, 2.f});
+  }
+}
+
+TEMPLATE_TEST_CASE("division: by one number, at all magnitudes", "", float, double) {
+  using Bits = std::conditional_t<sizeof(TestType) == 4, std::uint32_t, std::uint64_t>;
+  std::mt19937_64 generator(1);
+  const auto flushed = [](TestType x) {
+    const bool is_tiny = std::fabs(x) < std::numeric_limits<TestType>::min();
+    return is_tiny ? std::copysign(TestType{0}, x) : x;
+  };
+  const auto any = [&] { return flushed(std::bit_cast<TestType>(static_cast<Bits>(generator()))); };
+  const std::string dtype = sizeof(TestType) == 4 ? "float32" : "float64";
+  const Tensor x = placeholder({.shape = {None}, .dtype = dtype}),
+               y = placeholder({.shape = {}, .dtype = dtype});
+  Array dividends = Array::zeros({4001}, sizeof(TestType) == 4 ? DType::Float32 : DType::Float64);
+  for (TestType& one : dividends.as<TestType>()) one = any();
+  const Function divide = function({x, y}, {x / y}, {.backend = "cpu"});
+  for (int i = 0; i < 300; ++i) {
+    const TestType divisor = i == 0 ? TestType{0} : i == 1 ? TestType(0.001) : any();
+    const Array found = divide({dividends, Array(divisor)})[0];
+    std::string problem;
+    for (std::size_t k = 0; k < 4001; ++k) {
+      const TestType a = dividends.as<TestType>()[k], got = found.as<TestType>()[k];
+      const TestType wanted = flushed(a / divisor);
+      const bool is_tiny = std::fabs(a) < (sizeof(TestType) == 4 ? 0x1p-100 : 0x1p-800);
+      const Bits last = std::bit_cast<Bits>(got) - std::bit_cast<Bits>(wanted) + (is_tiny ? 1 : 0);
+      if (std::isnan(wanted) ? !std::isnan(got) : last > (is_tiny ? 2 : 0))
+        problem = text(a, " / ", divisor, " is ", got, ", not ", wanted);
+    }
+    CHECK(problem == "");
   }
 }

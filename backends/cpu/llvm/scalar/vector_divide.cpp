@@ -29,10 +29,10 @@ Value* emit_divide(const Emit& e, Value* x, Value* y) {
   Value* quotient = e.b.CreateFMul(dividend, reciprocal);
   Value* rest = e.multiply_add(e.b.CreateFNeg(quotient), divisor, dividend);
   Value* better = e.multiply_add(rest, reciprocal, quotient);
-  // A zero remainder means that the quotient is exact; it keeps its sign where it is zero.
-  // Infinities and zero divisors give NaN as remainder.
+  // A zero keeps the sign of the quotient. Infinite quotients, infinite operands and zero divisors
+  // make the better one NaN.
   Value* zero = llvm::Constant::getNullValue(type);
-  return e.b.CreateSelect(e.b.CreateFCmpONE(rest, zero), better, quotient);
+  return e.b.CreateSelect(e.b.CreateFCmpONE(better, zero), better, quotient);
 }
 
 }  // namespace kiln::cpu

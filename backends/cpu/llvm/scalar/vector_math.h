@@ -11,7 +11,8 @@ namespace kiln::cpu {
 
 // vector_divide.cpp
 /// Emits x / y by a reciprocal of y, which is hoisted out of a loop where y is invariant; a step
-/// with the remainder corrects its rounding. REQUIRES: the target has fused multiply-add.
+/// with the remainder corrects its rounding. Of dividends below 2^-100 (float64: 2^-800), whose
+/// remainders underflow, the last bit may differ. REQUIRES: the target has fused multiply-add.
 llvm::Value* emit_divide(const Emit& e, llvm::Value* x, llvm::Value* y);
 /// The bits of emit_divide, by fewer instructions. REQUIRES: x is from +0 to 1 and y from 1 to
 /// 2^64, or NaN.
