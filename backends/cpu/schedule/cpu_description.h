@@ -106,7 +106,7 @@ struct CpuTuning {
   // Prefetches down columns.
   TunedNumber column_rows_ahead{
       8,
-      "Sapphire Rapids, 2 threads, batch norm with its gradients: 12544 x 1024 20 ms, without "
+      "Emerald Rapids, 2 threads, batch norm with its gradients: 12544 x 1024 20 ms, without "
       "prefetches 30, with bfloat16 between 26 / 57; 4 and 16 rows: the same"};
   TunedNumber min_column_rows{64, "below, too many prefetches are of rows that do not exist"};
   TunedNumber min_column_bytes{
