@@ -36,8 +36,7 @@ AttentionShape attention_shape(const ir::Node& node, const EvaluateDim& evaluate
   shape.e = v.back();
   shape.divides = attrs.divides;
   shape.causal = attrs.causal;
-  const std::size_t others = shape.is_gradient ? 7 : 4;  // operands but the bias
-  if (node.operands.size() > others) add_bias(node.operands[4].dims(), evaluate, shape);
+  if (has_bias(node)) add_bias(node.operands[4].dims(), evaluate, shape);
   return shape;
 }
 

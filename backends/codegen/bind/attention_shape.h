@@ -9,6 +9,11 @@ namespace kiln::codegen {
 
 class EvaluateDim;
 
+/// Whether an Attention or AttentionGradient has a bias, its fifth operand.
+inline bool has_bias(const ir::Node& node) {
+  return node.operands.size() > (node.op == ir::Op::AttentionGradient ? 7 : 4);
+}
+
 /// Dense tensors: q (batch.., t, d), k (batch.., s, d), v (batch.., s, e), a scalar scale
 /// and maybe a bias; see core/ops/attention.h.
 struct AttentionShape {

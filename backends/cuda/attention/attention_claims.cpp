@@ -1,6 +1,7 @@
 // The limits are those of the text, whose blocks keep rows of o, dk and dv in registers.
 #include "backends/cuda/attention/attention_claims.h"
 
+#include "backends/codegen/bind/attention_shape.h"
 #include "backends/cuda/attention/attention_text.h"
 #include "core/ops/op.h"
 #include "core/types/text.h"
@@ -51,8 +52,7 @@ std::optional<std::string> rejection_of_attention_kernels(const ir::Node& node) 
     return text("the kernels keep rows of at most ", kMaxWidth,
                 " elements in registers, not depths of ", d, " and ", e);
   }
-  const std::size_t others = is_gradient ? 7 : 4;  // operands but the bias
-  if (node.operands.size() == others) return std::nullopt;
+  if (!codegen::has_bias(node)) return std::nullopt;
   const std::size_t axes = axes_of_bias(q, node.operands[4].dims());
   if (axes <= kMaxBiasAxes) return std::nullopt;
   return text("the kernels take a bias of at most ", kMaxBiasAxes, " batch axes, not ", axes);

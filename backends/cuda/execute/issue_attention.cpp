@@ -1,6 +1,7 @@
 // The parameters of all functions are the same words, which the driver copies during the call.
 #include "backends/cuda/execute/issue_attention.h"
 
+#include "backends/codegen/bind/attention_shape.h"
 #include "backends/cuda/device/device_address.h"
 #include "backends/cuda/execute/fill_with_zeros.h"
 
@@ -16,10 +17,9 @@ AttentionArguments::Addresses addresses_of(const codegen::AttentionStep& step,
   const auto slot = [&](SlotId id) { return id ? slots[id] : 0; };
   const auto& x = step.operands;
   const bool is_gradient = step.node->op == ir::Op::AttentionGradient;
-  const std::size_t others = is_gradient ? 7 : 4;  // operands but the bias
   AttentionArguments::Addresses to{
       .q = slot(x[0]), .k = slot(x[1]), .v = slot(x[2]), .scale = slot(x[3])};
-  if (x.size() > others) to.bias = slot(x[4]);
+  if (codegen::has_bias(*step.node)) to.bias = slot(x[4]);
   if (!is_gradient) {
     to.o = slot(step.results[0]);
     to.lse = slot(step.results[1]);

@@ -35,9 +35,8 @@ std::optional<float> constant_scale(const ir::Node& node) {
 
 std::optional<std::string> rejection_of_half_attention(const ir::Node& node) {
   const bool is_gradient = node.op == ir::Op::AttentionGradient;
-  const std::size_t others = is_gradient ? 7 : 4;  // operands but the bias
   const DType dtype = node.types[0].dtype;
-  if (node.operands.size() != others) {
+  if (codegen::has_bias(node)) {
     return text("a bias may mask all keys of a query, for which cuDNN is not used in ", dtype);
   }
   const auto scale = constant_scale(node);
