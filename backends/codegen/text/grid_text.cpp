@@ -350,14 +350,14 @@ std::string grid_text(std::span<const ScheduledKernel> kernels, std::span<const 
 }
 
 std::vector<GridTextPart> grid_texts(std::span<const ScheduledKernel> kernels,
-                                     std::span<const RowLoop> loops, std::size_t most) {
+                                     std::span<const RowLoop> loops, std::size_t max_parts) {
   // NVRTC 13.0 takes as long for the prelude as for 3,000 characters of functions.
   constexpr std::size_t kMinLength = 16384;
   const ProgramText program(kernels, loops);
   const std::vector<GridTextPart>& functions = program.functions();
   std::size_t length = 0;
   for (const GridTextPart& one : functions) length += one.text.size();
-  const std::size_t parts = std::min({most, length / kMinLength, functions.size()});
+  const std::size_t parts = std::min({max_parts, length / kMinLength, functions.size()});
   std::vector<GridTextPart> texts;
   for (const auto& members : divided(functions, std::max<std::size_t>(parts, 1))) {
     GridTextPart& part = texts.emplace_back();

@@ -34,10 +34,10 @@ struct GridTextPart {
   std::vector<std::string> functions;  // their names
 };
 
-/// The functions of grid_text() in programs of about equal length, at most `most`, which can be
-/// compiled at the same time. Few short functions are not divided.
+/// The functions of grid_text() in programs of about equal length, at most `max_parts`, which can
+/// be compiled at the same time. Few short functions are not divided.
 std::vector<GridTextPart> grid_texts(std::span<const ScheduledKernel> kernels,
-                                     std::span<const RowLoop> loops, std::size_t most);
+                                     std::span<const RowLoop> loops, std::size_t max_parts);
 
 /// The state of a call in device memory, with the layout that the text declares: seed, call
 /// counter, and the first index out of range, by step, then by point. Without one, `access` is -1

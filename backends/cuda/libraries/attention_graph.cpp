@@ -35,12 +35,12 @@ class Builder {
     const auto& a = attention_;
     const Tensor q = memory(AttentionTensor::Q, a.t, a.d);
     const Tensor scores = score(q, memory(AttentionTensor::K, a.s, a.d, kTransposed));
-    const Tensor most = reduction(api::Reduction::Maximum, scores);
+    const Tensor maximum = reduction(api::Reduction::Maximum, scores);
     const Tensor e =
-        pointwise(PointwiseMode::Exp, {pointwise(PointwiseMode::Subtract, {scores, most})});
+        pointwise(PointwiseMode::Exp, {pointwise(PointwiseMode::Subtract, {scores, maximum})});
     const Tensor sum = reduction(api::Reduction::Sum, e);
     const Tensor log_sum = pointwise(PointwiseMode::Log, {sum});
-    pointwise(PointwiseMode::Add, {most, log_sum}, log_sums());
+    pointwise(PointwiseMode::Add, {maximum, log_sum}, log_sums());
     const Tensor p = temporary(a.t, a.s, narrow());
     pointwise(PointwiseMode::Divide, {e, sum}, p);
     matmul(p, memory(AttentionTensor::V, a.s, a.e), memory(AttentionTensor::O, a.t, a.e));
@@ -100,31 +100,31 @@ class Builder {
                                 bool is_transposed = false) {
     const std::int64_t row = is_transposed ? 1 : columns, column = is_transposed ? rows : 1;
     const std::int64_t matrix = rows * columns;
-    BackendDescriptor& made = make(DescriptorType::Tensor);
-    made.set(A::TensorType, type);
-    made.set_list(A::TensorDims, std::vector<std::int64_t>{matrices, 1, rows, columns});
-    made.set_list(A::TensorStrides, std::vector<std::int64_t>{matrix, matrix, row, column});
-    made.set(A::TensorId, id);
+    BackendDescriptor& descriptor = make(DescriptorType::Tensor);
+    descriptor.set(A::TensorType, type);
+    descriptor.set_list(A::TensorDims, std::vector<std::int64_t>{matrices, 1, rows, columns});
+    descriptor.set_list(A::TensorStrides, std::vector<std::int64_t>{matrix, matrix, row, column});
+    descriptor.set(A::TensorId, id);
     const std::int64_t width = type == CudnnDataType::Boolean ? 1 : type == narrow() ? 2 : 4;
-    made.set(A::TensorAlignment, std::max(alignment_, width));
-    return made;
+    descriptor.set(A::TensorAlignment, std::max(alignment_, width));
+    return descriptor;
   }
 
   Tensor tensor(AttentionTensor id, std::int64_t rows, std::int64_t columns, CudnnDataType type) {
-    BackendDescriptor& made =
+    BackendDescriptor& descriptor =
         new_tensor(static_cast<std::int64_t>(id), attention_.matrices, rows, columns, type);
-    made.finalize();
-    return {&made, rows, columns};
+    descriptor.finalize();
+    return {&descriptor, rows, columns};
   }
 
   /// A tensor of (rows, columns) in memory, which operations may see as its transposition.
   Tensor memory(AttentionTensor id, std::int64_t rows, std::int64_t columns,
                 bool is_transposed = false) {
     if (is_transposed) std::swap(rows, columns);
-    BackendDescriptor& made = new_tensor(static_cast<std::int64_t>(id), attention_.matrices, rows,
-                                         columns, narrow(), is_transposed);
-    made.finalize();
-    return {&made, rows, columns};
+    BackendDescriptor& descriptor = new_tensor(static_cast<std::int64_t>(id), attention_.matrices,
+                                               rows, columns, narrow(), is_transposed);
+    descriptor.finalize();
+    return {&descriptor, rows, columns};
   }
 
   Tensor log_sums() {
@@ -133,20 +133,20 @@ class Builder {
 
   /// A float32 of the host.
   Tensor number(AttentionTensor id) {
-    BackendDescriptor& made =
+    BackendDescriptor& descriptor =
         new_tensor(static_cast<std::int64_t>(id), 1, 1, 1, CudnnDataType::Float32);
-    made.set(A::TensorIsByValue, true);
-    made.finalize();
-    return {&made, 1, 1};
+    descriptor.set(A::TensorIsByValue, true);
+    descriptor.finalize();
+    return {&descriptor, 1, 1};
   }
 
   Tensor temporary(std::int64_t rows, std::int64_t columns,
                    CudnnDataType type = CudnnDataType::Float32, bool is_transposed = false) {
-    BackendDescriptor& made =
+    BackendDescriptor& descriptor =
         new_tensor(next_id_++, attention_.matrices, rows, columns, type, is_transposed);
-    made.set(A::TensorIsVirtual, true);
-    made.finalize();
-    return {&made, rows, columns};
+    descriptor.set(A::TensorIsVirtual, true);
+    descriptor.finalize();
+    return {&descriptor, rows, columns};
   }
 
   void matmul(const Tensor& lhs, const Tensor& rhs, const Tensor& result) {
@@ -206,9 +206,9 @@ class Builder {
   }
 
   /// Of each row.
-  Tensor reduction(api::Reduction how, const Tensor& of) {
+  Tensor reduction(api::Reduction mode, const Tensor& of) {
     BackendDescriptor& work = make(DescriptorType::ReductionWork);
-    work.set(A::ReductionOf, how);
+    work.set(A::ReductionOf, mode);
     work.set(A::ReductionComputeType, CudnnDataType::Float32);
     work.finalize();
     const Tensor result = temporary(of.rows, 1);
