@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ir/node.h"
+#include "core/ops/op.h"
 
 #include <cstdint>
 
