@@ -16,14 +16,14 @@ llvm::Type* bits_of(const Emit& e, Value* x) {
 }
 Value* as_bits(const Emit& e, Value* x) { return e.b.CreateBitCast(x, bits_of(e, x)); }
 
-/// Replaces subnormal float32 by zeros of their sign, as arithmetic does: conversions work on bits,
-/// which the control register does not affect.
+/// x as arithmetic reads it: LLVM does not see where it is from. Otherwise it turns a comparison
+/// with zero into one of bits, in which a subnormal is not zero.
+Value* fenced(const Emit& e, Value* x) { return e.b.CreateArithmeticFence(x, x->getType()); }
+
+/// Replaces subnormal float32 by zeros of their sign, by a product with 1: the control register
+/// affects arithmetic, but no work on bits. (LLVM 22 has no llvm.canonicalize of two lanes.)
 Value* without_subnormals(const Emit& e, Value* x) {
-  Value* bits = as_bits(e, x);
-  llvm::Type* type = bits->getType();
-  Value* sign = e.b.CreateAnd(bits, e.integer(type, 0x80000000u));
-  Value* is_small = e.b.CreateICmpULT(e.b.CreateXor(bits, sign), e.integer(type, 1u << 23));
-  return e.b.CreateBitCast(e.b.CreateSelect(is_small, sign, bits), x->getType());
+  return e.b.CreateFMul(x, fenced(e, e.real(x->getType(), 1)));
 }
 
 Value* widened_bfloat16(const Emit& e, Value* bits) {
@@ -228,9 +228,7 @@ Value* from_memory(const Emit& e, DType dtype, Value* x) {
   if (dtype == DType::Bool) return e.b.CreateICmpNE(x, e.integer(x->getType(), 0));
   if (dtype == DType::Float16) return from_float16(e, x);
   if (dtype != DType::BFloat16) return x;
-  // Otherwise LLVM turns a comparison with zero into one of bits, in which a subnormal is not
-  // zero.
-  return without_subnormals(e, widened_bfloat16(e, x));
+  return fenced(e, widened_bfloat16(e, x));
 }
 
 Value* to_memory(const Emit& e, DType dtype, Value* x) {
@@ -272,9 +270,8 @@ Value* converted(const Emit& e, DType from, DType to, Value* x) {
 Value* bitcast(const Emit& e, DType from, DType to, Value* x) {
   Value* bits = to_memory(e, from, x);
   Value* y = e.b.CreateBitCast(bits, e.with_lanes_of(e.memory_type(to), bits->getType()));
-  // Otherwise LLVM turns a comparison with zero into one of bits, in which a subnormal is not zero.
   const bool is_new_float = is_float(to) && !is_half(to) && !is_float(from);
-  return is_new_float ? e.b.CreateArithmeticFence(y, y->getType()) : from_memory(e, to, y);
+  return is_new_float ? fenced(e, y) : from_memory(e, to, y);
 }
 
 }  // namespace kiln::cpu
