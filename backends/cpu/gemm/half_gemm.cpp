@@ -175,6 +175,10 @@ void HalfGemm<Half>::run(const Half* lhs, const void* rhs, Half* result,
       Half* to = result + row * shape_.result_m + column;
       add_group(own, rows, rhs, column, columns, to);
       if (!kernel_.narrow) continue;
+      if (columns == shape_.result_m) {
+        kernel_.narrow(own.sums, to, rows * columns);
+        continue;
+      }
       for (std::int64_t r = 0; r < rows; ++r) {
         kernel_.narrow(own.sums + r * columns, to + r * shape_.result_m, columns);
       }

@@ -105,17 +105,26 @@ void narrow(const float* from, Half* to, long long count) {
   __builtin_memcpy(to + i, &last, static_cast<unsigned long>(rest) * sizeof(Half));
 }
 
-/// Packs some columns of a panel of an rhs with contiguous rows.
+/// Packs some columns of a panel of an rhs with contiguous rows. The last vector of a row is read
+/// whole and masked where the rhs does not end in it.
 template <class Half>
 inline void pack_half_rows(const PackArguments<Half, float>& a, long long column, long long columns,
                            float* to) {
   const Half* from = a.rhs + column;
+  const Half* const end = a.rhs + (a.k - 1) * a.rhs_k + a.n;
+  const long long rest = columns % kHalfLanes;
+  Halves mask = {};
+  for (long long i = 0; i < rest; ++i) mask[i] = 0xffff;
+  const auto load_rest = [&](const Half* at) {
+    if (at + kHalfLanes > end) return load_some_widened(at, rest);
+    return widened(*reinterpret_cast<const UnalignedHalves*>(at) & mask, Half{});
+  };
   for (long long d = 0; d < a.k; ++d, from += a.rhs_k, to += kPanel<float>) {
     _Pragma("GCC unroll 4") for (int v = 0; v < kPanelVectors; ++v) {
       const long long count = columns - v * kHalfLanes;
       auto* vector = reinterpret_cast<Vector<float>*>(to + v * kHalfLanes);
       *vector = count >= kHalfLanes ? load_widened(from + v * kHalfLanes)
-                : count > 0         ? load_some_widened(from + v * kHalfLanes, count)
+                : count > 0         ? load_rest(from + v * kHalfLanes)
                                     : Vector<float>{};
     }
   }
