@@ -67,6 +67,33 @@ RhsForm form_of(GemmImplementation implementation) {
   return RhsForm::InPlace;
 }
 
+/// The node that computed `x` in 16 bits, before it was moved or widened; null: in no 16 bits.
+const ir::Node* source_of_halves(const ir::Value& x) {
+  const ir::Node* node = &*x.node;
+  bool is_half = ir::is_half(x.dtype());
+  for (;; node = &*node->operands[0].node) {
+    const bool widens = node->op == ir::Op::Cast && ir::is_half(node->operands[0].dtype());
+    const bool moves = def(*node).lowering == ir::Lowering::Movement && node->operands.size() == 1;
+    if (!widens && !moves) return is_half ? node : nullptr;
+    is_half = is_half || widens;
+  }
+}
+
+/// Whether a kernel computes the matmul: it widens the elements of a matrix of 16-bit floats while
+/// it multiplies them by a vector. The library is faster with a weight as the second operand, which
+/// it packs for many calls or steps.
+bool is_for_kernel(const codegen::MatmulRequest& matmul) {
+  const codegen::BatchedMatmul& form = matmul.form;
+  const bool has_row = form.m.size.is_one(), has_column = form.n.size.is_one();
+  if (!has_row && !has_column) return false;
+  const bool is_second = has_column == form.swapped;
+  const ir::Node* const matrix = source_of_halves(matmul.node.operands[is_second ? 1 : 0]);
+  if (!matrix) return false;
+  const bool is_weight = matrix->op == ir::Op::Variable || matrix->op == ir::Op::Constant ||
+                         matrix->op == ir::Op::Parameter;
+  return !is_second || !is_weight;
+}
+
 OneDnnMatmulShape shape_of(const codegen::MatmulShape& p) {
   return {.m = p.m,
           .n = p.n,
@@ -81,6 +108,7 @@ OneDnnMatmulShape shape_of(const codegen::MatmulShape& p) {
 
 std::optional<std::string> CpuLibrary::rejection_of_matmul(
     const codegen::MatmulRequest& matmul) const {
+  if (is_for_kernel(matmul)) return "a kernel widens a matrix of 16-bit floats for a vector";
   if (has_native_gemm(matmul.dtype)) return std::nullopt;
   return text("neither oneDNN nor the native GEMM is used for matmuls of ", matmul.dtype);
 }

@@ -111,6 +111,54 @@ TEST_CASE("matmul: a loop with a weight of float64 or of 16 bits") {
   }
 }
 
+TEST_CASE("matmul: kernels widen a 16-bit matrix for a vector, and the GEMM a weight") {
+  const Scratch scratch;
+  for (const DType type : {DType::Float16, DType::BFloat16}) {
+    const auto input = [&](std::int64_t rows, std::int64_t columns) -> Tensor {
+      return placeholder({.shape = {rows, columns}, .dtype = type});
+    };
+    const Tensor matrix = input(40, 30), row = input(1, 40), column = input(30, 1);
+    const Tensor tall = input(40, 1), few = input(30, 5);
+    const Variable weight = variable(drawn({40, 30}, type, 1), {.dtype = type});
+    const auto wide = [](const Tensor& x) { return cast(x, "float32"); };
+    const struct {
+      const char* name;
+      std::vector<Tensor> inputs;
+      Tensor product;
+      bool in_kernel;
+    } rows[] = {
+        {"rows and a column", {matrix, column}, dot(matrix, column), true},
+        {"columns and a column", {matrix, tall}, dot(transpose(matrix), tall), true},
+        {"a row and columns", {row, matrix}, dot(row, matrix), true},
+        {"rows and a row", {column, matrix}, dot(transpose(column), transpose(matrix)), true},
+        {"widened by the program", {matrix, tall}, dot(transpose(wide(matrix)), wide(tall)), true},
+        {"a weight as the first operand", {column}, dot(weight, column), true},
+        {"a weight as the second operand", {row}, dot(row, weight), false},
+        {"several columns", {matrix, few}, dot(matrix, few), false},
+    };
+    for (const auto& one : rows) {
+      INFO(type << ": " << one.name);
+      check_same([&]() -> std::vector<Array> {
+        std::vector<Array> feeds;
+        for (const Tensor& in : one.inputs) {
+          std::vector<std::int64_t> dims;
+          for (const auto& dim : int_shape(in)) dims.push_back(dim.value());
+          feeds.push_back(drawn(dims, type, static_cast<unsigned>(feeds.size())));
+        }
+        return function(one.inputs, {one.product})(feeds);
+      });
+      const std::string path = scratch.path(std::string(dtype_name(type)) + one.name);
+      function(one.inputs, {one.product}, {.backend = "cpu"}).dump(path, Stage::Plan);
+      const std::string plan = contents_of(path + "/52-plan.txt");
+      INFO(plan);
+      CHECK((plan.find("matmul ") == std::string::npos) == one.in_kernel);
+      const bool copies = plan.find("temporary float32[40,30]") != std::string::npos ||
+                          plan.find("temporary float32[30,40]") != std::string::npos;
+      CHECK_FALSE(copies);
+    }
+  }
+}
+
 TEST_CASE("matmul: integers wrap around") {
   for (const DType type : {DType::Int32, DType::Int64, DType::UInt32, DType::UInt64}) {
     INFO(type);

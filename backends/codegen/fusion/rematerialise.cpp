@@ -3,6 +3,8 @@
 #include "backends/codegen/fusion/rematerialise.h"
 
 #include "backends/codegen/access/guarded_reads.h"
+#include "backends/codegen/access/node_iteration_space.h"
+#include "core/ops/halves.h"
 #include "core/ops/op.h"
 
 #include <algorithm>
@@ -36,7 +38,9 @@ class Search {
     for (const Node* node : order) note_uses(*node);
     ir::NodeSet found;
     for (const Node* node : order) {
-      if (is_cheap_pattern(*node) || is_folded_select(*node)) found.insert(node);
+      if (is_cheap_pattern(*node) || is_folded_select(*node) || is_widened_matrix(*node)) {
+        found.insert(node);
+      }
     }
     for (const Node* node : order) {
       const std::optional<Inputs> inputs = inputs_of_rematerialised(*node, found);
@@ -104,6 +108,26 @@ class Search {
   bool is_folded_select(const Node& node) const {
     const bool is_cast = node.op == Op::Cast && node.operands[0].node->op == Op::Select;
     return (node.op == Op::Select || is_cast) && is_read_by_fold(node);
+  }
+
+  /// Whether only matmuls that kernels compute read `value`, viewed or not, each of its `elements`
+  /// once.
+  bool is_multiplied_once(const Node& value, const ir::Dims& elements) const {
+    const auto multiplies = [&](const Node* user) {
+      if (is_view(*user, names_)) return is_multiplied_once(*user, elements);
+      if (user->op != Op::Dot || options_.claims(*user)) return false;
+      const ir::Dims points = iteration_space(*user, names_, /*dense=*/false).domain;
+      return std::is_permutation(points.begin(), points.end(), elements.begin(), elements.end());
+    };
+    const std::vector<const Node*>* users = users_.find(&value);
+    return users && !kept_.contains(&value) &&
+           std::all_of(users->begin(), users->end(), multiplies);
+  }
+  /// A widening of 16-bit floats for matmuls with a vector.
+  bool is_widened_matrix(const Node& node) const {
+    return node.op == Op::Cast && ir::is_half(node.operands[0].dtype()) &&
+           is_materialised(node.operands[0]) &&
+           is_multiplied_once(node, domain_of(names_(node.types[0].dims)));
   }
 
   /// x - mean, where mean is broadcast to x.
