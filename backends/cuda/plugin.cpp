@@ -95,7 +95,7 @@ void find_convolutions(const api::CudnnSettings& settings, api::Messages& detail
   try {
     api::find_cudnn(settings, details);
   } catch (const sdk::Failure& failure) {
-    details.push_back(std::string("convolutions: kernels; ") + failure.what());
+    details.push_back(std::string("convolutions, attention of halves: kernels; ") + failure.what());
   }
 }
 

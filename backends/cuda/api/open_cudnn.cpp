@@ -27,7 +27,8 @@ std::size_t checked_version(std::size_t version, const char* function, const cha
 LibraryFile open_main(const CudnnSettings& settings) {
   LibraryFile file = open_library({kLibrary}, settings.search_path);
   if (file.handle == nullptr) {
-    throw_not_opened(file, "cuDNN, NVIDIA's library of convolutions,", "was not found");
+    throw_not_opened(file, "cuDNN, NVIDIA's library of convolutions and attention,",
+                     "was not found");
   }
   return file;
 }
@@ -125,7 +126,9 @@ std::shared_ptr<Cudnn> open_first(const CudnnSettings& settings, LibraryFile& fi
 }
 
 std::string message_of(const Cudnn& library) {
-  return "convolutions: cuDNN " + library.version_text() + ", " + library.path;
+  const std::string used_for =
+      library.has_attention() ? "convolutions, attention of halves" : "convolutions";
+  return used_for + ": cuDNN " + library.version_text() + ", " + library.path;
 }
 
 }  // namespace

@@ -23,6 +23,10 @@ struct Cudnn : CudnnFunctions {
 
   /// "9.19.0".
   std::string version_text() const;
+  /// Whether it is used for attention, too: from 9.19 on, whose engines for all forms were found.
+  /// Older ones may lack some, and 9.10.0 and 9.10.1 compute some attention wrongly, by NVIDIA's
+  /// front end.
+  bool has_attention() const { return version >= 91900; }
 };
 
 /// Opens the main library and its graph part, checks their versions, and checks that the files of

@@ -21,7 +21,7 @@ class CudnnLibrary {
   CudnnLibrary& operator=(const CudnnLibrary&) = delete;
 
   const EngineOptions& options() const { return options_; }
-  std::size_t version() const { return context_.library->version; }
+  bool has_attention() const { return context_.library->has_attention(); }
   std::string version_text() const { return context_.library->version_text(); }
   /// Plans the operation, or returns the prepared one that is alive. Blocks other threads that
   /// queue operations. REQUIRES: a ScopedContext of the thread, which captures no stream. Throws

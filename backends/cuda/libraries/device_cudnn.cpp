@@ -5,14 +5,6 @@
 
 namespace kiln::cuda {
 
-namespace {
-
-/// The version whose engines for all forms were found. Older ones may lack some, and 9.10.0 and
-/// 9.10.1 compute some attention wrongly, by NVIDIA's front end.
-constexpr std::size_t kMinAttentionVersion = 91900;
-
-}  // namespace
-
 std::optional<std::string> DeviceCudnn::rejection_of_convolution(const ir::Node& node) const {
   if (auto rejection = claims_.rejection_of_convolution(node)) return rejection;
   return rejection_of_library();
@@ -21,7 +13,7 @@ std::optional<std::string> DeviceCudnn::rejection_of_convolution(const ir::Node&
 std::optional<std::string> DeviceCudnn::rejection_of_attention(const ir::Node& node) const {
   if (auto rejection = claims_.rejection_of_attention(node)) return rejection;
   if (auto rejection = rejection_of_library()) return rejection;
-  if (library()->version() >= kMinAttentionVersion) return std::nullopt;
+  if (library()->has_attention()) return std::nullopt;
   return text("cuDNN 9.19 is the first that is used for attention, not ",
               library()->version_text());
 }
@@ -52,7 +44,9 @@ void DeviceCudnn::open() const {
     missing_ = failure.what();
   }
   for (const std::string& message : messages) host_.log(KILN_LOG_INFO, "cuda", message);
-  if (missing_) host_.log(level, "cuda", "convolutions: kernels; " + *missing_);
+  if (missing_) {
+    host_.log(level, "cuda", "convolutions, attention of halves: kernels; " + *missing_);
+  }
   if (!library) return;
   const ScopedContext context(*device_);
   library_ = std::make_shared<const CudnnLibrary>(std::move(library), device_, options_);

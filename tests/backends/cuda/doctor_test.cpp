@@ -37,7 +37,8 @@ TEST_CASE("doctor: the loaders' stages") {
   CHECK(has(outcome.text, "\n  driver functions: "));
   CHECK(has(outcome.text, "\n  compiler: NVRTC 12.4, " + kFolder + "/libnvrtc.so.12, for sm_80 "));
   CHECK(has(outcome.text, "\n  matmuls: cuBLASLt "));
-  CHECK(has(outcome.text, "\n  convolutions: cuDNN 9.19.0, " + kFolder + "/libcudnn.so.9\n"));
+  CHECK(has(outcome.text, "\n  convolutions, attention of halves: cuDNN 9.19.0, " + kFolder +
+                              "/libcudnn.so.9\n"));
   CHECK(has(outcome.text, "\n  collectives: NCCL 2.32.3, " + kFolder + "/libnccl.so.2\n"));
   const Outcome host = doctor_with("KILN_CUDA_DRIVER='" + kFolder + "' KILN_CUDA_LIBRARIES='" +
                                    kFolder + "' KILN_CUDA_COLLECTIVES=host");
@@ -129,7 +130,7 @@ TEST_CASE("doctor: a cuDNN that cannot be used is a detail") {
                                       libraries.folder() + "'");
   INFO(outcome.text);
   CHECK(has(outcome.text, "cuda: usable\n"));
-  CHECK(has(outcome.text, "\n  convolutions: kernels; a part of cuDNN "));
+  CHECK(has(outcome.text, "\n  convolutions, attention of halves: kernels; a part of cuDNN "));
   CHECK(has(outcome.text, "/libcudnn_graph.so.9: no such file\n"));
 }
 
@@ -223,7 +224,8 @@ TEST_CASE("doctor: a damaged library in a folder that is named is reported") {
       {"libcublasLt.so.12",
        "\n  matmuls: kernels; cuBLASLt, NVIDIA's library of matmuls, cannot be loaded: "},
       {"libcudnn.so.9",
-       "\n  convolutions: kernels; cuDNN, NVIDIA's library of convolutions, cannot be loaded: "},
+       "\n  convolutions, attention of halves: kernels; cuDNN, NVIDIA's library of convolutions "
+       "and attention, cannot be loaded: "},
       {"libnccl.so.2",
        "\n  collectives: none; NCCL, NVIDIA's library of collectives, cannot be loaded: "}};
   for (const auto& row : rows) {

@@ -86,7 +86,8 @@ TEST_CASE("cuDNN: without the library, the failure lists the search path") {
   const Opened found = opened(files, 0, open_cudnn);
   CHECK(found.code == KILN_CODE_NOT_FOUND);
   CHECK(found.text ==
-        "cuDNN, NVIDIA's library of convolutions, was not found: DIR/libcudnn.so.9: no such file");
+        "cuDNN, NVIDIA's library of convolutions and attention, was not found: "
+        "DIR/libcudnn.so.9: no such file");
 }
 
 TEST_CASE("cuDNN: every part has to be there, and loadable") {
