@@ -86,12 +86,12 @@ bool is_for_kernel(const codegen::MatmulRequest& matmul) {
   const codegen::BatchedMatmul& form = matmul.form;
   const bool has_row = form.m.size.is_one(), has_column = form.n.size.is_one();
   if (!has_row && !has_column) return false;
-  const bool is_second = has_column == form.swapped;
+  const bool is_second = has_column == form.swapped;  // the matrix is, of the Dot's operands
   const ir::Node* const matrix = source_of_halves(matmul.node.operands[is_second ? 1 : 0]);
   if (!matrix) return false;
   const bool is_weight = matrix->op == ir::Op::Variable || matrix->op == ir::Op::Constant ||
                          matrix->op == ir::Op::Parameter;
-  return !is_second || !is_weight;
+  return !(is_second && is_weight);
 }
 
 OneDnnMatmulShape shape_of(const codegen::MatmulShape& p) {

@@ -89,7 +89,7 @@ void find_matmuls(const api::CublasLtSettings& settings, api::Messages& details)
   }
 }
 
-/// As find_matmuls(). Opens only the main library and its graph part; the first claimed convolution
+/// As find_matmuls(). Opens only the main library and its graph part; the first claimed node
 /// opens the other parts.
 void find_convolutions(const api::CudnnSettings& settings, api::Messages& details) {
   try {

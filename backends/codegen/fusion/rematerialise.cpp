@@ -125,8 +125,8 @@ class Search {
   }
   /// A widening of 16-bit floats for matmuls with a vector.
   bool is_widened_matrix(const Node& node) const {
-    return node.op == Op::Cast && ir::is_half(node.operands[0].dtype()) &&
-           is_materialised(node.operands[0]) &&
+    return node.op == Op::Cast && node.types[0].dtype == DType::Float32 &&
+           ir::is_half(node.operands[0].dtype()) && is_materialised(node.operands[0]) &&
            is_multiplied_once(node, domain_of(names_(node.types[0].dims)));
   }
 

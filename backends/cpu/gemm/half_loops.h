@@ -116,7 +116,7 @@ inline void pack_half_rows(const PackArguments<Half, float>& a, long long column
   Halves mask = {};
   for (long long i = 0; i < rest; ++i) mask[i] = 0xffff;
   const auto load_rest = [&](const Half* at) {
-    if (at + kHalfLanes > end) return load_some_widened(at, rest);
+    if (end - at < kHalfLanes) return load_some_widened(at, rest);
     return widened(*reinterpret_cast<const UnalignedHalves*>(at) & mask, Half{});
   };
   for (long long d = 0; d < a.k; ++d, from += a.rhs_k, to += kPanel<float>) {
