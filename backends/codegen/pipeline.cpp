@@ -15,6 +15,7 @@
 #include "backends/codegen/graph/update_rows.h"
 #include "backends/codegen/graph/widen_accumulators.h"
 #include "backends/codegen/graph/widen_composites.h"
+#include "backends/codegen/kernel/drop_roundings.h"
 #include "backends/codegen/kernel/split/split_reductions.h"
 #include "backends/codegen/plan/agree_before_updates.h"
 #include "backends/codegen/plan/build_plan.h"
@@ -181,6 +182,12 @@ bool drop_unused_kernels(Compilation& c) {
     }
   }
   return true;
+}
+
+bool drop_roundings(Compilation& c) {
+  bool changed = false;
+  for (BuiltKernel& built : c.program.kernels) changed |= drop_roundings(built.kernel);
+  return changed;
 }
 
 bool order_loops(Compilation& c) {
@@ -355,6 +362,8 @@ constexpr CodegenPass kPipeline[] = {
      "transposes the filters of convolutions where a library has them in another layout"},
     {"drop_unused_kernels", drop_unused_kernels, verify_plan, nullptr, kRequired, kKeepsBits,
      "drops kernels that no step runs"},
+    {"drop_roundings", drop_roundings, verify_plan_and_kernels, print_program, kOptional, kReorders,
+     "keeps chains of float16 and bfloat16 arithmetic in float32, rounding once at the end"},
     {"order_loops", order_loops, verify_plan_and_kernels, print_program, kRequired, kReorders,
      "chooses loop order and vector axis for the target"},
     {"note_claims", note_claims, verify_nothing, nullptr, kRequired, kKeepsBits,

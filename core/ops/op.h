@@ -15,11 +15,13 @@
 // minus the maximum of the blocks so far and corrected by a factor; the division by their sum comes
 // last; and sum(p dp) is sum(do o). So a sum of values times exponentials may overflow where none
 // of its terms times a probability does.
-// Passes and backends may drop a rounding of a half: sums over steps, terms or parts stay in
-// float32 or wider. They add none: they round to a half only what the graph as written rounds, so
-// that nothing overflows on the way, but for attention, in which a library may round probabilities
-// and cotangents of scores to the half. Gradients are graphs of nodes that round as all others;
-// they add more than two cotangents of one half, and those of a loop's consts, in float32.
+// Passes and backends may drop a rounding of a half: sums over steps, terms or parts, and chains of
+// arithmetic, stay in float32 or wider. They drop none that a comparison, an op with
+// OpDef::rounds_first or a cast reads, but for casts of terms that are added. They add none: they
+// round to a half only what the graph as written rounds, so that nothing overflows on the way, but
+// for attention, in which a library may round probabilities and cotangents of scores to the half.
+// Gradients are graphs of nodes that round as all others; they add more than two cotangents of one
+// half, and those of a loop's consts, in float32.
 // Sums. Sum, Prod and Dot may add in any order that depends on sizes and target alone, and add long
 // sums in parts. CumSum, CumProd, ScatterAdd, Fold and the carries of a loop add one element after
 // the other, in their dtype (halves in float32); so does Conv's filter gradient, in a library's
@@ -236,6 +238,9 @@ struct OpDef {
   bool alias = false;  // the result has the elements of its operand in the same order
   bool expensive = false;  // a scalar function that costs much more than a load
   bool exact = false;  // elementwise: halves give a value of their dtype, which is not rounded
+  /// Elementwise: not continuous, or not defined for all numbers. No rounding of a half operand is
+  /// dropped before it.
+  bool rounds_first = false;
   bool reads_state = false;  // random draws, host calls: never moved into or out of a lambda
 
   /// False for results that are indices or constant almost everywhere: gradients stop there

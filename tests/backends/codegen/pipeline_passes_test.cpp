@@ -215,6 +215,12 @@ const Row kRows[] = {
        return Sample{{x, w, b}, {relu(bias_add(dot(x, w), b))}};
      },
      "kernels: 1", "kernels: 0"},
+    {"drop_roundings",
+     [] {
+       const Tensor x = input({4, 8}, "float16");
+       return Sample{{x}, {tanh(x) * x + 1.0}};
+     },
+     "float16 = tanh(", "float32 = tanh("},
     {"order_loops",
      [] {
        const Tensor x = input({4, 8});
