@@ -24,11 +24,11 @@ Tensor class_of(const Tensor& x, std::int64_t class_id) {
 }
 
 /// Returns weights in the shape of x, whose first axes are theirs.
-Tensor weights_like(const Tensor& x, Tensor weight) {
-  weight = as_double(weight);
+Tensor weights_over(const Tensor& x, Tensor weight) {
   if (ndim(weight) == ndim(x) + 1 && int_shape(weight).back() == 1) weight = squeeze(weight, -1);
+  if (ndim(weight) > ndim(x)) reject_weights(weight, x);
   while (ndim(weight) > 0 && ndim(weight) < ndim(x)) weight = expand_dims(weight);
-  return weight * as_double(ones_like(x));
+  return weights_like(x, weight);
 }
 
 [[noreturn]] void reject(const char* argument, const std::string& message) {
@@ -58,7 +58,7 @@ Tensor largest_only(const Tensor& x, std::int64_t k) {
 /// The weights of elements: those of samples times those of labels; empty for none.
 Tensor weights_of(const MetricBatch& batch, const ConfusionRules& rules, const Tensor& y_pred) {
   Tensor weights;
-  if (is_given(batch.sample_weight)) weights = weights_like(y_pred, batch.sample_weight);
+  if (is_given(batch.sample_weight)) weights = weights_over(y_pred, batch.sample_weight);
   if (rules.label_weights.empty()) return weights;
   const auto count = static_cast<std::int64_t>(rules.label_weights.size());
   if (ndim(y_pred) < 2 || int_shape(y_pred).back() != count) {

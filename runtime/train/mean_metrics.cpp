@@ -11,13 +11,17 @@ namespace {
 
 /// Removes the last axis of classes (..., 1) beside predictions of the same rank.
 Tensor classes_of(const Tensor& y_true, const Tensor& y_pred) {
-  if (ndim(y_true) + 1 == ndim(y_pred)) return y_true;
-  const bool has_extra_axis =
-      ndim(y_true) == ndim(y_pred) && ndim(y_true) > 0 && int_shape(y_true).back() == 1;
-  if (!has_extra_axis) {
-    reject_shapes(y_true, y_pred, "; class numbers have one axis less, or a last one of size 1");
+  constexpr const char* kAxes = "; class numbers have one axis less, or a last one of size 1";
+  Tensor classes = y_true;
+  if (ndim(y_true) + 1 != ndim(y_pred)) {
+    const bool has_extra_axis =
+        ndim(y_true) == ndim(y_pred) && ndim(y_true) > 0 && int_shape(y_true).back() == 1;
+    if (!has_extra_axis) reject_shapes(y_true, y_pred, kAxes);
+    classes = squeeze(y_true, -1);
   }
-  return squeeze(y_true, -1);
+  const Tensor found = argmax(y_pred);
+  if (!may_agree(classes, found)) reject_shapes(y_true, y_pred, kAxes);
+  return of_equal_shape(classes, found);
 }
 
 /// The classes with the largest elements of one-hot labels.

@@ -7,6 +7,8 @@
 #include "runtime/train/at_call.h"
 #include "runtime/train/metric_definition.h"
 
+#include <algorithm>
+
 namespace kiln {
 namespace metrics {
 namespace {
@@ -34,11 +36,11 @@ struct Samples {
 Samples samples_of(Tensor values, Tensor weight, Reduction reduction) {
   values = as_double(values);
   if (!is_given(weight)) return {reduce_axes(reduction, values, 1, ndim(values)), {}};
-  weight = as_double(weight);
   if (ndim(weight) > 0) match_ranks(values, weight);
   const int rank = ndim(weight) == 0 ? ndim(values) : ndim(weight);
+  if (rank > ndim(values)) reject_weights(weight, values);
   values = reduce_axes(reduction, values, rank, ndim(values));
-  weight = weight * ones_like(values);
+  weight = weights_like(values, weight);
   return {reduce_axes(reduction, values * weight, 1, rank),
           reduce_axes(reduction, weight, 1, rank)};
 }
@@ -71,6 +73,25 @@ void match_ranks(Tensor& x, Tensor& y) {
   }
 }
 
+bool may_agree(const Tensor& x, const Tensor& y) {
+  const auto sizes = int_shape(x), others = int_shape(y);
+  return std::equal(
+      sizes.begin(), sizes.end(), others.begin(), others.end(),
+      [](const auto& size, const auto& other) { return !size || !other || *size == *other; });
+}
+
+Tensor of_equal_shape(const Tensor& x, const Tensor& y) {
+  const auto is_known = [](const auto& size) { return size.has_value(); };
+  const auto sizes = int_shape(x), others = int_shape(y);
+  if (std::ranges::all_of(sizes, is_known) && std::ranges::all_of(others, is_known)) return x;
+  return squeeze(stack({x, cast(y, dtype(x))}).slice(0, 1), 0);
+}
+
+void reject_weights(const Tensor& weight, const Tensor& values) {
+  throw ValueError("Metric::updates", "sample_weight",
+                   text("sample_weight ", weight, " does not agree with the values ", values));
+}
+
 void reject_shapes(const Tensor& y_true, const Tensor& y_pred, const char* why) {
   throw ValueError("Metric::updates", "y_true",
                    text("y_true ", y_true, " does not agree with y_pred ", y_pred, why));
@@ -84,11 +105,21 @@ void match_shapes(Tensor& y_true, Tensor& y_pred) {
     reject_shapes(given_true, given_pred,
                   are_classes ? "; class numbers need a Sparse metric or one_hot" : "");
   }
-  const auto true_shape = int_shape(y_true), pred_shape = int_shape(y_pred);
-  for (std::size_t axis = 0; axis < true_shape.size(); ++axis) {
-    const auto size = true_shape[axis], other = pred_shape[axis];
-    if (size && other && *size != *other) reject_shapes(given_true, given_pred);
+  if (may_agree(y_true, y_pred)) {
+    y_true = of_equal_shape(y_true, y_pred);
+  } else {
+    reject_shapes(given_true, given_pred);
   }
+}
+
+Tensor weights_like(const Tensor& x, const Tensor& weight) {
+  const auto sizes = int_shape(x), given = int_shape(weight);
+  for (std::size_t axis = 0; axis < given.size(); ++axis) {
+    const bool is_of_all = given[axis] == 1;
+    if (is_of_all || !given[axis] || !sizes[axis] || given[axis] == sizes[axis]) continue;
+    reject_weights(weight, x);
+  }
+  return of_equal_shape(as_double(weight) * as_double(ones_like(x)), x);
 }
 
 std::string name_or(const StringArgument& name, const char* otherwise) {

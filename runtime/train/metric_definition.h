@@ -39,8 +39,17 @@ Variable zero_state(const std::string& metric, const char* variable,
 /// Removes a last axis of size 1 of the higher rank where the ranks differ by one, or adds one to a
 /// vector beside a (batch, 1) matrix, as Keras' squeeze_or_expand_to_same_rank.
 void match_ranks(Tensor& x, Tensor& y);
-/// match_ranks of labels and predictions. ValueError unless ranks and known sizes then agree:
-/// broadcast class numbers would count samples as classes.
+/// Whether ranks and known sizes are equal.
+bool may_agree(const Tensor& x, const Tensor& y);
+/// Returns x. A call is rejected where it has another shape than y. REQUIRES: may_agree.
+Tensor of_equal_shape(const Tensor& x, const Tensor& y);
+/// Returns `weight` in the shape of x, along whose axes it has the same size or 1. ValueError where
+/// sizes are known to differ; others are compared in the call.
+Tensor weights_like(const Tensor& x, const Tensor& weight);
+/// ValueError of Metric::updates: weights and values have shapes that do not agree.
+[[noreturn]] void reject_weights(const Tensor& weight, const Tensor& values);
+/// match_ranks of labels and predictions. ValueError unless ranks and known sizes then agree, and
+/// in the call all sizes: broadcast class numbers would count samples as classes.
 void match_shapes(Tensor& y_true, Tensor& y_pred);
 /// ValueError of Metric::updates: labels and predictions have shapes that do not agree.
 [[noreturn]] void reject_shapes(const Tensor& y_true, const Tensor& y_pred, const char* why = "");

@@ -25,8 +25,7 @@ TEST_CASE("metrics: misuse") {
       {throws<ValueError>(), [=] { (void)Accuracy().updates(x, y); },
        "Metric::updates: y_true float32[2] does not agree with y_pred float32[3]"},
       {throws<ValueError>(), [=] { (void)Recall().updates(x, x, {.sample_weight = y}); },
-       "Metric::updates: shapes do not broadcast: sizes 3 and 2 of axis -1 (x float64[3], y "
-       "float64[2])"},
+       "Metric::updates: sample_weight float32[3] does not agree with the values float32[2]"},
       {throws<ValueError>(), [=] { (void)Precision({.thresholds = {0, 1}}).value(); },
        "Metric::value: precision is not a scalar: evaluate result()"},
       {throws<ValueError>(), [] { (void)TopKCategoricalAccuracy({.k = 0}); },
@@ -100,6 +99,69 @@ TEST_CASE("metrics: shapes of labels that do not agree") {
                     "float32[None,8]; class numbers have one axis less, or a last one of size 1"});
   }
   testing::run(rows);
+}
+
+TEST_CASE("metrics: weights of more axes or entries than the values") {
+  using testing::Misuse;
+  using namespace metrics;
+  const auto values = placeholder({.shape = {None}}), rows = placeholder({.shape = {None, None}});
+  const Tensor one = ones({1}), five = ones({5}), matrix = ones({5, 4}), wider = ones({5, 6});
+  testing::run(std::vector<Misuse>{
+      {throws<ValueError>(), [=] { (void)Mean().updates(values, {.sample_weight = rows}); },
+       "Metric::updates: sample_weight float32[None,None] does not agree with the values "
+       "float64[None]"},
+      {throws<ValueError>(), [=] { (void)Sum().updates(one, {.sample_weight = five}); },
+       "Metric::updates: sample_weight float32[5] does not agree with the values float64[1]"},
+      {throws<ValueError>(1),
+       [=] { (void)Precision().updates(values, values, {.sample_weight = rows}); },
+       "Metric::updates: sample_weight float32[None,None] does not agree with the values "
+       "float32[None]"},
+      {throws<ValueError>(), [=] { (void)AUC().updates(matrix, matrix, {.sample_weight = wider}); },
+       "Metric::updates: sample_weight float32[5,6] does not agree with the values float32[5,4]"},
+      {throws<ValueError>(1),
+       [=] { (void)Recall({.class_id = 1}).updates(matrix, matrix, {.sample_weight = matrix}); },
+       "Metric::updates: sample_weight float32[5,4] does not agree with the values float32[5,1]"},
+      {throws<ValueError>(), [=] { (void)SparseCategoricalAccuracy().updates(five, ones({1, 3})); },
+       "Metric::updates: y_true float32[5] does not agree with y_pred float32[1,3]; class numbers "
+       "have one axis less, or a last one of size 1"}});
+}
+
+TEST_CASE("metrics: sizes that a call alone knows are compared, not broadcast") {
+  using namespace metrics;
+  const auto fed = [](const Metric& metric, const Shape& shape_of_true, const Array& y_true,
+                      const Array& y_pred) {
+    const auto x = placeholder({.shape = shape_of_true});
+    const auto y = placeholder({.shape = {None, None}});
+    metric.reset();
+    function({x, y}, {}, {.updates = metric.updates(x, y)})({y_true, y_pred});
+    return metric.value();
+  };
+  const Array two{{0.f, 1.f}, {1.f, 0.f}}, four{{0.f, .9f, .1f, 0.f}, {.9f, 0.f, 0.f, 0.f}};
+  for (const Metric& metric : {CategoricalAccuracy(), TopKCategoricalAccuracy({.k = 1}), Accuracy(),
+                               MeanSquaredError(), Precision()}) {
+    INFO(metric.name());
+    CHECK_THROWS_AS(fed(metric, {None, None}, two, four), ValueError);
+    CHECK_THROWS_AS(fed(metric, {1, None}, Array{{0.f, 1.f}}, two), ValueError);
+    CHECK(fed(metric, {None, None}, two, two) == (metric.name() == "mean_squared_error" ? 0 : 1));
+  }
+  const Array classes{1.f, 0.f, 1.f};
+  for (const Metric& metric :
+       {SparseCategoricalAccuracy(), SparseTopKCategoricalAccuracy({.k = 1})}) {
+    INFO(metric.name());
+    CHECK_THROWS_AS(fed(metric, {None}, classes, two), ValueError);
+    CHECK_THROWS_AS(fed(metric, {1}, Array{1.f}, two), ValueError);
+    CHECK(fed(metric, {None}, Array{1.f, 0.f}, two) == 1);
+  }
+}
+
+TEST_CASE("metrics: weights whose sizes a call alone knows are compared, not broadcast") {
+  const auto x = placeholder({.shape = {None}}), weight = placeholder({.shape = {None}});
+  const Metric mean = metrics::Mean();
+  const auto f = function({x, weight}, {}, {.updates = mean.updates(x, {.sample_weight = weight})});
+  CHECK_THROWS_AS(f({Array{1.f, 0.f}, Array{1.f, 2.f, 3.f}}), ValueError);
+  CHECK_THROWS_AS(f({Array{1.f}, Array{1.f, 2.f, 3.f}}), ValueError);
+  f({Array{1.f, 0.f}, Array{1.f, 3.f}});
+  CHECK(mean.value() == 0.25);
 }
 
 }  // namespace kiln
