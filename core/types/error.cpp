@@ -5,6 +5,7 @@
 #include "core/types/escaped_text.h"
 #include "core/types/text.h"
 
+#include <new>
 #include <utility>
 
 namespace kiln {
@@ -32,7 +33,11 @@ Error::Error(std::string function, std::string argument, std::string message, Wh
 void Error::set_where(Where where) {
   if (where_.known()) return;
   where_ = where;
-  text_ = with_line(message_, where);
+  try {
+    text_ = with_line(message_, where);
+  } catch (const std::bad_alloc&) {
+    // The exception that is being handled says more: its text stays without the line.
+  }
 }
 
 Error::~Error() = default;

@@ -2,6 +2,7 @@
 #include "runtime/function/tensor_specs.h"
 
 #include "core/ir/argument_text.h"
+#include "core/k/base/call.h"
 #include "core/k/base/tensor_impl.h"
 #include "runtime/replay/argument_names.h"
 
@@ -94,18 +95,20 @@ Results<Tensor> variables_of(const FunctionProgram& function) {
 }  // namespace runtime
 
 std::ostream& operator<<(std::ostream& out, const TensorSpec& spec) {
-  out << spec.name << (spec.name.empty() ? "" : " ") << (spec.is_sparse ? "sparse " : "")
-      << spec.dtype << '[';
-  const char* before = "";
-  for (const auto& size : spec.shape) {
-    out << std::exchange(before, ",");
-    if (size) {
-      out << text(*size);
-    } else {
-      out << "None";
+  return translate_exceptions("operator<<", {}, [&]() -> std::ostream& {
+    out << spec.name << (spec.name.empty() ? "" : " ") << (spec.is_sparse ? "sparse " : "")
+        << spec.dtype << '[';
+    const char* before = "";
+    for (const auto& size : spec.shape) {
+      out << std::exchange(before, ",");
+      if (size) {
+        out << text(*size);
+      } else {
+        out << "None";
+      }
     }
-  }
-  return out << ']';
+    return out << ']';
+  });
 }
 
 }  // namespace kiln

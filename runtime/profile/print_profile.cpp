@@ -1,4 +1,5 @@
 // Prints a profile as tables, each with its largest rows.
+#include "core/k/base/call.h"
 #include "core/types/characters.h"
 #include "core/types/fp_environment.h"
 #include "core/types/text.h"
@@ -235,10 +236,12 @@ class ProfileTables {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Profile& profile) {
-  const ScopedFpEnvironment usual;
-  TextStream tables;
-  ProfileTables(tables, profile).print();
-  return out << tables.str();
+  return translate_exceptions("operator<<", {}, [&]() -> std::ostream& {
+    const ScopedFpEnvironment usual;
+    TextStream tables;
+    ProfileTables(tables, profile).print();
+    return out << tables.str();
+  });
 }
 
 }  // namespace kiln

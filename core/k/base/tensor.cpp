@@ -1,6 +1,7 @@
 // Tensor, Call, and the conversion of axes and dtypes.
 #include "core/k/base/context_impl.h"
 #include "core/k/base/tensor_impl.h"
+#include "core/types/text.h"
 
 #include <kiln/context.h>
 
@@ -54,7 +55,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
     for (std::size_t i = 0; i < type.dims.size(); ++i) {
       if (i != 0) out << ',';
       if (type.dims[i].is_static()) {
-        out << type.dims[i].value();
+        out << text(type.dims[i].value());
       } else {
         out << "None";
       }

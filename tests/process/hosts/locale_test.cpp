@@ -77,6 +77,7 @@ Written everything(const Scratch& scratch, const std::string& name) {
   Written out;
   std::ostringstream stream;
   stream << Array{1234.5f, -0.001f, 1e30f} << Array(std::vector<std::int32_t>{-1'234'567});
+  stream << placeholder({.shape = {None, 12'345}, .name = "x"});
   out.array = stream.str();
   out.error = kiln::testing::error_of<ValueError>([] { set_threads(123'456, Where{}); });
   const Variable w = variable(Array::full({1200}, 0.3), {.name = "w"});
