@@ -7,8 +7,10 @@
 #include <kiln/where.h>
 #include <kiln/whole_number.h>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace kiln {
 
@@ -60,7 +62,9 @@ class KILN_API RandomState {
   void set_position(const RandomPosition& position, Where where = Where::here()) const;
 
   struct Impl;
-  explicit RandomState(std::shared_ptr<Impl> impl);
+  /// Takes no 0, which is a seed.
+  template <std::same_as<std::shared_ptr<Impl>> Pointer>
+  explicit RandomState(Pointer impl) : impl_(std::move(impl)) {}
   Impl& impl() const { return *impl_; }
 
  private:

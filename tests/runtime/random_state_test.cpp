@@ -204,4 +204,9 @@ TEST_CASE("random state: misuse") {
   CHECK(state.position() == RandomPosition{.seed = 1});
 }
 
+TEST_CASE("random state: 0 is a seed") {
+  const RandomState state(0);
+  CHECK(state.position() == RandomPosition{.seed = 0});
+}
+
 }  // namespace kiln

@@ -96,8 +96,6 @@ RandomState::RandomState(Seed seed, WholeNumber next_call, Where where)
         return impl;
       })) {}
 
-RandomState::RandomState(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 RandomState RandomState::of_process() {
   return RandomState(std::shared_ptr<Impl>(std::shared_ptr<void>(), &*process_random_state));
 }
