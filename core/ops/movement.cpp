@@ -202,7 +202,11 @@ Grads grad_broadcast(const Grad& g) {
 }
 
 // The elements that the slice took get dy, all others 0: a pad with step - 1 zeros between.
+// A step of the axis' size or more selects one element, between which and the next one there is
+// nothing to pad: backends visit what lies between. Axes of kLongStep elements are rare, and the
+// reshape rejects them.
 Grads grad_slice(const Grad& g) {
+  constexpr std::int64_t kLongStep = INT32_MAX;
   const auto& attrs = g.node.as<SliceAttrs>();
   const Dims& dims = g.x[0].dims();
   Dims low = attrs.start, high;
@@ -210,7 +214,8 @@ Grads grad_slice(const Grad& g) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const Dim& count = g.dy[0].dims()[i];
     const std::int64_t step = attrs.step[i];
-    interior.push_back(step - 1);
+    const bool selects_one = step >= (dims[i].is_static() ? dims[i].value() : kLongStep);
+    interior.push_back(selects_one ? 0 : step - 1);
     const Dim extent = step == 1 ? count : count + max(count - 1, 0) * (step - 1);
     high.push_back(simplified(dims[i] - attrs.start[i] - extent));
   }

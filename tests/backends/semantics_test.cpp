@@ -4,6 +4,7 @@
 #include "tests/support/error_text.h"
 #include "tests/core/ops/evaluate.h"
 
+#include "core/k/base/tensor_impl.h"
 #include "core/module/module.h"
 #include "core/module/write.h"
 #include "core/ops/build.h"
@@ -241,6 +242,27 @@ TEST_CASE("float16: a subnormal constant that is added to 0 keeps its value") {
     const auto results = function({x}, {y, x / y})({Array{0.f, 4.f}.astype(DType::Float16)});
     CHECK(results[0].astype(DType::Float32) == Array{0x1p-23f, 2.f});
     CHECK(results[1].astype(DType::Float32) == Array{0.f, 2.f});
+  }
+}
+
+TEST_CASE("steps: gradients of slices and windows with steps longer than an axis") {
+  constexpr std::int64_t kLong = std::int64_t{1} << 40;
+  for (const char* name : kBackends) {
+    INFO(name);
+    const Using chosen(name);
+    for (const ShapeEntry& rows : {ShapeEntry(2), ShapeEntry(None)}) {
+      const Tensor x = placeholder({.shape = {rows, 3}});
+      const ir::Value taken = ir::slice(value_of(x, "x"), {1, 0}, {2, 3}, {kLong, kLong});
+      const Array slope = function({x}, gradients(wrap(taken), {x}))({Array::zeros({2, 3})})[0];
+      CHECK(slope == Array{{0.f, 0.f, 0.f}, {1.f, 0.f, 0.f}});
+    }
+    const Tensor image = placeholder({.shape = {1, 2, 3, 1}});
+    const Tensor pooled =
+        pool2d(image, {2, 2},
+               {.strides = {1 << 30, 1 << 30}, .data_format = "channels_last", .pool_mode = "avg"});
+    const Array slope =
+        function({image}, gradients(pooled, {image}))({Array::zeros({1, 2, 3, 1})})[0];
+    CHECK(slope.reshape({2, 3}) == Array{{.25f, .25f, 0.f}, {.25f, .25f, 0.f}});
   }
 }
 

@@ -5,6 +5,7 @@
 #include "core/types/at.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace kiln::codegen {
@@ -127,7 +128,11 @@ IterationSpace fold_iteration_space(const Node& node, const SizeNames& names) {
       read.map[axis] = gather.whole(axis);
       continue;
     }
-    splits.push_back(gather.split(axis, attrs.strides[i], attrs.dilations[i]));
+    // The stride of a single window does not matter, and phases are visited one by one.
+    const bool is_single = from[axis].is_one() && dims[axis].is_static();
+    const std::int64_t limit = is_single ? std::max<std::int64_t>(dims[axis].value(), 1)
+                                         : std::numeric_limits<std::int64_t>::max();
+    splits.push_back(gather.split(axis, std::min(attrs.strides[i], limit), attrs.dilations[i]));
     ++i;
   }
   for (std::size_t i = 0; i < splits.size(); ++i) {
