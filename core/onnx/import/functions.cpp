@@ -1,4 +1,4 @@
-// References to attributes of a call are replaced in copies of the nodes.
+// References to attributes and left-out inputs of a call are replaced in copies of the nodes.
 #include "core/onnx/import/functions.h"
 
 #include <algorithm>
@@ -15,6 +15,14 @@ const AttributeProto* named(const std::vector<AttributeProto>& attributes, std::
 struct Bound {
   const FunctionProto& function;
   const NodeProto& call;
+
+  /// Whether it is an input of the function that the call leaves out.
+  bool is_left_out(std::string_view name) const {
+    const auto found = std::find(function.input.begin(), function.input.end(), name);
+    if (found == function.input.end()) return false;
+    const auto i = static_cast<std::size_t>(found - function.input.begin());
+    return i >= call.input.size() || call.input[i].empty();
+  }
 };
 
 std::vector<NodeProto> bound_nodes(const std::vector<NodeProto>& nodes, const Bound& bound);
@@ -41,6 +49,9 @@ std::vector<NodeProto> bound_nodes(const std::vector<NodeProto>& nodes, const Bo
   std::vector<NodeProto> result;
   for (const NodeProto& node : nodes) {
     NodeProto copy = node;
+    for (std::string_view& input : copy.input) {
+      if (bound.is_left_out(input)) input = {};
+    }
     copy.attribute.clear();
     for (const AttributeProto& attribute : node.attribute) {
       if (auto one = bound_attribute(attribute, bound)) copy.attribute.push_back(std::move(*one));

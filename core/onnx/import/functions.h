@@ -24,7 +24,8 @@ class FunctionTable {
 /// The version of a domain; 0 if `sets` does not have it.
 std::int64_t opset_of(const std::vector<OperatorSet>& sets, std::string_view domain);
 /// The nodes of a function with its references to attributes of the call replaced by those of
-/// `call`, or by the function's defaults; references without either are left out.
+/// `call`, or by the function's defaults; references without either are left out, and so are
+/// operands that are inputs of the function which `call` leaves out.
 std::vector<NodeProto> function_nodes(const FunctionProto& function, const NodeProto& call);
 
 }  // namespace kiln::onnx

@@ -201,6 +201,11 @@ void Importer::bind_inputs(const std::unordered_set<std::string_view>& used,
 void Importer::run_function(const FunctionProto& function, const NodeProto& node,
                             Environment& environment) {
   const ScopedFunctionCall call(function_depth_, function);
+  if (node.input.size() > function.input.size() || node.output.size() > function.output.size()) {
+    throw MalformedModel(text("function '", function.name, "' is called with ", node.input.size(),
+                              " inputs and ", node.output.size(), " outputs, it has ",
+                              function.input.size(), " and ", function.output.size()));
+  }
   Environment inner(nullptr);
   for (std::size_t i = 0; i < function.input.size() && i < node.input.size(); ++i) {
     if (node.input[i].empty()) continue;

@@ -192,6 +192,35 @@ TEST_CASE("ONNX: nested functions that would make too many nodes are rejected") 
         }).ends_with("calls of functions and steps of loops make more than 262144 nodes"));
 }
 
+TEST_CASE("ONNX: functions whose calls leave inputs out") {
+  using namespace kiln::testing;
+  const std::string clip =
+      model_function("F", {"a", "lo", "hi"}, field(7, node("Clip", {"a", "lo", "hi"}, {"b"})), "b");
+  const std::string nested =
+      model_function("G", {"a", "lo"}, field(7, node("F", {"a", "lo"}, {"b"}, kCall)), "b") + clip;
+  const std::vector<std::string> x{value("x", kFloat, {"n"})};
+  const auto result = [&](const std::string& call, const std::string& functions) {
+    const Model read = imported(model(field(1, call), x, {"y"}) + functions);
+    return function(read.inputs, read.outputs)({Array{-1.f, 4.f}})[0];
+  };
+  const Array all{-1.f, 4.f};
+  CHECK(result(node("F", {"x"}, {"y"}, kCall), clip) == all);
+  CHECK(result(node("F", {"x", "", ""}, {"y"}, kCall), clip) == all);
+  CHECK(result(node("G", {"x"}, {"y"}, kCall), nested) == all);
+  const std::string bound = field(5, scalar("two", kFloat, std::string("\0\0\0\x40", 4)));
+  const auto clipped = [&](const std::vector<std::string>& inputs) {
+    const Model read =
+        imported(model(field(1, node("F", inputs, {"y"}, kCall)), x, {"y"}, bound) + clip);
+    return function(read.inputs, read.outputs)({Array{-1.f, 4.f}})[0];
+  };
+  CHECK(clipped({"x", "", "two"}) == Array{-1.f, 2.f});
+  CHECK(clipped({"x", "two"}) == Array{2.f, 4.f});
+  CHECK(error_text<IoError>([&] {
+          clipped({"x", "", "", "two"});
+        }).find("function 'F' is called with 4 inputs and 1 outputs, it has 3 and 1") !=
+        std::string::npos);
+}
+
 TEST_CASE("ONNX: errors of loops that are caught do not add to the depth of functions") {
   using namespace kiln::testing;
   // A step of any number has no known diagonal; steps of known numbers have.
