@@ -1,5 +1,5 @@
-// Rows of inference with weights of 16-bit floats and activations of float32, and of products of
-// 16-bit floats with weights of float32: mixed precision.
+// Rows of inference with weights of 16-bit floats and activations of float32, of products of 16-bit
+// floats with weights of float32 (mixed precision), and of elementwise work on 16-bit floats.
 #include "tools/kiln/bench/models.h"
 #include "tools/kiln/bench/rows.h"
 
@@ -32,6 +32,21 @@ Row mlp_halves(const std::string& name, std::int64_t batch, const Ints& sizes, D
               x = i + 2 < sizes.size() ? relu(y) : y;
             }
             return builder.work({x});
+          }};
+}
+
+Row gelu_train_bf16(std::int64_t size) {
+  const Limit limit{.formula = "one pass: 2 arrays read, 2 written, 8 B an element",
+                    .reads = 2,
+                    .writes = 2,
+                    .floats = elements({size}) / 2};
+  return {"gelu_train_bf16", text("GELU by tanh of ", size, " bfloat16, and its gradient"), limit,
+          [=] {
+            WorkBuilder builder(Memory::Host);
+            const Tensor x = builder.input(drawn({size}).astype(DType::BFloat16));
+            const Tensor dy = builder.input(drawn({size}).astype(DType::BFloat16));
+            const Tensor y = 0.5 * x * (1.0 + tanh(0.79788 * (x + 0.044715 * x * x * x)));
+            return builder.work({y, gradients(sum(y * dy), {x})[0]});
           }};
 }
 
@@ -85,7 +100,8 @@ std::vector<Row> halves_rows(bool tiny) {
           mlp_halves("mlp_f16_weights_1", 1, sizes, DType::Float16),
           mlp_train_mixed(tiny ? 3 : 128, tiny ? Ints{9, 20, 17, 4} : Ints{1024, 1024, 1024, 256},
                           Memory::Host),
-          conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{8, 28, 28, 128}, Memory::Host)};
+          conv_train_bf16(tiny ? Ints{2, 5, 5, 8} : Ints{8, 28, 28, 128}, Memory::Host),
+          gelu_train_bf16(tiny ? 100 : 1 << 21)};
 }
 
 }  // namespace kiln::bench

@@ -57,7 +57,19 @@ def conv_train_bf16(tiny):
     return {"eager": conv_with_gradients(*((2, 5, 8) if tiny else (8, 28, 128)))}
 
 
+def gelu_train_bf16(tiny):
+    size = 100 if tiny else 1 << 21
+    x = torch.empty(size).uniform_(-1, 1).bfloat16().requires_grad_()
+    dy = torch.empty(size).uniform_(-1, 1).bfloat16()
+
+    def step():
+        y = torch.nn.functional.gelu(x, approximate="tanh")
+        return y, torch.autograd.grad(y, x, dy)
+    return {"eager": step}
+
+
 ROWS = {"mlp_bf16_weights_1": mlp(1, torch.bfloat16),
         "mlp_bf16_weights_64": mlp(64, torch.bfloat16),
         "mlp_f16_weights_1": mlp(1, torch.float16),
-        "mlp_train_mixed": mlp_train_mixed, "conv_train_bf16": conv_train_bf16}
+        "mlp_train_mixed": mlp_train_mixed, "conv_train_bf16": conv_train_bf16,
+        "gelu_train_bf16": gelu_train_bf16}
