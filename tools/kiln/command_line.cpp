@@ -113,14 +113,20 @@ RunOptions ModuleOptions::run_options() const {
   RunOptions options{.seed = seed, .sizes = {}, .inputs = inputs};
   for (const std::string& dim : dims) {
     const std::size_t equals = dim.find('=');
-    options.sizes[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
+    const std::string name = dim.substr(0, equals);
+    const bool is_new = options.sizes.emplace(name, std::stoll(dim.substr(equals + 1))).second;
+    if (!is_new) throw ValueError("kiln", "--dim", text("--dim gives ", name, " twice"));
   }
   return options;
 }
 
 ImportOptions ModuleOptions::import_options() const {
   ImportOptions options{.dims = run_options().sizes};
-  for (const std::string& constant : constants) options.constants.insert(constant_of(constant));
+  for (const std::string& constant : constants) {
+    const auto [given, is_new] = options.constants.insert(constant_of(constant));
+    if (is_new) continue;
+    throw ValueError("kiln", "--constant", text("--constant gives ", given->first, " twice"));
+  }
   return options;
 }
 

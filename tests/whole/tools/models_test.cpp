@@ -48,6 +48,10 @@ TEST_CASE("kiln: an ONNX model is inspected, run, dumped and converted") {
              ContainsSubstring("net.onnx has no input named 'x'"));
   CHECK_THAT(output_of("run " + kNet + " --constant x=a", 1),
              ContainsSubstring("'x=a' is not NAME=NUMBER or NAME=NUMBER,NUMBER"));
+  CHECK(output_of("run " + kNet + " --dim batch=2 --dim batch=3", 1) ==
+        "kiln: --dim gives batch twice\n");
+  CHECK(output_of("onnx " + kNet + " --constant x=1 --constant x=2", 1) ==
+        "kiln: --constant gives x twice\n");
   CHECK(output_of("onnx " + kNet + " --dim bach=2", 1) ==
         "kiln onnx: no input of net.onnx has a dim named 'bach'; did you mean 'batch'?\n");
   CHECK_THAT(output_of("run " + kNet + " --outputs " + scratch.path("x.weights.h5"), 1),
